@@ -352,9 +352,13 @@ print(codegen(slopes, fuse(slopes)))
 # %%
 try:
     import pyopencl as cl
+
+    from tinyjax.runtime.pocl.processor import name_processor
     assert which("ld"), "PoCL, the driver that pip installs, needs a linker"
     platform = min(cl.get_platforms(), key=lambda p: "Portable" not in p.name)  # PoCL, if it is there
-    queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
+    device = platform.get_devices()[0]
+    name_processor(device)  # for a PoCL that is older than the processor
+    queue = cl.CommandQueue(cl.Context([device]))
 except Exception as error:
     queue = None
     print(f"NumPy runs the jaxprs: there is no OpenCL here ({error or type(error).__name__})")

@@ -22,7 +22,7 @@ JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_
 how many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as
 "portable", "nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
 With several processes (distributed/), each lists its own devices, and knows of the others'.
-Builds on config, processes and linker.
+Builds on config, processes, linker and processor.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -39,6 +39,7 @@ from tinyjax.core.config import config, when_set
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.all_devices import with_others
 from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
+from tinyjax.runtime.pocl.processor import name_processor
 from tinyjax.runtime.wasm.availability import HOW_TO_COMPILE, runs_webassembly
 
 # ---- devices ----
@@ -179,9 +180,12 @@ def _opencl_devices() -> list[tuple[Any, Any]]:
             continue
         if wanted in name if wanted else not any(s in name for s in SIMULATORS):
             try:
-                devices += _with_inline_device(platform.get_devices())
+                listed = platform.get_devices()
             except pyopencl.Error:  # a driver without its device
                 continue
+            for cl_device in listed if "portable" in name else ():
+                name_processor(cl_device)
+            devices += _with_inline_device(listed)
     return devices
 
 

@@ -1,0 +1,78 @@
+"""A name for the processor, where PoCL's compiler is older than it.
+
+After this file you know how kernels get built on a processor that came out after the driver. PoCL asks
+its LLVM for the processor's name. One that this LLVM does not know is called "generic", and for x86-64
+Clang refuses that name, and so every kernel. PoCL reads the name at each build, and has no setting for it.
+So we write another into its record of the device: the level of x86-64 that the processor has. Kernels
+get the level's vector instructions; they miss no more than LLVM's knowledge of how long each takes.
+Builds on nothing.
+
+Source: https://gitlab.com/x86-psABIs/x86-64-ABI (the levels); PoCL 3.0, pocl_cl.h (struct _cl_device_id)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import struct
+from pathlib import Path
+from typing import Any
+
+RECORD_BYTES = 1024  # of PoCL's record of a device: the name is at byte 640 of PoCL 3.0's
+WORD = struct.calcsize("P")
+
+# What each level adds to that before it, as Linux names it. Level 1 is every x86-64.
+LEVELS = {
+    "x86-64-v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+    "x86-64-v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
+    "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+NAMES = {level: ctypes.create_string_buffer(level.encode()) for level in ("x86-64", *LEVELS)}
+
+
+def name_processor(cl_device: Any) -> None:
+    """Call the processor by its level in PoCL's record of a device, where PoCL has it as "generic"."""
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            address = address_of_name(memory, cl_device.int_ptr)
+            if address is None or text_at(memory, pointer_at(memory, address)) != b"generic":
+                return
+        name = NAMES[level_of(Path("/proc/cpuinfo").read_text())]
+    except OSError:  # no Linux
+        return
+    ctypes.c_void_p.from_address(address).value = ctypes.addressof(name)
+
+
+def address_of_name(memory: io.RawIOBase, record: int) -> int | None:
+    """Where a record points to the processor's name: behind the pointer to the target's, x86_64-...;
+    None if the record has none."""
+    for address in range(record, record + RECORD_BYTES, WORD):
+        if text_at(memory, pointer_at(memory, address)).startswith(b"x86_64-"):
+            return address + WORD
+    return None
+
+
+def pointer_at(memory: io.RawIOBase, address: int) -> int:
+    memory.seek(address)
+    return struct.unpack("P", memory.read(WORD))[0]
+
+
+def text_at(memory: io.RawIOBase, address: int) -> bytes:
+    """The text at an address, no more than its first 32 bytes; empty if no memory is there."""
+    try:
+        memory.seek(address)
+        return memory.read(32).partition(b"\0")[0]
+    except (OSError, OverflowError):  # any word of the record may be a number
+        return b""
+
+
+def level_of(cpuinfo: str) -> str:
+    """The highest level of x86-64 whose instructions /proc/cpuinfo lists."""
+    line = next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "")
+    has = set(line.partition(":")[2].split())
+    reached = "x86-64"
+    for level, adds in LEVELS.items():
+        if not has.issuperset(adds.split()):
+            break
+        reached = level
+    return reached

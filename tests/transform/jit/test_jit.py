@@ -344,6 +344,14 @@ def test_a_callable_without_a_hash_can_be_jitted():
     assert jax.jit(Double())(1.0) == 2.0
 
 
+def test_cache_size_counts_kinds_of_arguments():
+    f = jax.jit(lambda x: x + 1)
+    f(1.0)
+    f(2.0)
+    f(jnp.ones(3))
+    assert f._cache_size() == 2
+
+
 def test_clear_cache_forgets_traces():
     fun, runs = counted(lambda x: x + 1)
     f = jax.jit(fun)

@@ -199,6 +199,10 @@ class PjitFunction:
         structs = list(map(struct_of, jaxpr.out_avals))
         return tree_unflatten(out_tree, structs)
 
+    def _cache_size(self) -> int:
+        """How many kinds of arguments there are traces for: tests of programs count retraces by it."""
+        return len(self.cache)
+
     def clear_cache(self) -> None:
         """Forgets all traces: the next call traces (and compiles) anew."""
         self.cache.clear()

@@ -42,13 +42,22 @@ log_p = unary("log", INEXACT, np.log)
 defjvp(log_p, lambda g, x: div(g, x))
 
 
+def _has_vectors(ufunc: str) -> bool:
+    """Whether NumPy computes it for float32 with vector instructions of this processor."""
+    found = np.lib.introspect.opt_func_info(func_name=f"^{ufunc}$", signature="float32")
+    return ufunc in found and "baseline" not in found[ufunc]["ff"]["current"]
+
+
+EXPM1_HAS_VECTORS = _has_vectors("expm1")
+
+
 def _expm1_impl(x: np.ndarray) -> np.ndarray:
-    """A float32's is made of tanh and exp, for which NumPy has vector instructions on more processors:
-    expm1(x) = tanh(x / 2) * (exp(x) + 1). It keeps the digits of small results, up to 4 units in the last.
-    A complex number on the real line stays there: NumPy gives inf + nan j where exp overflows."""
+    """Where NumPy has no vector instructions for it, a float32's is made of tanh and exp, for which it has
+    them: expm1(x) = tanh(x / 2) * (exp(x) + 1). It keeps the digits of small results, up to 4 units in the
+    last. A complex number on the real line stays there: NumPy gives inf + nan j where exp overflows."""
     if np.iscomplexobj(x):
         return np.where(x.imag == 0, np.expm1(x.real), np.expm1(x))
-    if x.dtype != np.float32:
+    if x.dtype != np.float32 or EXPM1_HAS_VECTORS:
         return np.expm1(x)
     return np.tanh(x / np.float32(2)) * (np.exp(x) + np.float32(1))
 
@@ -112,12 +121,7 @@ defjvp2(tanh_p, lambda g, out, x: mul(add(g, mul(g, out)), sub(_one(x), out)))
 
 @in_float32
 def _logistic_impl(x: np.ndarray) -> np.ndarray:
-    if x.dtype.kind == "c":
-        return np.reciprocal(1 + np.exp(-x))
-    e = np.exp(-np.abs(x))  # is a number everywhere, and keeps the digits of small results
-    return np.maximum(e, x >= 0) / (
-        1 + e
-    )  # as e is at most 1: e / (1 + e) below 0, 1 / (1 + e) above
+    return np.reciprocal(1 + np.exp(-x))
 
 
 logistic_p = unary("logistic", INEXACT, _logistic_impl)

@@ -111,12 +111,13 @@ def test_a_rule_that_is_missing_is_named():
     lonely_p.def_abstract_eval(lambda x: x)
     for call in (
         lambda: lonely_p.bind(1.0),
+        lambda: jax.jit(lonely_p.bind)(1.0),
         lambda: jax.jvp(lonely_p.bind, (1.0,), (1.0,)),
         lambda: jax.vmap(lonely_p.bind)(jnp.ones(2)),
         lambda: ad.get_primitive_transpose(lonely_p),
         lambda: xla.apply_primitive(lonely_p, 1.0),
     ):
-        with pytest.raises(NotImplementedError, match="'lonely' has no .* rule"):
+        with pytest.raises(NotImplementedError, match="for 'lonely' not implemented"):
             call()
 
 
@@ -124,7 +125,7 @@ def test_an_impl_rule_alone_is_enough_to_evaluate():
     twice_p = Primitive("twice")
     twice_p.def_impl(lambda x: np.multiply(2, x))
     assert twice_p.bind(3.0) == 6.0
-    with pytest.raises(NotImplementedError, match="'twice' has no abstract_eval rule"):
+    with pytest.raises(NotImplementedError, match="Abstract evaluation for 'twice'"):
         jax.jit(twice_p.bind)(3.0)
 
 

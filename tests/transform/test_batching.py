@@ -258,7 +258,7 @@ def test_a_rule_that_asks_for_the_axis_gets_it():
 def test_a_missing_batching_rule_names_the_primitive():
     trace = new_trace()
     with bind.set_current_trace(trace):
-        with pytest.raises(NotImplementedError, match="primitive 'new' has no batch rule"):
+        with pytest.raises(NotImplementedError, match="Batching rule for 'new' not implemented"):
             bind.Primitive("new").bind(trace.tracer(x, 0))
 
 

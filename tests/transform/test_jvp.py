@@ -223,7 +223,9 @@ def test_without_a_moving_operand_a_primitive_needs_no_rule_and_makes_no_tracer(
 
 
 def test_a_moving_operand_needs_a_rule(area_p):
-    with pytest.raises(NotImplementedError, match="primitive 'area' has no jvp rule"):
+    with pytest.raises(
+        NotImplementedError, match="Differentiation rule for 'area' not implemented"
+    ):
         derivative(lambda x: area_p.bind(x, 3.0), 2.0)
 
 
@@ -318,7 +320,9 @@ def test_a_missing_rule_names_the_primitive_and_the_table():
     cube_p = bind.Primitive("cube")
     cube_p.def_impl(lambda x: x**3)
     cube_p.def_abstract_eval(lambda aval: aval)
-    with pytest.raises(NotImplementedError, match="primitive 'cube' has no jvp rule"):
+    with pytest.raises(
+        NotImplementedError, match="Differentiation rule for 'cube' not implemented"
+    ):
         jax.jvp(cube_p.bind, (2.0,), (1.0,))
     defjvp(cube_p, lambda g, x: mul(g, mul(3.0, mul(x, x))))
     assert float(jax.jvp(cube_p.bind, (2.0,), (1.0,))[1]) == 12.0

@@ -190,7 +190,7 @@ def test_a_missing_transpose_rule_names_the_primitive():
     twice_p = bind.Primitive("twice")
     twice_p.def_impl(lambda x: 2 * x)
     twice_p.def_abstract_eval(lambda aval: aval)
-    with pytest.raises(NotImplementedError, match="primitive 'twice' has no transpose rule"):
+    with pytest.raises(NotImplementedError, match="for 'twice' not implemented"):
         jax.linear_transpose(twice_p.bind, 1.0)(1.0)
 
 

@@ -25,6 +25,7 @@ from tinyjax.core.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
     escaped_tracer_error,
+    missing_rule_error,
 )
 from tinyjax.core.quiet import run_quietly
 
@@ -87,23 +88,13 @@ class Primitive:
 impl_rules: dict[Primitive, Callable[..., Any]] = {}
 # primitive -> (*avals, **params) -> ShapedArray (a list if multiple_results); checks the operands
 abstract_eval_rules: dict[Primitive, Callable[..., Any]] = {}
-
-
 # (primitive, table name) -> why there is no such rule: written down beside the primitive.
 no_rule_reasons: dict[tuple[Primitive, str], str] = {}
 
 
-def missing_rule(primitive: Primitive, table_name: str) -> NoReturn:
+def missing_rule(primitive: Primitive, table: str) -> NoReturn:
     """Raises a NotImplementedError that says why there is no rule, or how to write it."""
-    if (primitive, table_name) in no_rule_reasons:
-        raise NotImplementedError(
-            f"primitive '{primitive.name}' has no {table_name} rule: "
-            f"{no_rule_reasons[primitive, table_name]}"
-        )
-    raise NotImplementedError(
-        f"primitive '{primitive.name}' has no {table_name} rule: write one and put it into "
-        f"{table_name}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
-    )
+    raise missing_rule_error(primitive.name, table, no_rule_reasons.get((primitive, table)))
 
 
 def type_of_result(

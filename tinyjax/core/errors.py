@@ -81,6 +81,25 @@ class JaxRuntimeError(RuntimeError):
     too large to be compiled."""
 
 
+# What JAX calls the rules of a table.
+_RULES = {
+    "impl": "Evaluation rule",
+    "abstract_eval": "Abstract evaluation",
+    "jvp": "Differentiation rule",
+    "transpose": "Transpose rule (for reverse-mode differentiation)",
+    "batch": "Batching rule",
+}
+
+
+def missing_rule_error(name: str, table: str, why: str | None) -> NotImplementedError:
+    """That a primitive has no rule in a table, with the reason, or with how to write one."""
+    how = (
+        f"write one and put it into {table}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
+    )
+    rule = _RULES.get(table, f"{table} rule")
+    return NotImplementedError(f"{rule} for '{name}' not implemented: {why or how}")
+
+
 def callback_error(name: str, error: Exception) -> JaxRuntimeError:
     """The error for what the Python function of primitive `name` raised, which is to be its cause."""
     if isinstance(error, JaxRuntimeError):

@@ -8,7 +8,7 @@ Builds on plan and memory; loops.py has the steps that run other routines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,7 @@ class HostStep:
             values = [np.array(x) for x in self._call_with_arrays(args)]
         else:
             with np.errstate(all="ignore"):
-                out = bind.impl_rules[self.eqn.primitive](*args, **self.eqn.params)
+                out = self._impl(*args, **self.eqn.params)
             values = [np.asarray(x) for x in (out if self._is_many else [out])]
         for slot, value in zip(self.outputs, values):
             # The operands' memory will be used again: a result that is a view of it is copied.
@@ -97,12 +97,17 @@ class HostStep:
         arrays = [ArrayImpl(x.copy(), v.aval) for x, v in zip(args, self.eqn.invars)]
         primitive = self.eqn.primitive
         try:
-            out = bind.impl_rules[primitive](*arrays, **self.eqn.params)
+            out = self._impl(*arrays, **self.eqn.params)
         except Exception as error:
             if primitive.has_effects:  # a callback, and what it raised
                 raise callback_error(primitive.name, error) from error
             raise
         return out if self._is_many else [out]
+
+    @property
+    def _impl(self) -> Callable[..., Any]:
+        primitive = self.eqn.primitive
+        return bind.impl_rules.get(primitive) or bind.missing_rule(primitive, "impl")
 
     @property
     def _is_many(self) -> bool:

@@ -5,8 +5,9 @@
 A network (784-512-512-10) is trained data parallel: each process has 256 images, and gradients are summed.
 The model is tinyjax/sharding/step_time.py: what computing takes is measured, in as many processes at a time
 as there will be, which share this machine's cores, till the last of them is done; latency and bandwidth are
-those of a psum of 8 floats and of one of 4 MB between two processes. Predicted are the step of two processes
-and of four, and of machines that are not here. The same program runs on JAX (gloo) too, if it is installed.
+those of a psum of 8 floats and of one of 4 MB between two processes: where processes are more than cores, of
+two that share one, since they also wait for their turns. Predicted are the step of two processes and of four,
+and of machines that are not here. The same program runs on JAX (gloo) too, if it is installed.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 
 ROWS, SIZES = 256, (784, 512, 512, 10)
 PROCESSES = (1, 2, 4)
+CORES = len(os.sched_getaffinity(0))
 SMALL, LARGE = 8, 2**20  # floats
 ROUNDS = 40  # fewer, by --rounds, where others are at work
 NETWORKS = {  # seconds, bytes a second
@@ -74,8 +76,9 @@ def arguments(processes: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]
 
 def work(
     library: str, address: str, count: int, process: int, rounds: int
-) -> dict[str, list[float]]:
-    """What one of `count` processes measures, in seconds: calls that take turns, round by round."""
+) -> dict[str, list[tuple[float, float]]]:
+    """When one of `count` processes began and ended each call, by the machine's clock, in seconds: calls that
+    take turns, round by round."""
     jax: Any = importlib.import_module(library)
     for module in ("numpy", "sharding"):
         importlib.import_module(f"{library}.{module}")
@@ -104,24 +107,25 @@ def work(
         "step": lambda: step(spread, *split),
         "large": lambda: psum(ones[LARGE]),
     }
-    times: dict[str, list[float]] = {name: [] for name in calls}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             if count > 1:  # all begin at once
                 jax.block_until_ready(psum(ones[SMALL]))
-            began = time.perf_counter()
+            began = time.monotonic()
             jax.block_until_ready(call())
-            times[name].append(time.perf_counter() - began)
+            times[name].append((began, time.monotonic()))
     return times
 
 
-def measured(library: str, count: int, rounds: int) -> dict[str, float]:
-    """The times of `count` processes: of each round the last one's, for whom all others wait, and the best
-    round of these."""
+def measured(library: str, count: int, rounds: int, cores: int = CORES) -> dict[str, float]:
+    """The times of `count` processes: of each round from when the first one begins, which may be long before
+    another has its turn on their core, till the last one is done; and the best round of these."""
     with socket.create_server(("localhost", 0)) as server:
         address = f"localhost:{server.getsockname()[1]}"
     alike = {"JAX_PLATFORMS": "cpu", "TINYJAX_BACKGROUND_BUILD": "0"}
-    command = [sys.executable, __file__, "--rounds", str(rounds), "--worker", library, address]
+    command = [sys.executable, __file__, "--rounds", str(rounds), "--cores", str(cores)]
+    command += ["--worker", library, address]
     started = [
         subprocess.Popen(
             [*command, str(count), str(process)],
@@ -132,7 +136,13 @@ def measured(library: str, count: int, rounds: int) -> dict[str, float]:
         for process in range(count)
     ]
     said = [json.loads(p.communicate(timeout=400)[0].splitlines()[-1]) for p in started]
-    return {name: min(map(max, zip(*(each[name] for each in said)))) for name in said[0]}
+    return {name: min(map(_seconds, zip(*(each[name] for each in said)))) for name in said[0]}
+
+
+def _seconds(calls: Sequence[tuple[float, float]]) -> float:
+    """From the first beginning to the last end."""
+    begins, ends = zip(*calls)
+    return max(ends) - min(begins)
 
 
 # ---- predicting ----
@@ -171,16 +181,18 @@ def predicted(times: dict[str, float], count: int, network: Any) -> float:
 
 def check(
     library: str, name: str, rounds: int, most: int
-) -> tuple[list[list[str]], Any, dict[int, dict[str, float]]]:
+) -> tuple[list[list[str]], tuple[Any, Any], dict[int, dict[str, float]]]:
+    """Lines of the table, the networks between two processes (with a core each, and on one), the times."""
     times = {count: measured(library, count, rounds) for count in PROCESSES if count <= most}
     network = network_of(times[2])
+    on_one_core = network_of(measured(library, 2, rounds, cores=1)) if most > CORES else network
     lines = []
     for count, found in times.items():
-        guess = predicted(found, count, network)
+        guess = predicted(found, count, on_one_core if count > CORES else network)
         ms = [found["compute"], guess - found["compute"], guess, found["step"]]
         columns = [f"{1e3 * seconds:,.2f}" for seconds in ms]
         lines.append([name, str(count), *columns, f"{guess / found['step']:.2f}"])
-    return lines, network, times
+    return lines, (network, on_one_core), times
 
 
 def elsewhere(compute: float) -> list[list[str]]:
@@ -202,27 +214,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worker", nargs=4, metavar=("LIBRARY", "ADDRESS", "COUNT", "PROCESS"))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="calls of each kind")
+    parser.add_argument("--cores", type=int, default=CORES, help="so many of this machine's")
     parser.add_argument("--most", type=int, default=PROCESSES[-1], help="processes")
     options = parser.parse_args()
     if options.worker:
         library, address, count, process = options.worker
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
         print(json.dumps(work(library, address, int(count), int(process), options.rounds)))
         return
     load = os.getloadavg()[0]
-    lines, network, times = check("tinyjax", "tinyjax (MPI)", options.rounds, options.most)
+    lines, networks, times = check("tinyjax", "tinyjax (MPI)", options.rounds, options.most)
     if find_spec("jax"):
         lines += check("jax", "JAX (gloo)", options.rounds, options.most)[0]
     load = max(load, os.getloadavg()[0])
     head = ["milliseconds", "processes", "computes", "sends", "predicted", "measured", "ratio"]
-    of_network = f"{1e6 * network.latency:,.0f} us, {network.bandwidth / 1e9:.2f} GB/s"
+    apart, on_one_core = [
+        f"{1e6 * n.latency:,.0f} us, {n.bandwidth / 1e9:.2f} GB/s" for n in networks
+    ]
     text = f"""## Scaling
 
 Written by `benchmarks/scaling.py`: a training step, data parallel, each process with {ROWS} images of its
 own; predicted by `tinyjax/sharding/step_time.py`, and measured. What computing takes is measured too, in as
-many processes at a time, till the last is done; latency and bandwidth are those of two psums between two
-processes (tinyjax: {of_network}). The best of {options.rounds} rounds; all
-processes share the machine's cores. Where they are more than cores, a sum also waits for turns, of which the
-model knows nothing.
+many processes at a time, from the beginning of the first till the last is done; latency and bandwidth are
+those of two psums between two processes (tinyjax: {apart}). Where processes are more than
+cores, a sum also waits for turns, and these two share a core (tinyjax: {on_one_core}). The
+best of {options.rounds} rounds; all processes share the machine's cores.
 
 {table([head, *lines])}
 

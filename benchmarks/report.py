@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 
 FOLDER = Path(__file__).parent / "results"
-SECTIONS = ("speed", "streaming", "first_result", "growth", "graph_network", "processes", "scaling")
+SECTIONS = (
+    "speed",
+    "streaming",
+    "first_result",
+    "growth",
+    "graph_network",
+    "devices",
+    "processes",
+    "scaling",
+)
 
 
 def write_section(name: str, text: str) -> None:

@@ -190,7 +190,8 @@ ALONG = (
     "jax.nn.softmax({v}, axis={a})",
     "lax.scan(lambda c, t: (c * 0.5 + t, jnp.sin(c)), {v}[0] * 0, {v})[1]",
     "jax.vmap(lambda t: t / (1 + (t * t).sum()), {a}, {a})({v})",
-    "jnp.take({v}, jnp.argsort({v}.sum(tuple(i for i in range({v}.ndim) if i != {a}))), {a})",
+    # By maxima, which are not rounded: columns of a softmax have the sum 1.0, give or take a bit.
+    "jnp.take({v}, jnp.argsort({v}.max(tuple(i for i in range({v}.ndim) if i != {a}))), {a})",
     "{v}.at[0].set(0.5)",
     "{v}.at[-1].add({v}[0])",
 )

@@ -13,7 +13,6 @@ OTHERWISE = {
     "lax.dynamic_update_slice(a, jnp.ones((2, 2))": "what is whole goes with any other",
     "jnp.concatenate([a, jnp.ones((8, 4))], 1)": "what is whole goes with any other",
     "a.at[:4].get(out_sharding=P('y'))": "JAX forgets it within jit",
-    "jx(jax.grad(": "JAX lays the cotangent 1.0 over the mesh",
     "jax.jacrev(": "the standard basis is whole",
     "jax.jacfwd(": "the standard basis is whole",
     "jnp.ones(3)), ex": "what is the same for all examples is repeated whole",
@@ -27,7 +26,6 @@ OTHERWISE = {
     "lax.scan(lambda c, b: (c + b, c), jnp.zeros(()), a)[1])": "JAX fails",
     "jnp.sort(a, 1).sum() + jnp.cumsum(a, 1).sum()": "sort's derivative is another sort in JAX",
     "axes='z'": "the error says more",
-    "segment_sum": "not yet",
 }
 # Names as in explicit_types.py; and jx(f, *args): the jaxpr; c(shape, *spec): a complex array.
 CALLS = """

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from golden_cases import explicit_rules, explicit_types
 from golden_cases.many_devices import answers_with_many_devices
+from printed_jaxprs import without_laid_seeds
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 RECORDED = {
@@ -27,7 +28,10 @@ def answers():
 @pytest.mark.slow
 @pytest.mark.parametrize("name, call", CALLS)
 def test_it_is_what_jax_gives(answers, name, call):
-    is_equal = answers[name][call] == RECORDED[name][call]
+    got, want = answers[name][call], RECORDED[name][call]
+    if "reshard 1.0" in want:
+        got, want = without_laid_seeds(got), without_laid_seeds(want)
+    is_equal = got == want
     is_listed = any(part in call for part in OTHERWISE.get(name, ()))
-    assert is_equal or is_listed, answers[name][call]
+    assert is_equal or is_listed, got
     assert not (is_equal and is_listed), "it is as in JAX, and listed as what is not"

@@ -43,6 +43,7 @@ def _of_segments(name: str, method: str, start: Callable[[Any], Any], doc: str) 
         unique_indices: bool = False,
         bucket_size: int | None = None,
         mode: Any = None,
+        out_sharding: Any = None,
     ) -> Any:
         check_arraylike(name, data, segment_ids)
         data, ids = jnp.asarray(data), jnp.asarray(segment_ids)
@@ -56,7 +57,11 @@ def _of_segments(name: str, method: str, start: Callable[[Any], Any], doc: str) 
         }
         if bucket_size is None:
             out = jnp.full((count, *rest), start(data), data.dtype)
-            return getattr(out.at[ids], method)(data, **how)
+            return getattr(out.at[ids], method)(data, **how, out_sharding=out_sharding)
+        if out_sharding is not None:
+            raise NotImplementedError(
+                f"{name} takes out_sharding without bucket_size only: reshard what it gives"
+            )
         buckets = -(-ids.shape[0] // bucket_size)
         out = jnp.full((buckets, count, *rest), start(data), data.dtype)
         of_bucket = jnp.arange(ids.shape[0]) // bucket_size
@@ -96,8 +101,9 @@ Args:
   indices_are_sorted, unique_indices: promises.
   bucket_size: sums (products, ...) of so many at a time are combined, which rounds less.
   mode: as in x.at[...].add: "drop", "clip", "promise_in_bounds".
+  out_sharding: how the result is split over the axes of a mesh.
 Raises TypeError for lists, ValueError for shapes that do not fit and for a negative num_segments,
-ConcretizationTypeError under jit without num_segments.
+NotImplementedError for out_sharding with bucket_size, ConcretizationTypeError under jit without num_segments.
 Source: https://docs.jax.dev/en/latest/jax.ops.html
 """
 _SUM = """The sums of the segments: an array (num_segments, ...), in which row i is the sum of those rows of

@@ -8,6 +8,7 @@ import pytest
 from cpu_devices import cpu_devices
 from golden_cases import codec
 from golden_cases.shard_map import CALLS, PRINTED_OTHERWISE, SAID_OTHERWISE, answer, names
+from printed_jaxprs import without_laid_seeds
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -33,9 +34,12 @@ def test_shard_map_gives_what_jax_gives(call, spoken_of):
         return
     assert "error" not in got, got["error"]
     assert codec.difference(got["value"], want["value"], ULPS, scaled=True) is None
-    text = "\n".join(want["jaxpr"])
-    if "reshard" not in text and not _is_listed(PRINTED_OTHERWISE, call):
-        assert "\n".join(got["jaxpr"]) == text
+    printed, text = "\n".join(got["jaxpr"]), "\n".join(want["jaxpr"])
+    if "reshard 1.0" in text:
+        printed, text = without_laid_seeds(printed), without_laid_seeds(text)
+    is_listed = _is_listed(PRINTED_OTHERWISE, call)
+    assert printed == text or is_listed
+    assert printed != text or not is_listed, "it is as in JAX, and listed as what is not"
 
 
 def _is_listed(reasons, call):

@@ -29,7 +29,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
 )
 from tinyjax.compile.schedules.accumulators import Accumulators
-from tinyjax.compile.schedules.interchange import Interchange
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -79,7 +79,7 @@ def test_an_accumulator_may_be_a_vector():
 @pytest.mark.parametrize("rows", [4, 30])
 def test_terms_for_an_element_of_an_array_are_added_in_pairs_before(rows):
     naive = column_sums(9, rows)
-    kernel = Accumulators("i2", 4).apply(Interchange("i1", "i2").apply(naive))
+    kernel = Accumulators("i2", 4).apply(Reorder("i2", ("i1",), in_memory=True).apply(naive))
     assert "t2:f32 = add a a_y1\n      t3:f32 = add a_y2 a_y3\n      t1:f32 = add t2 t3" in str(
         kernel
     )

@@ -2,7 +2,7 @@ import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
 
 from tinyjax.compile.kernel.indices import index_value
-from tinyjax.compile.schedules.grid import FirstItem, Grid
+from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.split import Split
 
 
@@ -31,13 +31,6 @@ def test_several_work_items_share_a_row(rows, columns):
 def test_sums_of_rows_are_shared_out_by_rows():
     kernel = Grid("i1", 3).apply(row_sums(7, 20))
     assert_computes_the_same(kernel, row_sums(7, 20))
-
-
-def test_the_first_work_item_of_a_group_may_do_it_all():
-    kernel = FirstItem(64).apply(row_sums(7, 20))
-    assert kernel.items == 64
-    assert_computes_the_same(kernel, row_sums(7, 20))
-    assert "several work-items" in FirstItem(64).why_not(kernel)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,19 @@
+from dataclasses import replace
+
 import pytest
-from loop_nests import F32, A, assert_computes_the_same, axis, loop, row_sums, scaled_rows
+from loop_nests import (
+    F32,
+    A,
+    assert_computes_the_same,
+    axis,
+    column_sums,
+    loop,
+    row_sums,
+    scaled_rows,
+)
 
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store
+from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.split import Split
 
@@ -14,7 +25,38 @@ def test_two_loops_change_places():
     assert_computes_the_same(kernel, scaled_rows(3, 5))
 
 
-def test_a_sum_whose_loop_moves_out_has_an_accumulator_for_each_row():
+def test_there_is_an_accumulator_for_each_column():
+    assert str(Reorder("i2", ("i1",), in_memory=True).apply(column_sums(40, 30))).splitlines()[
+        1:
+    ] == [
+        "  each_acc1:f32 = 64 elements of 0.0",
+        "  for i2 in 0 .. 30:",
+        "    for i1 in 0 .. 40:",
+        "      a:f32 = x_in[i2 * 40 + i1]",
+        "      each_acc1[i1] = add each_acc1[i1] a",
+        "  for i3 in 0 .. 40:",
+        "    b:f32 = each_acc1[i3]",
+        "    c:f32 = add b b",
+        "    y_out[i3] = c",
+    ]
+
+
+@pytest.mark.parametrize("columns, rows", [(1, 1), (1, 7), (7, 1), (40, 30)])
+def test_each_column_has_its_own_sum(columns, rows):
+    naive = column_sums(columns, rows)
+    for in_memory in (False, True):
+        assert_computes_the_same(Reorder("i2", ("i1",), in_memory).apply(naive), naive)
+
+
+@pytest.mark.parametrize("columns", [8, 20, 33])
+def test_a_block_of_columns_has_accumulators_for_itself(columns):
+    blocks = Split("i1", 8).apply(column_sums(columns, 5))
+    kernel = Reorder("i2", ("i1_inner",)).apply(blocks)
+    assert "each_acc1:f32 = 8 elements of 0.0" in str(kernel)
+    assert_computes_the_same(kernel, blocks)
+
+
+def test_a_sum_is_in_a_variable_meanwhile():
     kernel = Reorder("i2", ("i1",)).apply(row_sums(3, 5))
     assert str(kernel).splitlines()[1:5] == [
         "  each_acc1:f32 = 4 elements of 0.0",
@@ -23,6 +65,42 @@ def test_a_sum_whose_loop_moves_out_has_an_accumulator_for_each_row():
         "      t1:f32 = each_acc1[i1]",
     ]
     assert_computes_the_same(kernel, row_sums(3, 5))
+
+
+def with_statements_before(kernel, *before):
+    (outer,) = kernel.body
+    return replace(kernel, body=[replace(outer, body=[*before, *outer.body])])
+
+
+def test_a_load_that_the_inner_loop_does_not_need_waits_until_after_it():
+    kernel = column_sums(7, 5)
+    (outer,) = kernel.body
+    d, e = Value("d", F32), Value("e", F32)
+    *others, store = outer.body
+    after = [Let(e, "add", (d, store.value)), replace(store, value=e)]
+    naive = with_statements_before(
+        replace(kernel, body=[replace(outer, body=[*others, *after])]),
+        Load(d, kernel.buffers[0], outer.variable),
+    )
+    changed = Reorder("i2", ("i1",)).apply(naive)
+    assert [type(s) for s in changed.body] == [Allocate, For, For]
+    assert_computes_the_same(changed, naive)
+
+
+def test_what_the_inner_loop_needs_is_computed_before_it():
+    """By way of another value, too."""
+    kernel = scaled_rows(3, 4)
+    p, q, r = (Value(name, F32) for name in "pqr")
+    load, double = Load(p, kernel.buffers[0], index(0)), Let(q, "add", (p, p))
+    (outer,) = kernel.body
+    (inner,) = outer.body
+    *others, store = inner.body
+    used = [*others, Let(r, "add", (q, q)), replace(store, value=r)]
+    nest = replace(kernel, body=[replace(outer, body=[replace(inner, body=used)])])
+    naive = with_statements_before(nest, load, double)
+    assert_computes_the_same(Reorder("i2", ("i1",)).apply(naive), naive)
+    reason = Reorder("i2", ("i1",), in_memory=True).why_not(naive)
+    assert reason == "more than accumulators are made before the loop over i2"
 
 
 @pytest.mark.parametrize("rows, columns", [(1, 1), (4, 9), (7, 4), (8, 8)])

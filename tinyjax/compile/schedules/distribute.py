@@ -32,6 +32,7 @@ from tinyjax.compile.schedules.dependences import numbers, why_dependent, why_no
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
+    carried,
     in_loops,
     loop_over,
     no_such_axis,
@@ -70,16 +71,23 @@ def why_not_around(kernel: Kernel, axes: Sequence[str], inner: str) -> str:
         return reason
     if not any(s is loop for s in around[-1].body):
         return f"{inner} is no loop right in the loop over {axes[-1]}"
-    reasons = (why(loop) for why in (why_not_numbered, why_dependent) for loop in around)
-    return next(filter(None, reasons), "")
+    for loop in around:
+        if reason := why_not_numbered(loop) or (carried(loop) and why_dependent(loop)):
+            return reason
+    return ""
 
 
 def distributed(
-    nest: Sequence[For], parts: Sequence[list[Statement]], keeps_names: int, fresh: Fresh
+    nest: Sequence[For],
+    parts: Sequence[list[Statement]],
+    keeps_names: int,
+    fresh: Fresh,
+    in_memory: bool = False,
 ) -> tuple[list[Statement], list[list[Statement]]]:
     """What allocates arrays for all iterations of the nest, and its loops around each of the parts. A part
-    that only sets variables to what they hold at first is done by allocating them so; one keeps the names."""
-    expansion = _Expansion(nest, parts, fresh)
+    that only sets variables to what they hold at first is done by allocating them so; one keeps the names.
+    What a part does with a variable, it does in a register, or `in_memory`: with the element of its array."""
+    expansion = _Expansion(nest, parts, fresh, in_memory)
     bodies = [expansion.part(number) for number in range(len(parts))]
     nests = [_around(nest, body, fresh, n == keeps_names) for n, body in enumerate(bodies)]
     return expansion.allocations, nests
@@ -98,8 +106,10 @@ def _around(
 class _Expansion:
     """Finds what a part hands on to later ones, and gives it an array for all iterations."""
 
-    def __init__(self, nest: Sequence[For], parts: Sequence[list[Statement]], fresh: Fresh):
-        self.parts, self.fresh = parts, fresh
+    def __init__(
+        self, nest: Sequence[For], parts: Sequence[list[Statement]], fresh: Fresh, in_memory: bool
+    ):
+        self.parts, self.fresh, self.in_memory = parts, fresh, in_memory
         self.at, self.count = numbers(nest)
         self.allocations: list[Statement] = []
         self.handed_on: list[list[Let | Load | Allocate]] = []  # what makes it, of each part
@@ -138,7 +148,8 @@ class _Expansion:
                 if thing.name not in used:
                     continue
                 is_loaded_only = is_handed and thing.name not in stored
-                if isinstance(thing, PrivateArray) and (thing.size > 1 or is_loaded_only):
+                is_element = is_loaded_only or (is_handed and self.in_memory)
+                if isinstance(thing, PrivateArray) and (thing.size > 1 or is_element):
                     array = self.arrays[thing.name]
                     statements = in_array(statements, thing, array, self.at * thing.size)
                     continue

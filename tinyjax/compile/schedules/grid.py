@@ -16,23 +16,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Buffer,
     For,
-    If,
     IfLast,
     Kernel,
     Let,
     Load,
     Statement,
-    Value,
     item_index,
 )
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.directive import (
-    Directive,
     LoopDirective,
     axis_of,
     carried,
@@ -91,23 +87,6 @@ class Grid(LoopDirective):
             buffers, rest = [*buffers, ticket], [last]
         grown = replace(kernel, items=total, buffers=buffers, body=[*body, *rest])
         return with_loop(grown, self.axis, shared_out)
-
-
-@dataclass(frozen=True)
-class FirstItem(Directive):
-    """Of `items` work-items, as many as a group has, the first runs it all."""
-
-    items: int
-
-    def why_not(self, kernel: Kernel) -> str:
-        return "it has several work-items" if kernel.items > 1 else ""
-
-    def _applied(self, kernel: Kernel) -> Kernel:
-        is_first = Value("is_first", np.dtype(bool))
-        test = Let(is_first, "eq", (item_index(self.items), index(0)), origin=None)
-        return replace(
-            kernel, items=self.items, body=[test, If(is_first, kernel.body, origin=None)]
-        )
 
 
 def share(count: int, grain: int, most: int) -> tuple[int, int]:

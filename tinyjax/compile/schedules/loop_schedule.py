@@ -24,12 +24,12 @@ from tinyjax.compile.schedules.directive import (
     perfect_nest,
 )
 from tinyjax.compile.schedules.gather import Gather
-from tinyjax.compile.schedules.grid import FirstItem, Grid, share
+from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.hoist import Hoist
-from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import vectorize_sums
 from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.resumable import Resumable
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
@@ -61,8 +61,6 @@ def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -
     one = operations.work_in_vectors(width) + ITERATION_WORK
     # The few work-items of a CPU wait for each other; those of a GPU run at once.
     _share_out_launches(draft, nest, loop, one * (chunks if target.width > 1 else run * jammed))
-    if chunks == 1:
-        _fill_group(draft, target)
     return draft
 
 
@@ -116,7 +114,6 @@ def sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
         _share_out_launches(draft, nest, found, operations + ITERATION_WORK)
-    _fill_group(draft, target)
     return draft
 
 
@@ -130,7 +127,8 @@ def _advance_together(draft: Draft, main: str, target: Target) -> None:
         around = _loop_around(draft.kernel, axis)
         if around in ("", main):
             continue
-        change = Interchange(around, axis, why="all elements of a product advance together")
+        why = "all elements of a product advance together"
+        change = Reorder(axis, (around,), in_memory=True, why=why)
         if not draft.apply_if_possible(change):
             continue
         if loops_of(loop_over(draft.kernel, around).body):
@@ -177,8 +175,3 @@ def _share_out_launches(draft: Draft, nest: LoopKernel, loop: Loop, operations: 
     if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
         why = "it may run long, and a kernel that runs can't be stopped"
         draft.apply(Resumable(nest.axis, operations, why=why))
-
-
-def _fill_group(draft: Draft, target: Target) -> None:
-    if target.local_size > 1:
-        draft.apply(FirstItem(target.local_size, why="work-items come in groups"))

@@ -21,10 +21,10 @@ from tinyjax.compile.schedules.accumulators import Accumulators
 from tinyjax.compile.schedules.directive import loop_over
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.group_schedule import group_schedule
-from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
 from tinyjax.compile.schedules.map_schedule import vector_width
 from tinyjax.compile.schedules.peel import Peel
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
@@ -162,7 +162,7 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
             unit = draft.one_axis([outer, unit], "blocks of columns do not wait")
     if chunk:
         why = "a row's elements are neighbours, a column's are not"
-        draft.apply(Interchange(chunk, row, why=why))
+        draft.apply(Reorder(row, (chunk,), in_memory=True, why=why))
     several = Accumulators(row, at_once, why=NEED_NOT_WAIT)
     if at_once > 1:
         draft.apply_if_possible(several)

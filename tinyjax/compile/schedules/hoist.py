@@ -12,20 +12,17 @@ stores to, at a place that no iteration changes, and what is computed from such 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Statement, While
-from tinyjax.compile.kernel.substitution import defined_names
+from tinyjax.compile.kernel.kernel_ir import BODIES, For, Kernel, Let, Load, While, inner_bodies
 from tinyjax.compile.schedules.directive import (
     Directive,
-    axis_of,
-    loops_of,
     main_loop,
     no_main_loop,
     with_statement,
 )
-from tinyjax.compile.schedules.nests import names_in, stored_names
+from tinyjax.compile.schedules.nests import the_same, varying_in, without
 
 
 @dataclass(frozen=True)
@@ -38,32 +35,17 @@ class Hoist(Directive):
         loop = main_loop(kernel, self.axis)
         if loop is None:
             return no_main_loop(kernel, self.axis)
-        return "" if _parted(loop)[0] else "its iterations compute nothing that is the same in all"
+        return "" if _same(loop) else "its iterations compute nothing that is the same in all"
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = main_loop(kernel, self.axis)
         assert loop is not None
-        same, rest = _parted(loop)
-        return replace(kernel, body=with_statement(kernel.body, loop, [*same, rest]))
+        same = _same(loop)
+        bodies: Any = {name: without(getattr(loop, name), same) for name in BODIES[type(loop)]}
+        new = [*same, replace(loop, **bodies)]
+        return replace(kernel, body=with_statement(kernel.body, loop, new))
 
 
-def _parted(loop: For | While) -> tuple[list[Statement], For | While]:
-    """What can go out of the loop, and the loop without it."""
-    axes = map(axis_of, loops_of([loop]))
-    varying = {*defined_names([loop]), *axes, *stored_names([loop])}
-    same: list[Statement] = []
-
-    def rest_of(body: Sequence[Statement]) -> list[Statement]:
-        rest = []
-        for s in body:
-            if isinstance(s, Let | Load) and not (names_in(s) - {s.target.name}) & varying:
-                varying.discard(s.target.name)
-                same.append(s)
-            else:
-                rest.append(s)
-        return rest
-
-    if isinstance(loop, For):
-        return same, replace(loop, body=rest_of(loop.body))
-    head = rest_of(loop.head)
-    return same, replace(loop, head=head, body=rest_of(loop.body))
+def _same(loop: For | While) -> list[Let | Load]:
+    """What can go out of the loop."""
+    return the_same(sum(inner_bodies(loop), []), varying_in(loop))

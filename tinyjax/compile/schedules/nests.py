@@ -1,7 +1,7 @@
 """Names in loop nests: which a statement has, which are free, and which nobody reads.
 
-After this file you can give what a pass adds a name of its own, and drop what it made useless. Builds on
-substitution.
+After this file you can give what a pass adds a name of its own, say what is the same in all iterations of a
+loop, and drop what a pass made useless. Builds on substitution.
 """
 
 from __future__ import annotations
@@ -61,3 +61,24 @@ def without_unused(
         kept.append(statement)
         read |= names_in(statement)
     return kept[::-1]
+
+
+def varying_in(loop: Statement) -> set[str]:
+    """The names of what may differ from one iteration of a loop to the next."""
+    return {*defined_names([loop]), *map(axis_of, loops_of([loop])), *stored_names([loop])}
+
+
+def the_same(body: Sequence[Statement], varying: set[str]) -> list[Let | Load]:
+    """The statements that compute the same in all iterations of a loop, in which what has the names `varying`
+    may differ. The names of what they compute are taken from those."""
+    same: list[Let | Load] = []
+    for s in body:
+        if isinstance(s, Let | Load) and not (names_in(s) - {s.target.name}) & varying:
+            same.append(s)
+            varying.discard(s.target.name)
+    return same
+
+
+def without(body: Sequence[Statement], others: Sequence[Statement]) -> list[Statement]:
+    """The statements that are none of the others."""
+    return [s for s in body if not any(s is other for other in others)]

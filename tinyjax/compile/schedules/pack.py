@@ -31,7 +31,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Statement,
     Store,
-    While,
     statements_of,
 )
 from tinyjax.compile.kernel.substitution import defined_names, substituted
@@ -48,7 +47,7 @@ from tinyjax.compile.schedules.directive import (
     with_loop,
     with_statement,
 )
-from tinyjax.compile.schedules.nests import Fresh, names_in
+from tinyjax.compile.schedules.nests import Fresh, names_in, the_same, varying_in
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Pack(Directive):
         outer = main_loop(kernel, self.axis)
         if outer is None:
             return no_main_loop(kernel, self.axis)
-        varying = _varying(outer)
+        varying = varying_in(outer)
         for axis in self.inner:
             loop = loop_over(kernel, axis)
             if loop is outer or not any(loop is other for other in loops_of([outer])):
@@ -115,21 +114,12 @@ class Pack(Directive):
         body = self._innermost(kernel).body
         outer = main_loop(kernel, self.axis)
         assert outer is not None
-        varying = _varying(outer) - set(self.inner)
-        same: list[Let | Load] = []
-        for s in body:
-            if isinstance(s, Let) or (isinstance(s, Load) and _is_input(s)):
-                if not (names_in(s) - {s.target.name}) & varying:
-                    same.append(s)
-                    varying.discard(s.target.name)
+        varying = varying_in(outer) - set(self.inner)
+        from_inputs = [s for s in body if not isinstance(s, Load) or _is_input(s)]
+        same = the_same(from_inputs, varying)
         stay = _needed_for_places(body, same, self.inner[-1])
         used = names_in([s for s in body if s not in same])
         return same, [s for s in same if s.target.name in used and s not in stay]
-
-
-def _varying(outer: For | While) -> set[str]:
-    """What may differ from one iteration of the loop to the next."""
-    return {*defined_names([outer]), *map(axis_of, loops_of([outer]))}
 
 
 def _needed_for_places(

@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Let, Load, S
 from tinyjax.compile.kernel.substitution import defined_names, every_statement, substituted
 from tinyjax.compile.schedules.dependences import ends, starts_at_multiple, why_dependent
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of
-from tinyjax.compile.schedules.nests import names_in, stored_names
+from tinyjax.compile.schedules.nests import stored_names, the_same
 
 SHORT = 24  # statements of an iteration
 
@@ -88,12 +88,7 @@ def is_short(body: Sequence[Statement]) -> bool:
 def _same_in_all(loop: For) -> set[str]:
     """The names of values that are the same in all iterations: nothing that they are made of differs."""
     differing = {axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
-    same = set()
-    for s in every_statement(loop.body):
-        if isinstance(s, Let | Load) and not (names_in(s) - {s.target.name}) & differing:
-            same.add(s.target.name)
-            differing.discard(s.target.name)
-    return same
+    return {s.target.name for s in the_same(every_statement(loop.body), differing)}
 
 
 def _jammed(bodies: Sequence[list[Statement]]) -> list[Statement]:

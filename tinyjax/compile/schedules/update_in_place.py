@@ -59,7 +59,14 @@ from tinyjax.compile.schedules.directive import (
     perfect_nest,
     with_body,
 )
-from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names, without_unused
+from tinyjax.compile.schedules.nests import (
+    Fresh,
+    names_in,
+    the_same,
+    varying_in,
+    without,
+    without_unused,
+)
 
 
 @dataclass(frozen=True)
@@ -174,19 +181,11 @@ class _Update:
         return [*computing, *guarding], [If(condition, storing)] if condition else storing
 
 
-def _parted(nest: Sequence[For]) -> tuple[list[Statement], list[Statement]]:
+def _parted(nest: Sequence[For]) -> tuple[list[Let | Load], list[Statement]]:
     """The statements in the loops: those that are the same in all iterations, and the others."""
     body = nest[-1].body
-    varying = {*map(axis_of, nest), *stored_names(body)}
-    same: list[Statement] = []
-    rest: list[Statement] = []
-    for s in body:
-        if isinstance(s, Let | Load) and not names_in(s) & varying:
-            same.append(s)
-        else:
-            rest.append(s)
-            varying |= {*defined_names([s])}
-    return same, rest
+    same = the_same(body, varying_in(nest[0]))
+    return same, without(body, same)
 
 
 def _all_of(conditions: Sequence[Scalar], fresh: Fresh) -> tuple[Scalar | None, list[Statement]]:

@@ -82,15 +82,12 @@ def launches_of(plan: Plan, memory: MemoryPlan, device: Device) -> list[Launch]:
 
 def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
     """The plan with its launches, also in its loops' bodies."""
-    bodies = {
-        number: {
-            label: with_launches(body, memory.bodies[number][label], device)
-            for label, body in of.items()
-        }
-        for number, of in plan.bodies.items()
-    }
+
+    def changed(body: Plan, number: int, label: str) -> Plan:
+        return with_launches(body, memory.bodies[number][label], device)
+
     launches = launches_of(plan, memory, device)
-    return dataclasses.replace(plan, bodies=bodies, launches=launches)
+    return dataclasses.replace(plan.with_bodies(changed), launches=launches)
 
 
 def launches_lines(plan: Plan) -> Iterator[str]:

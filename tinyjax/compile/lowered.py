@@ -30,8 +30,7 @@ from tinyjax.compile.plan import (
     groups_lines,
     make_plan,
     schedule_lines,
-    with_kernel,
-    with_loop_nests,
+    with_kernels,
 )
 from tinyjax.compile.record import PassRecord, recording
 from tinyjax.compile.schedules.directive import Directive
@@ -116,13 +115,13 @@ class LoweredProgram:
         if old.naive is None:
             raise ValueError(f"{old.name} was written as it is: there is no naive nest to schedule")
         new = scheduled(old.naive, directives)
-        own = self._with(with_kernel(self.planned, old, new))
+        own = self._with(with_kernels(self.planned, lambda x: new if x is old else x))
         rescheduled = dict.fromkeys([*self.rescheduled, old.name])
         return replace(own, rescheduled=tuple(rescheduled))
 
     def without_schedules(self) -> LoweredProgram:
         """The program with naive loop nests for kernels."""
-        return self._with(with_loop_nests(self.planned))
+        return self._with(self._with_loop_nests())
 
     def _with(self, planned: Plan) -> LoweredProgram:
         stages = self.name, self.closed, self.device, self.target
@@ -130,7 +129,11 @@ class LoweredProgram:
 
     def loop_nests(self) -> list[Kernel]:
         """The naive nests of all kernels; of a kernel that has none, itself."""
-        return with_loop_nests(self.planned).all_kernels()
+        return self._with_loop_nests().all_kernels()
+
+    def _with_loop_nests(self) -> Plan:
+        """The plan with the naive nest of each kernel in its place; a kernel that has none stays."""
+        return with_kernels(self.planned, lambda kernel: kernel.naive or kernel)
 
 
 def as_lines(made: Any) -> str:

@@ -33,9 +33,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Statement,
     Store,
-    inner_bodies,
 )
-from tinyjax.compile.kernel.substitution import relocated
+from tinyjax.compile.kernel.substitution import every_body, relocated
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
@@ -180,13 +179,11 @@ def _take_free(
 
 def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
     """The plan with the kernels that work in place, also in its loops' bodies."""
-    bodies = {
-        number: {
-            label: with_memory(body, memory.bodies[number][label]) for label, body in of.items()
-        }
-        for number, of in plan.bodies.items()
-    }
-    return dataclasses.replace(plan, kernels=memory.kernels, bodies=bodies)
+
+    def changed(body: Plan, number: int, label: str) -> Plan:
+        return with_memory(body, memory.bodies[number][label])
+
+    return dataclasses.replace(plan.with_bodies(changed), kernels=memory.kernels)
 
 
 def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
@@ -231,14 +228,7 @@ def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool
     that of pieces that overlap, which store some elements twice, and will not do."""
     if (source.dtype, source.size) != (destination.dtype, destination.size):
         return False
-    return all(_loads_come_first(body, source, destination) for body in _all_bodies(kernel.body))
-
-
-def _all_bodies(body: list[Statement]) -> Iterator[list[Statement]]:
-    yield body
-    for statement in body:
-        for inner in inner_bodies(statement):
-            yield from _all_bodies(inner)
+    return all(_loads_come_first(body, source, destination) for body in every_body(kernel.body))
 
 
 def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer) -> bool:

@@ -59,10 +59,10 @@ class Plan:
             for body in bodies.values():
                 yield from body.all_plans()
 
-    def with_bodies(self, change: Callable[[Plan], Plan]) -> Plan:
-        """The plan with those of its loops' bodies as `change` makes them."""
+    def with_bodies(self, change: Callable[[Plan, int, str], Plan]) -> Plan:
+        """The plan with those of its loops' bodies as change(body, number, label) makes them."""
         bodies = {
-            number: {label: change(body) for label, body in of.items()}
+            number: {label: change(body, number, label) for label, body in of.items()}
             for number, of in self.bodies.items()
         }
         return replace(self, bodies=bodies)
@@ -73,10 +73,11 @@ class Plan:
         return list({kernel.name: kernel for kernel in kernels}.values())
 
 
-def with_loop_nests(plan: Plan) -> Plan:
-    """The plan with the naive nest of each kernel in its place; a kernel that has none stays."""
-    kernels = {number: kernel.naive or kernel for number, kernel in plan.kernels.items()}
-    return replace(plan.with_bodies(with_loop_nests), kernels=kernels)
+def with_kernels(plan: Plan, change: Callable[[Kernel], Kernel]) -> Plan:
+    """The plan with each kernel as `change` makes it, also in its loops' bodies."""
+    kernels = {number: change(kernel) for number, kernel in plan.kernels.items()}
+    bodies = plan.with_bodies(lambda body, *place: with_kernels(body, change))
+    return replace(bodies, kernels=kernels)
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
@@ -95,12 +96,6 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
     if target is None:
         return Plan(closed, [HostGroup(e, "there is no OpenCL device") for e in closed.eqns], names)
     return _Planner(target).plan(closed, names, "k")
-
-
-def with_kernel(plan: Plan, old: Kernel, new: Kernel) -> Plan:
-    """The plan with another kernel wherever there was `old`, also in its loops' bodies."""
-    kernels = {n: new if kernel is old else kernel for n, kernel in plan.kernels.items()}
-    return replace(plan.with_bodies(lambda body: with_kernel(body, old, new)), kernels=kernels)
 
 
 class _Planner:

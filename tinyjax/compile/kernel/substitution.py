@@ -26,6 +26,11 @@ def every_statement(body: Sequence[ir.Statement]) -> list[ir.Statement]:
     return found
 
 
+def every_body(body: list[ir.Statement]) -> list[list[ir.Statement]]:
+    """The statements, and those inside of each that has any."""
+    return [body, *(inner for s in every_statement(body) for inner in ir.inner_bodies(s))]
+
+
 def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
     """The names that statements give to values and private arrays."""
     for statement in every_statement(body):

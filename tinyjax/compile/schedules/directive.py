@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
     inner_bodies,
 )
-from tinyjax.compile.kernel.substitution import every_statement, replaced, stored_memory
+from tinyjax.compile.kernel.substitution import every_body, every_statement, replaced, stored_memory
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,7 @@ def in_loops(loops: Sequence[For], body: list[Statement]) -> list[Statement]:
 
 def body_with(kernel: Kernel, loop: Statement) -> list[Statement]:
     """The statements among which a loop stands."""
-    inner = (body for s in every_statement(kernel.body) for body in inner_bodies(s))
-    return next(body for body in (kernel.body, *inner) if any(s is loop for s in body))
+    return next(body for body in every_body(kernel.body) if any(s is loop for s in body))
 
 
 # ---- changes ----

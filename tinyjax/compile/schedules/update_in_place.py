@@ -41,12 +41,12 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
-    inner_bodies,
     statements_of,
 )
 from tinyjax.compile.kernel.stored import as_index, linear
 from tinyjax.compile.kernel.substitution import (
     defined_names,
+    every_body,
     every_statement,
     relocated,
     stored_memory,
@@ -90,14 +90,10 @@ def next_values(kernel: Kernel) -> list[str]:
     """The arrays that iterations compute for others, from before, to take their value."""
     return [
         s.array.name
-        for body in _bodies(kernel)
+        for body in every_body(kernel.body)
         for s in body
         if isinstance(s, Allocate) and any(_takes_value(other, s.array, body) for other in body)
     ]
-
-
-def _bodies(kernel: Kernel) -> list[list[Statement]]:
-    return [kernel.body, *(b for s in every_statement(kernel.body) for b in inner_bodies(s))]
 
 
 # ---- what is there ----
@@ -206,7 +202,7 @@ def _all_of(conditions: Sequence[Scalar], fresh: Fresh) -> tuple[Scalar | None, 
 
 def _find_update(kernel: Kernel, name: str) -> _Update | str:
     """The update that makes the array of that name, or why there is none that can be in place."""
-    around = next((b for b in _bodies(kernel) if name in (_allocated(s) for s in b)), None)
+    around = next((b for b in every_body(kernel.body) if name in (_allocated(s) for s in b)), None)
     if around is None:
         return f"it has no private array {name!r}"
     array = next(s.array for s in around if isinstance(s, Allocate) and s.array.name == name)

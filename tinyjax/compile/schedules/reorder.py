@@ -29,8 +29,8 @@ from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
 @dataclass(frozen=True)
 class Reorder(Directive):
     """The loop over `inner` becomes the one around the loops over `around`, each of which is all that the one
-    before it has inside; it was in the last of them. An iteration works with a variable in a register, between
-    loading and storing it, or `in_memory`: with the element of its array."""
+    before it has inside; it was in the last of them. An iteration works with a variable in a register, from
+    loading to storing it, or `in_memory`: with the element of its array."""
 
     inner: str
     around: tuple[str, ...]

@@ -7,9 +7,9 @@ was; or where it is made, if the iteration reads the new array too. Builds on di
 
     new_1 = 1000 elements                  t16 = ...
     for i3 in 0 .. 1000:                   k = ...
-      t16 = ...                            ...
-      t17 = ge (i3 - t16) 0                carry_2[t16] = k
-      t18 = lt (i3 - t16) 1
+      t16 = ...                            b1 = carry_2[t16]
+      t17 = ge (i3 - t16) 0                p1 = select t21 k b1
+      t18 = lt (i3 - t16) 1                carry_2[t16] = p1
       t19 = and t17 t18
       b = carry_2[i3]
       k = ...
@@ -32,7 +32,6 @@ from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     For,
-    If,
     Kernel,
     Let,
     Load,
@@ -101,11 +100,11 @@ def next_values(kernel: Kernel) -> list[str]:
 
 @dataclass(frozen=True)
 class _Window:
-    """The elements for which `guards` hold, and that are in the window: along each of the axes that are here,
-    so many from a place on. They become `value`."""
+    """Elements that become `value` where `mask` holds, which it does in the window alone: along each of the
+    axes that are here, so many from a place on."""
 
+    mask: Scalar
     value: Scalar
-    guards: Sequence[Scalar]
     ranges: Mapping[str, tuple[Index, int]]
 
 
@@ -119,6 +118,7 @@ class _Update:
     maker: For
     copy: For
     store: Store
+    old: Value  # what an element is in no window
     windows: Sequence[_Window]  # in the order in which they are stored
     is_early: bool
 
@@ -127,7 +127,7 @@ class _Update:
         nest = perfect_nest([self.maker])
         same, rest = _parted(nest)
         others = without_unused([s for s in rest if s != self.store])
-        computing, storing = [], []
+        computing, storing = list[Statement](), list[Statement]()
         for window in self.windows:
             computed, stored = self._window(window, nest, rest, fresh)
             computing += computed
@@ -159,10 +159,12 @@ class _Update:
             places[axis], number = first + at, number * count + at
         names = {name: fresh(name) for name in defined_names(rest)}
         lets = [s for s in rest if isinstance(s, Let | Load)]
-        store = replace(self.store, destination=self.carry, value=window.value)
-        *computing, last = substituted(without_unused([*lets, store]), places, names)
+        new = Value(fresh("t"), self.carry.dtype)
+        store = replace(self.store, destination=self.carry, value=new)
+        chosen = Let(new, "select", (window.mask, window.value, self.old))
+        needed = without_unused([*lets, chosen, store])
+        *computing, last = substituted(needed, places, names)
         assert isinstance(last, Store)
-        condition, guarding = _all_of(window.guards, fresh)
         if loops:
             size = math.prod(loop.stop.lo for loop in loops)
             waiting = PrivateArray(fresh("window"), self.carry.dtype, size)
@@ -171,10 +173,8 @@ class _Update:
             computing = [Allocate(waiting, None), *in_loops(loops, [*computing, keep])]
             again = {axis_of(loop): fresh(axis_of(loop)) for loop in loops}
             copying: list[Statement] = [Load(value, waiting, number), replace(last, value=value)]
-            storing = substituted(in_loops(loops, copying), {}, again)
-        else:
-            storing = [last]
-        return [*computing, *guarding], [If(condition, storing)] if condition else storing
+            return computing, substituted(in_loops(loops, copying), {}, again)
+        return computing, [last]
 
 
 def _parted(nest: Sequence[For]) -> tuple[list[Let | Load], list[Statement]]:
@@ -182,19 +182,6 @@ def _parted(nest: Sequence[For]) -> tuple[list[Let | Load], list[Statement]]:
     body = nest[-1].body
     same = the_same(body, varying_in(nest[0]))
     return same, without(body, same)
-
-
-def _all_of(conditions: Sequence[Scalar], fresh: Fresh) -> tuple[Scalar | None, list[Statement]]:
-    """A condition that holds if all of these do, and what computes it; None if there is none."""
-    lets: list[Statement] = []
-    so_far: Scalar | None = None
-    for condition in conditions:
-        if so_far is not None:
-            both = Value(fresh("inside"), condition.dtype)
-            lets.append(Let(both, "and", (so_far, condition)))
-            condition = both
-        so_far = condition
-    return so_far, lets
 
 
 # ---- finding it ----
@@ -219,12 +206,12 @@ def _find_update(kernel: Kernel, name: str) -> _Update | str:
     windows = _windows(maker, array, carry)
     if isinstance(windows, str):
         return windows
-    store, found = windows
+    store, old, found = windows
     begin, end = around.index(maker), around.index(copy)
     is_read = array in _loaded([s for s in around if s is not copy])
     if is_read and carry in _loaded(around[begin + 1 : end]):
         return f"both {name} and {carry.name} are read after it is made"
-    return _Update(around, array, carry, maker, copy, store, found, is_read)
+    return _Update(around, array, carry, maker, copy, store, old, found, is_read)
 
 
 def _allocated(s: Statement) -> str:
@@ -252,8 +239,8 @@ def _takes_value(
 
 def _windows(
     maker: For, array: PrivateArray, carry: PrivateArray
-) -> tuple[Store, list[_Window]] | str:
-    """What stores the array's elements, and the windows outside of which these are those of the carry."""
+) -> tuple[Store, Value, list[_Window]] | str:
+    """What stores the array's elements, those of the carry, and the windows outside of which they stay."""
     nest = perfect_nest([maker])
     body = nest[-1].body
     stores = [s for s in body if isinstance(s, Store) and s.destination == array]
@@ -274,8 +261,8 @@ def _windows(
             return window
         windows.append(window)
     match made.get(_name(value)):
-        case Load(_, source, at, None) if windows and source == carry and at == store.index:
-            return store, windows[::-1]
+        case Load(old, source, at, None) if windows and source == carry and at == store.index:
+            return store, old, windows[::-1]
     return f"{array.name} is not {carry.name} but for a window"
 
 
@@ -283,12 +270,10 @@ def _window(
     mask: Any, value: Any, made: Mapping[str, Statement], varying: set[str]
 ) -> _Window | str:
     """The window that a mask says an element to be in."""
-    guards: list[Scalar] = []
     least: dict[str, Index] = {}  # along an axis: what is at least 0
     below: dict[str, tuple[Index, int]] = {}  # and less than a number
     for term in _terms(mask, made, varying):
-        if not names_in(term) & varying:
-            guards.append(term)
+        if not names_in(term) & varying:  # for all elements, or for none
             continue
         match made.get(_name(term)):
             case Let(_, "ge", (Index() as at, Index() as zero)) if zero.is_const(0):
@@ -309,7 +294,7 @@ def _window(
         if [str(part) for part in steps] != [axis] or linear(at)[steps[0]] != 1:
             return f"the window does not move with {axis}"
         ranges[axis] = as_index({steps[0]: 1}, linear(at)), size
-    return _Window(value, guards, ranges)
+    return _Window(mask, value, ranges)
 
 
 def _terms(mask: Any, made: Mapping[str, Statement], varying: set[str]) -> Iterator[Any]:

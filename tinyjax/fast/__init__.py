@@ -12,6 +12,7 @@ SHORTCUTS = {
     "tinyjax.transform.jit.api.PjitFunction.__call__": "tinyjax.fast.call_cache",
     "tinyjax.transform.jit.primitive.build": "tinyjax.fast.background_build",
     "tinyjax.compile.launches.launches_of": "tinyjax.fast.launch_fusion",
+    "tinyjax.lax.control_flow.scan.run_eagerly": "tinyjax.fast.long_loops",
     "tinyjax.lax.selection.choose": "tinyjax.fast.blended_bits",
     "tinyjax.lax.scattering.combine_at": "tinyjax.fast.row_sums",
 }

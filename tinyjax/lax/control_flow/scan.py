@@ -34,6 +34,7 @@ from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.refs_discharge import BodyPrimitive
+from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, same_type
 from tinyjax.transform.jvp import full
@@ -47,7 +48,8 @@ from tinyjax.transform.jvp import full
 scan_p = BodyPrimitive("scan", multiple_results=True, takes_arrays=True)
 
 
-def _scan_impl(
+@with_shortcut
+def run_eagerly(
     *args: Any,
     jaxpr: ClosedJaxpr,
     length: int,
@@ -117,7 +119,7 @@ def _scan_aval(
     return [*carry_avals, *[stacked_aval(aval, length) for aval in y_avals]]
 
 
-impl_rules[scan_p] = _scan_impl
+impl_rules[scan_p] = run_eagerly
 abstract_eval_rules[scan_p] = _scan_aval
 no_rule_reasons[scan_p, "lowering"] = (
     "runtime/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"

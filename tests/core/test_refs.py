@@ -86,7 +86,7 @@ def test_an_empty_slice_with_a_step_is_empty(ref):
     "index", [jax.ds(2, 2), jax.ds(jnp.int32(2), 2), jax.ds(-1, 1), np.array(3)]
 )
 def test_what_is_known_to_be_out_of_range_is_refused(ref, index):
-    with pytest.raises(ValueError, match="Out of bound"):
+    with pytest.raises((ValueError, TypeError), match="Out of bound|slice must be within"):
         ref[index]
 
 

@@ -39,7 +39,7 @@ def get_aval(x: Any) -> ShapedArray:
     if is_ref(x):
         return x.aval
     raise TypeError(
-        f"Value {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
+        f"Argument {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
         "Python number (jnp.array converts lists)"
     )
 

@@ -93,8 +93,8 @@ def canonicalize_dtype(dtype: Any) -> Any:
         if dtype in _KINDS:
             raise small_dtypes.missing(dtype.names[0])
         raise TypeError(
-            f"dtype {dtype} is not a valid JAX array type: arrays hold bools, integers, floats and "
-            "complex numbers"
+            f"Value with dtype {dtype} is not a valid JAX array type: arrays hold bools, integers, floats "
+            "and complex numbers"
         )
     return dtype if config.jax_enable_x64 else _TO_32_BITS.get(dtype, dtype)
 
@@ -117,7 +117,9 @@ def np_dtype(dtype: Any) -> np.dtype:
         return np.dtype(dtype)
     except TypeError:
         raise TypeError(
-            f"Cannot interpret value {dtype!r} of type {type(dtype)} as a dtype"
+            f"data type {dtype!r} not understood"
+            if isinstance(dtype, str)
+            else f"Cannot interpret value {dtype!r} of type {type(dtype)} as a dtype"
         ) from None
 
 

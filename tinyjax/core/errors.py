@@ -123,4 +123,5 @@ def escaped_tracer_error(tracer: Any) -> UnexpectedTracerError:
 
 
 def _origin(tracer: Any) -> str:
-    return f" The tracer was made at {tracer.line}." if tracer.line else ""
+    line = getattr(tracer, "line", None)  # a mask may be an array: a Ref takes none
+    return f" The tracer was made at {line}." if line else ""

@@ -200,7 +200,8 @@ abstract_eval_rules[reshape_p] = _reshape_aval
 def _transpose_aval(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(x.ndim)):
         raise TypeError(
-            f"transpose permutation {permutation} is not a permutation of the axes of shape {x.shape}"
+            f"transpose permutation isn't a permutation of operand dimensions, got permutation {permutation} "
+            f"for operand shape {x.shape}."
         )
     return ShapedArray(tuple(x.shape[axis] for axis in permutation), x.dtype, x.weak_type)
 

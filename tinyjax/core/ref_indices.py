@@ -18,6 +18,7 @@ import numpy as np
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
 from tinyjax.core.dtypes import kind
+from tinyjax.core.errors import NonConcreteBooleanIndexError
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,13 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]
     """The indexer of ref[index], and its operands, in order.
 
     Raises ValueError for an index out of range, a slice backwards or too many entries, TypeError for what is
-    no index, IndexError for a mask."""
+    no index or a `ds` that reaches out of range, NonConcreteBooleanIndexError for a mask."""
     items = index if isinstance(index, tuple) else (index,)
     if items == () or index is Ellipsis or index is None:
         return (), []
     ellipses = sum(item is Ellipsis for item in items)
     if ellipses > 1:
-        raise ValueError(f"an index can have one ellipsis ('...'), got {index}")
+        raise ValueError(f"Only one ellipsis is supported. Got {index}")
     if not ellipses:
         items = (*items, Ellipsis)
     if len(items) - 1 > len(shape):
@@ -94,11 +95,11 @@ def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
     item = np.asarray(item, np.int32 if item == [] else None) if type(item) is list else item
     aval = get_aval(item)
     if kind(aval.dtype) == "b" and aval.shape:
-        raise IndexError(
-            "a Ref takes no mask: ref[...] = jnp.where(mask, new, ref[...]), or the positions of the elements"
-        )
+        raise NonConcreteBooleanIndexError(item)
     if kind(aval.dtype) not in "iu":
-        raise TypeError(f"a Ref is indexed by integers, got {aval.str_short()}")
+        raise TypeError(
+            f"Indexer must have integer or boolean type, got indexer with type {aval.dtype.name}"
+        )
     if aval.shape or isinstance(item, Tracer):
         operands.append(item)
         return OPERAND
@@ -110,16 +111,17 @@ def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
 
 def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
     if operator.index(item.size) < 0:
-        raise ValueError(f"a slice has a size >= 0, got {item}")
+        raise TypeError(f"slice must have a size >= 0, got {item}")
     if isinstance(item.start, Tracer):
         operands.append(item.start)
         return replace(item, start=OPERAND)
     start = operator.index(item.start)
-    if start < 0 or item.size and start + (item.size - 1) * item.stride >= size:
-        raise ValueError(
-            f"Out of bound slice: start={start}, size={item.size}, stride={item.stride}, dim={size}."
-        )
     _check_start(start, size)
+    if start < 0 or item.size and start + (item.size - 1) * item.stride >= size:
+        raise TypeError(
+            f"slice must be within the Ref, got start={start}, size={item.size} and stride={item.stride} "
+            f"for an axis of {size}"
+        )
     return replace(item, start=start)
 
 
@@ -182,7 +184,11 @@ def array_axes(indexer: Indexer, operands: Sequence[Any]) -> tuple[tuple[int, ..
         if entry == OPERAND:
             shapes.append(next(values).shape)
     apart = any(b[0] - a[0] > 1 for a, b in zip(positions, positions[1:]))
-    return np.broadcast_shapes(*shapes), 0 if apart or not positions else positions[0][1]
+    try:
+        together = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"Cannot broadcast shapes for indexing: {tuple(shapes)}") from None
+    return together, 0 if apart or not positions else positions[0][1]
 
 
 def is_one_slice(indexer: Indexer, operands: Sequence[Any]) -> bool:

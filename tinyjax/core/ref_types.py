@@ -7,6 +7,7 @@ Builds on array.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import unwrap
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
@@ -92,7 +93,7 @@ def check_no_ref_returned(fun: Callable | str, outs: Sequence[Any]) -> None:
     two names."""
     for position, x in enumerate(outs):
         if is_ref(x):
-            code = getattr(fun, "__code__", None)
+            code = getattr(unwrap(fun), "__code__", None) if callable(fun) else None
             where = f" at {code.co_filename}:{code.co_firstlineno}" if code else ""
             name = (
                 fun if isinstance(fun, str) else f"function {getattr(fun, '__name__', fun)}{where}"

@@ -295,7 +295,7 @@ def set(ref: Ref, idx: Any, value: Any) -> None:  # noqa: A001  (JAX's name)
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.set.html
     """
-    swap(ref, idx, value)
+    _write(swap_p, "ref_set", ref, idx, value)
 
 
 def addupdate(ref: Ref, idx: Any, x: Any) -> None:

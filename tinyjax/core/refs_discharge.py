@@ -37,6 +37,7 @@ from tinyjax.core.refs import (
     REF_PRIMITIVES,
     Ref,
     empty_ref_p,
+    free_ref_p,
     freeze_p,
     get_p,
     new_ref_p,
@@ -48,14 +49,15 @@ from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
 
 
 @cached_on_jaxpr
-def without_refs(closed: ClosedJaxpr, may_use_frozen: bool = False) -> ClosedJaxpr:
+def without_refs(closed: ClosedJaxpr, may_use_ended: bool = False) -> ClosedJaxpr:
     """The same program without the Refs that it makes; those that it is given are as before.
 
-    Raises ValueError for a Ref that is used after `freeze`, which eager code lets pass, as JAX's does."""
+    Raises ValueError for a Ref that is used after `freeze` or `free_ref`, which eager code lets pass, as
+    JAX's does."""
     if not _makes_refs(closed):
         return closed
-    if not may_use_frozen:
-        _check_not_used_frozen(closed.jaxpr)
+    if not may_use_ended:
+        _check_not_used_after_its_end(closed.jaxpr)
     return _discharged(closed, (False,) * len(closed.in_avals))
 
 
@@ -65,20 +67,21 @@ def with_values(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
     gives after its results what they hold at its end."""
     if not any(refs):
         return without_refs(closed)
-    _check_not_used_frozen(closed.jaxpr)
+    _check_not_used_after_its_end(closed.jaxpr)
     return _discharged(closed, refs)
 
 
-def _check_not_used_frozen(jaxpr: Jaxpr) -> None:
-    frozen: set[Var] = set()
+def _check_not_used_after_its_end(jaxpr: Jaxpr) -> None:
+    ended: dict[Var, str] = {}
     for eqn in jaxpr.eqns:
-        if any(type(v) is Var and v in frozen for v in eqn.invars):
+        for how in (ended[v] for v in eqn.invars if type(v) is Var and v in ended):
             raise ValueError(
-                f"a Ref is used by '{eqn.primitive.name}' after it was frozen: jax.freeze gives the last "
+                f"a Ref is used by '{eqn.primitive.name}' after it was {how}: jax.freeze gives the last "
                 "value of a Ref, which is gone then. Use that value, or read by ref[...] before"
             )
-        if eqn.primitive is freeze_p:
-            frozen.update(v for v in eqn.invars if type(v) is Var)
+        if eqn.primitive in (freeze_p, free_ref_p):
+            how = "frozen" if eqn.primitive is freeze_p else "freed"
+            ended.update({v: how for v in eqn.invars if type(v) is Var})
 
 
 def call_on_values(

@@ -20,23 +20,37 @@ class ShapeDtypeStruct:
     where the array is; None, if nothing is said."""
 
     __slots__ = ("shape", "dtype", "weak_type", "sharding")
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+    sharding: Any
 
     def __init__(
-        self, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None
+        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
     ):
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
-        self.sharding = sharding
         if sharding is not None:
+            if not hasattr(sharding, "check_compatible_aval"):
+                raise ValueError(
+                    "sharding should be an instance of `jax.sharding.Sharding`. Got "
+                    f"{sharding} of type {type(sharding)}."
+                )
             sharding.check_compatible_aval(shape)
-        self.shape = tuple(shape)
-        self.dtype = dtypes.canonicalize_dtype(dtype)
-        self.weak_type = weak_type
+        shape, dtype = tuple(shape), dtypes.canonicalize_dtype(dtype)
+        for name, value in zip(self.__slots__, (shape, dtype, weak_type, sharding)):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise RuntimeError(
+            f"Cannot reassign attributes ({name}) of immutable ShapeDtypeStruct objects: "
+            f"x.update({name}=...) makes another"
+        )
 
     @staticmethod
     def like(x: Any) -> ShapeDtypeStruct:
-        """What is known of an array, a number or another ShapeDtypeStruct."""
-        return struct_of(arg_aval(x))
+        """What is known of an array, a number, an aval or another ShapeDtypeStruct."""
+        return struct_of(x if isinstance(x, ShapedArray) else arg_aval(x))
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """A copy with some of shape, dtype, weak_type and sharding changed."""
@@ -46,6 +60,11 @@ class ShapeDtypeStruct:
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
     @property
     def size(self) -> int:
@@ -76,7 +95,9 @@ class ShapeDtypeStruct:
 
 
 def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type, sharding=aval._sharding)
+    return ShapeDtypeStruct(
+        aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=aval._sharding
+    )
 
 
 def arg_aval(x: Any) -> ShapedArray:

@@ -277,6 +277,7 @@ def make_jaxpr(
         fixed = wrap_argnums(static, len(args), "static_argnums")
         dynamic = [x for i, x in enumerate(args) if i not in fixed]
 
+        @functools.wraps(fun)
         def call(*dynamic: Any, **kwargs: Any) -> Any:
             it = iter(dynamic)
             return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)

@@ -243,10 +243,10 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.index_take.html
     """
     ranks = [len(shape_of(idx)) for idx in idxs]
-    if ranks != [1] * len(axes):
+    if not isinstance(axes, Sequence) or ranks != [1] * len(axes):
         raise TypeError(
-            f"index_take needs a vector of indices for each of the axes {tuple(axes)}, got arrays of "
-            f"{ranks} axes"
+            f"index_take needs a vector of indices for each of a sequence of axes, got arrays of {ranks} "
+            f"axes for {axes=}"
         )
     axes = tuple(canonicalize_axis(axis, src.ndim) for axis in axes)
     sizes = [src.shape[axis] for axis in axes]

@@ -330,7 +330,7 @@ def attach(namespace: ModuleType) -> None:
 
 
 def _attach_namespace(namespace: ModuleType) -> None:
-    def array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self: Any, /, *, api_version: str | None = None) -> Any:
         check_version(api_version)
         return namespace
 
@@ -338,5 +338,5 @@ def _attach_namespace(namespace: ModuleType) -> None:
         known = all(issubclass(t, (Array, np.ndarray)) for t in types)
         return namespace if known else NotImplemented
 
-    Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
+    Array.__array_namespace__ = __array_namespace__  # type: ignore[attr-defined]
     ArrayImpl.__array_module__ = array_module  # type: ignore[attr-defined]

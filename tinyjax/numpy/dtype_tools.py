@@ -51,13 +51,17 @@ _KINDS = {
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind: 'integral', 'real floating', ..., a dtype or a tuple of them.
 
-    As numpy.isdtype. Raises ValueError for an unknown kind."""
+    As numpy.isdtype. Raises ValueError for an unknown kind, TypeError for a number."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     found = dtypes.np_dtype(dtype)
     for item in kinds:
+        if isinstance(item, (int, float)):
+            raise TypeError(f"Expected kind to be a dtype, string, or tuple; got kind={item!r}")
         if isinstance(item, str) and item not in dtypes_by_name():
             if item not in _KINDS:
-                raise ValueError(f"Unrecognized kind {item!r}: the kinds are {', '.join(_KINDS)}")
+                raise ValueError(
+                    f"Unrecognized kind={item!r} expected one of {[*_KINDS]}, or a dtype"
+                )
             if dtypes.kind(found) in _KINDS[item]:
                 return True
         elif found == dtypes.np_dtype(item):

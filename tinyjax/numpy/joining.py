@@ -214,10 +214,6 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices of `x` along `axis`, as a tuple; as numpy.unstack. Raises ValueError for scalars."""
     x = ensure_arraylike("unstack", x)
-    if x.ndim == 0:
-        raise ValueError(
-            "Unstack requires arrays with rank > 0, however a scalar array was passed."
-        )
     return tuple(lax.unstack(x, canonicalize_axis(axis, x.ndim)))
 
 

@@ -152,9 +152,7 @@ def matrix_transpose(x: Any, /) -> Array:
     """`x` with its last two axes swapped; as numpy.matrix_transpose. Raises ValueError below two."""
     x = ensure_arraylike("matrix_transpose", x)
     if x.ndim < 2:
-        raise ValueError(
-            f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim}"
-        )
+        raise ValueError(f"matrix_transpose requires at least 2 dimensions; got ndim={x.ndim}")
     return lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 

@@ -179,6 +179,8 @@ def prod(
 ) -> Array:
     """The product over `axis`; as numpy.prod. Dtypes as in sum."""
     check_no_out("prod", out)
+    if isinstance(axis, str):
+        raise NotImplementedError("Named reductions not implemented for jnp.prod()")
     (a,) = promote_dtypes_numeric(ensure_arraylike("prod", a))
     dtype = _sum_dtype(a, dtype, "prod", promote_integers)
     is_bool = dtype == np.bool_

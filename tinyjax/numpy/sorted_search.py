@@ -43,7 +43,7 @@ def searchsorted(
     if a.ndim != 1:
         raise ValueError("a should be 1-dimensional")
     if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side': use 'left' or 'right'")
+        raise ValueError(f"invalid argument {side=}, expected 'left' or 'right'")
     if method not in _METHODS:
         raise ValueError(f"method={method!r}: use 'scan', 'scan_unrolled', 'sort' or 'compare_all'")
     a, v = promote_dtypes(a, v)

@@ -20,6 +20,7 @@ from tinyjax.core.api_util import check_callable, split_aux
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
+from tinyjax.core.ref_types import AbstractRef, is_ref
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.core.varying import pvary_to
 
@@ -321,6 +322,11 @@ def _as_tracer(trace: JVPTrace, primal: Any, tangent: Any) -> Any:
 
 
 def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
+    if isinstance(primal, AbstractRef) and not is_ref(tangent):
+        raise TypeError(
+            f"jvp with respect to a {primal}, whose tangent is a Ref, too: differentiate by what it holds, "
+            "ref[...], or give such a tangent"
+        )
     is_float0 = getattr(tangent, "dtype", None) == dtypes.float0
     dtype = dtypes.float0 if is_float0 else get_aval(tangent).dtype
     expected = dtypes.tangent_dtype(primal.dtype)

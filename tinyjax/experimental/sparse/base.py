@@ -73,12 +73,6 @@ class JAXSparse:
     def transpose(self, axes: Sequence[int] | None = None) -> Any:
         raise NotImplementedError
 
-    def astype(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(_no_method(self, "astype"))
-
-    def reshape(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(_no_method(self, "reshape"))
-
     def sum(self, axis: Any = None) -> Any:
         raise NotImplementedError(_no_method(self, "sum"))
 
@@ -126,10 +120,7 @@ def _not_there(name: str) -> Callable[..., Any]:
     return operator
 
 
-_OPERATORS = (
-    "abs add eq ge gt le lt matmul mul ne neg pos pow radd rmatmul rmul rsub rtruediv sub truediv"
-).split()
+_OPERATORS = "add matmul mul neg pos radd rmatmul rmul rsub sub".split()
 for _name in _OPERATORS:
     setattr(JAXSparse, f"__{_name}__", _not_there(f"__{_name}__"))
-# __eq__ is set too late for Python to make sparse arrays unhashable by itself.
 JAXSparse.__hash__ = None  # type: ignore[assignment]

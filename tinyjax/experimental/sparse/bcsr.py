@@ -73,6 +73,11 @@ class BCSR(JAXSparse):
 
     @property
     def n_batch(self) -> int:
+        if not self.indptr.ndim:
+            raise ValueError(
+                "Cannot map in_axis=0 for BCSR array with n_batch=0. in_axes for batched BCSR operations "
+                "must correspond to a batched dimension."
+            )
         return self.indptr.ndim - 1
 
     @property
@@ -107,7 +112,9 @@ class BCSR(JAXSparse):
     def from_bcoo(cls, arr: BCOO) -> BCSR:
         """Sorted by rows, and each row's beginning counted. NotImplementedError without two sparse axes."""
         if arr.n_sparse != 2:
-            raise NotImplementedError(f"BCSR has two sparse axes, got {arr.n_sparse} of {arr}")
+            raise NotImplementedError(
+                f"BCSR.from_bcoo requires n_sparse=2; got arr.n_sparse={arr.n_sparse} of {arr}"
+            )
         mat = arr if arr.indices_sorted else bcoo_sort_indices(arr)
         data, indices = whole_batches(mat)
         rows = mat.sparse_shape[0]
@@ -132,7 +139,7 @@ class BCSR(JAXSparse):
 
         Raises NotImplementedError for batch or dense axes."""
         if n_dense or n_batch:
-            raise NotImplementedError("BCSR from scipy with nonzero n_dense/n_batch.")
+            raise NotImplementedError("BCSR from_scipy_sparse with nonzero n_dense/n_batch.")
         mat = mat.tocsr()
         dtype = index_dtype or np.int32
         parts = (mat.data, mat.indices.astype(dtype), mat.indptr.astype(dtype))
@@ -147,6 +154,9 @@ class BCSR(JAXSparse):
 
 
 def _check_shapes(mat: BCSR) -> None:
+    for name, x in (("indices", mat.indices), ("indptr", mat.indptr)):
+        if not jnp.issubdtype(x.dtype, jnp.integer):
+            raise TypeError(f"{name} of BCSR must be integers, got {x.dtype}")
     n_batch, n_dense = mat.n_batch, mat.ndim - mat.n_batch - 2
     if n_dense < 0:
         raise ValueError(

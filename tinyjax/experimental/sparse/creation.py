@@ -72,6 +72,8 @@ def empty(
     `sparse_format` is "bcoo" or "bcsr"; raises ValueError for others."""
     shape = tuple([int(size) for size in shape])
     batch, sparse = shape[:n_batch], shape[n_batch : len(shape) - n_dense]
+    if sparse_format == "bcsr" and len(sparse) != 2:
+        raise ValueError(f"BCSR sparse.empty: must have 2 sparse dimensions. Got {len(sparse)}")
     data = jnp.zeros((*batch, nse, *shape[len(shape) - n_dense :]), dtype)
     outside = jnp.broadcast_to(jnp.array(sparse, index_dtype), (*batch, nse, len(sparse)))
     flags = {"indices_sorted": True, "unique_indices": True}

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tinyjax.numpy as jnp
-from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.experimental.sparse.bcoo import BCOO
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.experimental.sparse.sparsify import is_sparse
 from tinyjax.lax import jacobian as dense
 from tinyjax.transform import vjp
@@ -117,12 +116,11 @@ def _jacobian_of(x: Any, data: Any) -> Any:
     """The derivatives of each element of a result: batches of the sparse argument."""
     if not is_sparse(x):
         return data
-    if not isinstance(x, BCOO):
-        raise NotImplementedError("the Jacobian with regard to a BCSR: use x.to_bcoo()")
     batch = data.shape[: data.ndim - x.data.ndim]
-    indices = jnp.broadcast_to(x.indices, batch + x.indices.shape)
+    _, *places = tree_leaves(x)
+    places = [jnp.broadcast_to(part, batch + part.shape) for part in places]
     flags = {"indices_sorted": x.indices_sorted, "unique_indices": x.unique_indices}
-    return BCOO((data, indices), shape=batch + x.shape, **flags)
+    return type(x)((data, *places), shape=batch + x.shape, **flags)
 
 
 jacfwd = _jacobian(dense.jacfwd)

@@ -63,7 +63,7 @@ def bcoo_dot_general(
     dtype = preferred_element_type or jnp.result_type(lhs.dtype, rhs.dtype)
     if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
         out = _sparse_sparse(lhs, rhs, lhs_contract, rhs_contract, lhs_batch, rhs_batch)
-        return out if out.dtype == dtype else out.astype(dtype)
+        return out if out.dtype == dtype else out.like(out.data.astype(dtype))
     if isinstance(lhs, BCOO):
         return _sparse_dense(lhs, rhs, lhs_contract, rhs_contract, lhs_batch, rhs_batch, dtype)
     out = _sparse_dense(rhs, lhs, rhs_contract, lhs_contract, rhs_batch, lhs_batch, dtype)

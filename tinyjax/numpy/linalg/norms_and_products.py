@@ -164,7 +164,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     x1, x2 = ensure_arraylike("jnp.linalg.cross", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
-            f"Both inputs must have 3 elements along axis {axis}; got {x1.shape} and {x2.shape}"
+            f"Both input arrays must be (arrays of) 3-dimensional vectors along axis {axis}, got {x1.shape} "
+            f"and {x2.shape}"
         )
     return linear_algebra.cross(x1, x2, axis=axis)
 

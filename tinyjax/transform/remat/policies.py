@@ -163,9 +163,9 @@ def is_saved(policy: Policy, eqn: JaxprEqn) -> bool:
         return answer is not Recompute
     if not isinstance(answer, bool):
         raise TypeError(
-            "a policy of jax.checkpoint must return a bool (whether the results of a primitive may be "
+            "Value returned by a remat policy should be a bool (whether the results of a primitive may be "
             "saved), or ad_checkpoint.Recompute, Saveable or Offloadable(src, dst), but for "
-            f"'{eqn.primitive}' it returned {answer!r} of type {type(answer)}"
+            f"'{eqn.primitive}' it is {answer!r} of type {type(answer)}"
         )
     return answer
 

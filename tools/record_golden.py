@@ -100,6 +100,12 @@ def record_promotion(x64: bool) -> str:
     return importlib.import_module("golden_cases.promotion").table(jax, jnp, x64)
 
 
+def record_two_processes() -> str:
+    """What JAX answers in each of two processes."""
+    two_processes = importlib.import_module("golden_cases.two_processes")
+    return json.dumps(two_processes.answers_of_two_processes("jax"), indent=1) + "\n"
+
+
 def record_with_many_devices(cases: str) -> str:
     """In a process of its own, which has several CPU devices."""
     many_devices = importlib.import_module("golden_cases.many_devices")
@@ -157,6 +163,7 @@ FILES = {
     "placement": ("placement.json", lambda: record_with_many_devices("placement")),
     "pmap": ("pmap.json", lambda: record_with_many_devices("pmap")),
     "meshes": ("meshes.json", lambda: record_with_many_devices("meshes")),
+    "two_processes": ("two_processes.json", record_two_processes),
     "explicit_rules": ("explicit_rules.json", lambda: record_with_many_devices("explicit_rules")),
     "explicit_types": ("explicit_types.json", lambda: record_with_many_devices("explicit_types")),
     "sharded_programs": (

@@ -15,6 +15,12 @@ CALLS = {
         lambda mesh: jax.device_put(X, NamedSharding(mesh, P("x", None, None))),
         "ValueError: One of device_put args is incompatible with its sharding annotation NamedSharding(",
     ),
+    "parts that are on no device": (
+        lambda mesh: jax.make_array_from_single_device_arrays(
+            (8, 6), NamedSharding(mesh, P()), [X]
+        ),
+        "TypeError: Unsupported type for elements in `arrays`: <class 'numpy.ndarray'>",
+    ),
     "a mesh without devices": (
         lambda mesh: jax.make_mesh((0,), ("x",)),
         "ValueError: each axis of a mesh must have a device at least, got (0,)",

@@ -21,6 +21,7 @@ from tinyjax.lax.transfer import device_put
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.distributed.collectives import Gather, Sum
 from tinyjax.runtime.distributed.processes import Meeting, everybody, process_count, process_index
+from tinyjax.runtime.placement import commit
 from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
@@ -141,8 +142,11 @@ def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspe
     """
 
     def own(x: Any, spec: Any) -> Any:
-        several = spans_processes(global_mesh)
-        return own_block(x, NamedSharding(global_mesh, spec)) if several else x
+        if not spans_processes(global_mesh):
+            return x
+        block = own_block(x, NamedSharding(global_mesh, spec))
+        place = NamedSharding(global_mesh.local_mesh, spec)
+        return commit(ArrayImpl(block._host, place.typed(block.aval), block.buffer), place)
 
     return _map_with_specs("global_array_to_host_local_array", own, global_inputs, pspecs)
 

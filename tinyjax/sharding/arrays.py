@@ -73,9 +73,16 @@ def make_array_from_single_device_arrays(
 ) -> ArrayImpl:
     """An array of this shape, whose parts are `arrays`: one on each device that this process has of it.
 
-    Raises ValueError if there are too few, or one has another shape or is on no device of the sharding.
+    Raises TypeError for what is no Array, ValueError if there are too few, or one has another shape or is on
+      no device of the sharding.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_single_device_arrays.html
     """
+    for array in arrays:
+        if not isinstance(array, ArrayImpl):
+            raise TypeError(
+                f"Unsupported type for elements in `arrays`: {type(array)}. Put each on its device first: "
+                "jax.device_put(part, device)"
+            )
     shape = tuple(shape)
     places = sharding.addressable_devices_indices_map(shape)
     if len(arrays) != len(places):

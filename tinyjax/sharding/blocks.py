@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.placement import commit
@@ -100,7 +99,7 @@ class Block:
         self.own = own
 
     def read(self) -> NoReturn:
-        raise JaxRuntimeError(
+        raise RuntimeError(
             "Fetching value for `jax.Array` that spans non-addressable (non process local) devices is not "
             "possible. You can use `jax.experimental.multihost_utils.process_allgather` to print the global "
             "array or use `.addressable_shards` method of jax.Array to inspect the addressable (process "

@@ -231,8 +231,11 @@ class Mesh(_Axes):
 
     @property
     def local_mesh(self) -> Mesh:
-        """The part of this process: all."""
-        return self
+        """The part of this process, whose devices lie next to each other."""
+        own = [d.process_index == process_index() for d in self.flat_devices]
+        places = np.argwhere(np.reshape(own, self.devices.shape))
+        block = tuple([slice(first, last + 1) for first, last in zip(places.min(0), places.max(0))])
+        return Mesh(self.devices[block], self.axis_names, self.axis_types)
 
     @property
     def is_multi_process(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.runtime.devices import Device
+from tinyjax.runtime.distributed.processes import process_index
 from tinyjax.runtime.placement import commit
 from tinyjax.sharding.blocks import part_of
 from tinyjax.sharding.device_blocks import block_at
@@ -27,7 +28,8 @@ from tinyjax.sharding.sharding import Index, Sharding, as_sharding
 class Shard:
     """One device's part of an array: its place in the whole, and an array of its elements.
 
-    `replica_id` counts the devices before it that have the same part."""
+    `replica_id` counts the devices before it that have the same part; `data` is None for another process's
+    device."""
 
     device: Device
     index: Index
@@ -35,7 +37,9 @@ class Shard:
     whole: ArrayImpl
 
     @property
-    def data(self) -> Array:
+    def data(self) -> Array | None:
+        if self.device.process_index != process_index():
+            return None
         if self.index == (slice(None),) * self.whole.ndim and self.whole.device is self.device:
             return self.whole
         if (own := block_at(self.whole, self.device, self.index)) is not None:
@@ -56,21 +60,24 @@ def _sharding(array: ArrayImpl) -> Sharding:
     return as_sharding(array.device)
 
 
-def _shards(array: ArrayImpl) -> list[Shard]:
+def _global_shards(array: ArrayImpl) -> list[Shard]:
     """Its parts, one a device."""
     seen: list[Index] = []
     shards = []
-    own = array.sharding.addressable_devices
     for device, index in array.sharding.devices_indices_map(array.shape).items():
-        if device in own:
-            shards.append(Shard(device, index, seen.count(index), array))
+        shards.append(Shard(device, index, seen.count(index), array))
         seen.append(index)
     return shards
 
 
+def _shards(array: ArrayImpl) -> list[Shard]:
+    """The parts on this process's devices."""
+    return [s for s in _global_shards(array) if s.device.process_index == process_index()]
+
+
 def _addressable_data(array: ArrayImpl, index: int) -> Array:
     """The part number `index` of the array; the whole of one that all devices have."""
-    return array.addressable_shards[index].data
+    return _shards(array)[index].data  # type: ignore[return-value]
 
 
 def _on_device_size_in_bytes(array: ArrayImpl) -> int:
@@ -103,7 +110,7 @@ ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]
 ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
 ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
 ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
-ArrayImpl.global_shards = property(_shards)  # type: ignore[attr-defined]
+ArrayImpl.global_shards = property(_global_shards)  # type: ignore[attr-defined]
 ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
 ArrayImpl.is_ready = _is_ready  # type: ignore[attr-defined]
 ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]

@@ -141,10 +141,10 @@ CHAPTERS = (
             "compile.codegen.program": "kernels after the functions that they call",
         },
         {
-            "compile.codegen.c_text": "one operation as C",
+            "compile.codegen.c_text": "values as C",
             "compile.codegen.index_type": "when indices have 64 bits",
             "compile.kernel.functions.branches": "functions of single numbers compute what is chosen",
-            "compile.codegen.vector_codegen": "operations on vectors of sixteen",
+            "compile.codegen.c_operations": "one operation as C, also on vectors of sixteen",
             "compile.codegen.helpers": "loads and stores of vectors, and what C has no operator for",
         },
     ),

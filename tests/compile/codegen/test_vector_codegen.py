@@ -3,8 +3,8 @@ import re
 import numpy as np
 import pytest
 
+from tinyjax.compile.codegen.c_operations import COMPARISONS
 from tinyjax.compile.codegen.program import program_text
-from tinyjax.compile.codegen.vector_codegen import COMPARISONS
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Let, Load, Store, Value

@@ -1,21 +1,18 @@
-"""Values and operations as C text: types, constants, and one operation as an expression.
+"""Values as C text: types and constants.
 
-After this file you can write any operation of scalar_ops on any operands as C, and say what halves and
-bools become. Builds on kernel_ir and scalar_ops.
+After this file you can say what a half and a bool become in C, and how a number is written so that C reads
+back just this one. Builds on kernel_ir.
 
 Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Const, PrivateArray, Value
-from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
+from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
 # ---- types ----
@@ -50,95 +47,7 @@ def storage_type(dtype: np.dtype) -> str:
     return "ushort" if dtype in HALVES else C_TYPES[dtype]
 
 
-# ---- operations ----
-
-# What gives a half of halves without being rounded
-EXACT = "select copy neg max min abs low high lane any".split()
-
-
-BITWISE = ("and", "or", "xor")
-# Shifts by a constant that is less than the width are C's own, by the kind of what is shifted.
-PLAIN_SHIFTS = {
-    ("shift_left", "i"): "<<", ("shift_left", "u"): "<<",
-    ("shift_right_arithmetic", "i"): ">>", ("shift_right_logical", "u"): ">>",
-}  # fmt: skip
-
-
-def plain_shift(op: str, args: Sequence[Atom]) -> str | None:
-    """C's operator that shifts by this constant, if `op` is one that C has."""
-    x, places = args[0], args[-1]
-    if not isinstance(x, Value) or x.dtype.itemsize < 4 or not isinstance(places, Const):
-        return None
-    is_within = 0 <= places.value < x.dtype.itemsize * 8
-    return PLAIN_SHIFTS.get((op, kind(x.dtype))) if is_within else None
-
-
-def operand_text(op: str, arg: Atom) -> str:
-    """An operand as C text; a constant that stands for its bits is written in hexadecimal digits."""
-    if op in BITWISE and isinstance(arg, Const) and arg.dtype.itemsize >= 4:
-        value, suffix = int(arg.value), _suffix(arg.dtype)
-        return f"{value:#x}{suffix}" if value >= 0 else f"~{~value:#x}{suffix}"
-    return atom_text(arg)
-
-
-def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
-    """`op` of `args` as a C expression of the target's dtype."""
-    dtype = target.dtype
-    if op == "convert":
-        return conversion_text(args[0], dtype)
-    if op == "bitcast":
-        return f"as_{C_TYPES[dtype]}({atom_text(args[0])})"
-    function = None if isinstance(args[0], Index) else function_of(op, args[0].dtype)
-    if function is not None:
-        return _rounded(f"tj_{function.name}({', '.join(map(atom_text, args))})", dtype)
-    if shift := plain_shift(op, args):
-        return f"{args[0]} {shift} {args[1]}"
-    kind_of_first = "i" if isinstance(args[0], Index) else kind(args[0].dtype)
-    texts = scalar_ops[op].c
-    if kind_of_first not in texts:
-        raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
-    bits = dtype.itemsize * 8
-    text = texts[kind_of_first].format(
-        *(operand_text(op, arg) for arg in args),
-        t=c_type(dtype),
-        w="ulong" if bits == 64 else "uint",
-        same_width=C_TYPES[np.dtype(f"uint{bits}")],
-        same_width_signed=C_TYPES[np.dtype(f"int{bits}")],
-        **bit_texts(bits),
-    )
-    return text if op in EXACT else _rounded(text, dtype)
-
-
-def bit_texts(bits: int, width: str = "") -> dict[str, str]:
-    """What texts of operations say of the bits of a number, or of each in a vector of some width."""
-    if bits == 64:
-        signed, all_but_sign, infinity = "long", "0x7fffffffffffffffL", "0x7ff0000000000000L"
-    else:
-        signed, all_but_sign, infinity = "int", "0x7fffffff", "0x7f800000"
-    known = {"signed": signed + width, "all_but_sign": all_but_sign, "infinity": infinity}
-    return known | {"bits": str(bits)}
-
-
-def _rounded(text: str, dtype: np.dtype) -> str:
-    """Halves are computed in float and rounded after every operation, as NumPy does."""
-    return f"tj_round_{dtype}({text})" if dtype in HALVES else text
-
-
-def conversion_text(arg: Atom, to: np.dtype) -> str:
-    """`arg` converted; floats out of an integer's range saturate and NaN becomes 0, as in XLA."""
-    text = atom_text(arg)
-    if to in HALVES:
-        return _rounded(f"(float){text}", to)
-    if isinstance(arg, Index):
-        return f"({c_type(to)}){text}"
-    if to == np.bool_:
-        return f"{text} != 0"
-    if kind(arg.dtype) == "f" and kind(to) in "iu":
-        return f"{text} != {text} ? 0 : convert_{c_type(to)}_sat({text})"
-    return f"({c_type(to)}){text}"
-
-
-# ---- constants ----
+# ---- operands ----
 
 
 def atom_text(atom: Atom) -> str:
@@ -146,6 +55,26 @@ def atom_text(atom: Atom) -> str:
     if isinstance(atom, Index):
         return f"({atom})" if atom.op not in ("const", "var") else str(atom)
     return constant_text(atom) if isinstance(atom, Const) else atom.name
+
+
+def repeated_text(arg: Atom, width: int) -> str:
+    """An operand as text; what is uniform is repeated for each element of a vector."""
+    text = atom_text(arg)
+    if getattr(arg, "width", 1) == width:
+        return text
+    if isinstance(arg, Index):
+        return f"(int{width})({text})"
+    if arg.dtype == np.bool_:
+        return f"(int{width})({text} ? -1 : 0)"
+    return f"({c_type(arg.dtype)}{width})({text})"
+
+
+def bits_text(constant: Const) -> str:
+    """A constant that stands for its bits, in hexadecimal digits."""
+    if constant.dtype.itemsize < 4:
+        return constant_text(constant)
+    value, suffix = int(constant.value), _suffix(constant.dtype)
+    return f"{value:#x}{suffix}" if value >= 0 else f"~{~value:#x}{suffix}"
 
 
 def constant_text(constant: Const) -> str:

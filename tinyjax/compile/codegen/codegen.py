@@ -2,7 +2,7 @@
 
 After this file you can read the C of any kernel and say which line of the kernel it comes from: one
 statement becomes one line. What differs between devices stands in one small `Target`. Builds on
-kernel_ir, c_text and vector_codegen.
+kernel_ir, c_operations and helpers.
 
 Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 """
@@ -10,20 +10,19 @@ Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tinyjax.compile.codegen.c_text import atom_text, operation_text, storage_type, type_text
+import numpy as np
+
+from tinyjax.compile.codegen.c_operations import converted_text, operation_text
+from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
+from tinyjax.compile.codegen.helpers import Calls, Helper, load_helper, store_helper
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
-from tinyjax.compile.codegen.vector_codegen import (
-    repeated_text,
-    vector_load_text,
-    vector_operation_text,
-    vector_store_text,
-)
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
+from tinyjax.compile.kernel.substitution import every_statement
 
 # ---- devices differ ----
 
@@ -69,6 +68,7 @@ GPU = Target(
 # ---- kernels ----
 
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
+Memory = ir.Buffer | ir.PrivateArray
 
 
 @dataclass(frozen=True)
@@ -84,33 +84,37 @@ class FusedKernel:
     iterations = None
 
 
-def kernel_text(kernel: ir.Kernel | FusedKernel, is_called: bool = False) -> str:
-    """The kernel as an OpenCL C function. One that others call does the work of one work-item."""
+def kernel_text(kernel: ir.Kernel | FusedKernel, calls: Calls | None = None) -> str:
+    """The kernel as an OpenCL C function; `calls` gets what it calls."""
+    calls = Calls() if calls is None else calls
     if isinstance(kernel, FusedKernel):
-        return "\n".join(_fused_lines(kernel))
-    return "\n".join(line for line, _ in kernel_lines(kernel, is_called))
+        return "\n".join(_fused_lines(kernel, calls))
+    return "\n".join(line for line, _ in kernel_lines(kernel, calls))
 
 
-def kernel_lines(kernel: ir.Kernel, is_called: bool = False) -> Iterator[Line]:
-    """The lines of kernel_text, each with the equation that it computes (None if it is for several)."""
+def kernel_lines(
+    kernel: ir.Kernel, calls: Calls | None = None, is_called: bool = False
+) -> Iterator[Line]:
+    """The lines of kernel_text, each with the equation that it computes (None if it is for several). A kernel
+    that others call does the work of one work-item."""
     index = index_type(kernel)
     parameters = list(map(parameter_text, kernel.buffers))
-    head = f"__kernel void {kernel.name}("
-    scope = Scope(index, "get_global_size(0)")
+    head, items = f"__kernel void {kernel.name}(", "get_global_size(0)"
     if is_called:
         # It stays a function: equal layers of a network would else be compiled again for each, and all of
         # them as one long function.
         head = f"static __attribute__((noinline)) void {kernel.name}_item("
-        parameters = [f"const {index} item", *parameters]
-        scope = Scope(index, str(kernel.items))
+        parameters, items = [f"const {index} item", *parameters], str(kernel.items)
     yield from ((line, None) for line in _head_lines(head, parameters))
-    if kernel.local_size > 1:
-        scope = Scope(index, "get_num_groups(0)", is_group=True)
+    is_group = kernel.local_size > 1
+    if is_group:
+        items = "get_num_groups(0)"
         yield f"  const {index} group_id = get_group_id(0);", None
         yield f"  const {index} local_id = get_local_id(0);", None
     elif kernel.items > 1 and not is_called:
         yield f"  const {index} item = get_global_id(0);", None
     body = with_long_minima(kernel.body) if index == "long" else kernel.body
+    scope = Scope(index, items, is_group, Calls() if calls is None else calls)
     yield from lines_of(body, scope, "  ")
     yield "}", None
 
@@ -122,14 +126,29 @@ def _head_lines(start: str, parameters: Sequence[str]) -> Iterator[str]:
     yield f"    {last}) {{"
 
 
-def _fused_lines(kernel: FusedKernel) -> Iterator[str]:
+def _fused_lines(kernel: FusedKernel, calls: Calls) -> Iterator[str]:
     parameters = [parameter_text(buffer, is_restricted=False) for buffer in kernel.buffers]
     yield from _head_lines(f"__kernel void {kernel.name}(", parameters)
     for called, buffers in kernel.calls:
-        arguments = ", ".join(["item", *(buffer.name for buffer in buffers)])
+        inner = Calls()
+        text = "\n".join(line for line, _ in kernel_lines(called, inner, is_called=True))
+        item = Helper(f"{called.name}_item", text, tuple(inner), has_double(called))
         loop = f"for ({index_type(called)} item = 0; item < {called.items}; ++item)"
-        yield f"  {loop} {called.name}_item({arguments});"
+        yield f"  {loop} {calls.call(item, 'item', *(buffer.name for buffer in buffers))};"
     yield "}"
+
+
+def has_double(kernel: ir.Kernel | FusedKernel) -> bool:
+    """Whether the kernel itself has numbers of 64 bits; those that it calls say so themselves."""
+    is_parameter = any(buffer.dtype == np.float64 for buffer in kernel.buffers)
+    return is_parameter or (isinstance(kernel, ir.Kernel) and computes_double(kernel.body))
+
+
+def computes_double(body: Sequence[ir.Statement]) -> bool:
+    """Whether operations take or give any: a constant may be the only float64 of a kernel."""
+    lets = (s for s in every_statement(body) if isinstance(s, ir.Let))
+    atoms = (atom for let in lets for atom in (let.target, *let.args))
+    return any(not isinstance(atom, Index) and atom.dtype == np.float64 for atom in atoms)
 
 
 def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
@@ -145,12 +164,13 @@ def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Scope:
-    """What statements need to know of the function around them: the type of indices, and what says how many
-    work-items there are, or work-groups."""
+    """What statements need to know of the function around them: the type of indices, what says how many
+    work-items there are, or work-groups, and where to tell what they call."""
 
     index: str = "int"
     items: str = "1"
     is_group: bool = False
+    calls: Calls = field(default_factory=Calls)
 
 
 def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterator[Line]:
@@ -164,30 +184,17 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
     origin = statement.origin
     match statement:
         case ir.Let(target, op, args):
-            is_vector = any(getattr(arg, "width", 1) > 1 for arg in (target, *args))
-            expression = vector_operation_text if is_vector else operation_text
-            yield _declare(target, expression(op, target, args)), origin
+            yield _declare(target, operation_text(op, target, args, scope.calls)), origin
         case ir.Load(target, source, at, end):
-            if target.width > getattr(source, "width", 1):
-                yield _declare(target, vector_load_text(target, source, at, end)), origin
-            else:
-                yield _declare(target, _load_text(source, at)), origin
-        case ir.Store(destination, at, ir.Value(width=width) as value, end) if width > getattr(
-            destination, "width", 1
-        ):
-            yield vector_store_text(destination, at, value, end) + ";", origin
-        case ir.Store(destination, at, value):
-            is_half = isinstance(destination, ir.Buffer) and destination.dtype in HALVES
-            text = atom_text(value)
-            text = f"tj_store_{destination.dtype}({text})" if is_half else text
-            yield f"{_element(destination, at)} = {text};", origin
+            yield _declare(target, _load_text(target, source, at, end, scope.calls)), origin
+        case ir.Store(destination, at, value, end):
+            yield _store_text(destination, at, value, end, scope.calls) + ";", origin
         case ir.Allocate(array, initial):
             for line in _allocation_lines(array, initial):
                 yield line, origin
         case ir.Combine(array, at, op, value):
             so_far = ir.Value(_element(array, at), array.dtype, array.width)
-            expression = vector_operation_text if array.width > 1 else operation_text
-            yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
+            yield f"{so_far} = {operation_text(op, so_far, [so_far, value], scope.calls)};", origin
         case ir.For() | ir.While() | ir.If():
             yield from _nested_lines(statement, scope)
         case ir.Barrier():
@@ -252,7 +259,7 @@ def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[
     return [f"{declaration};", f"{loop} {array.name}[lane] = {start};"]
 
 
-def _element(memory: ir.Buffer | ir.PrivateArray, at: Index) -> str:
+def _element(memory: Memory, at: Index) -> str:
     """A single accumulator is a plain variable."""
     return (
         memory.name
@@ -261,10 +268,40 @@ def _element(memory: ir.Buffer | ir.PrivateArray, at: Index) -> str:
     )
 
 
-def _load_text(source: ir.Buffer | ir.PrivateArray, at: Index) -> str:
-    is_half = isinstance(source, ir.Buffer) and source.dtype in HALVES
-    element = _element(source, at)
-    return f"tj_load_{source.dtype}({element})" if is_half else element
+def _load_text(target: ir.Value, source: Memory, at: Index, end: Index | None, calls: Calls) -> str:
+    """An element, or neighbours in a buffer or in a private array of numbers."""
+    width, is_vector = target.width, target.width > getattr(source, "width", 1)
+    text = _element(source, at)
+    if is_vector:
+        helper, part = load_helper(source, width, end is not None), _part(at, end)
+        text = calls.call(helper, f"{source.name} + {at}", *part)
+    if isinstance(source, ir.Buffer) and source.dtype in HALVES:
+        bits = converted_text(text, f"int{width}") if is_vector else text
+        return calls.of_half("load", source.dtype, width, bits)
+    is_bool = is_vector and source.dtype == np.bool_
+    return converted_text(text, f"int{width}") + " != 0" if is_bool else text
+
+
+def _store_text(
+    destination: Memory, at: Index, value: ir.Scalar, end: Index | None, calls: Calls
+) -> str:
+    width = getattr(value, "width", 1)
+    is_vector = width > getattr(destination, "width", 1)
+    text = atom_text(value)
+    if is_vector and value.dtype == np.bool_:
+        text = converted_text(f"{text} & 1", f"uchar{width}")
+    if isinstance(destination, ir.Buffer) and value.dtype in HALVES:
+        text = calls.of_half("store", value.dtype, width, text)
+        text = converted_text(text, f"ushort{width}") if is_vector else text
+    if not is_vector:
+        return f"{_element(destination, at)} = {text}"
+    helper, part = store_helper(destination, width, end is not None), _part(at, end)
+    return calls.call(helper, text, f"{destination.name} + {at}", *part)
+
+
+def _part(at: Index, end: Index | None) -> list[str]:
+    """How many elements there are before the end."""
+    return [] if end is None else [str(end - at)]
 
 
 def _declare(target: ir.Value, text: str) -> str:

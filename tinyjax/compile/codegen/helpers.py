@@ -9,12 +9,13 @@ Source: the OpenCL C 1.2 specification, 6.1.2 (vectors)
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tinyjax.compile.codegen.c_text import C_TYPES, constant_text, storage_type
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
+from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, PrivateArray
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
@@ -25,45 +26,42 @@ class Helper:
 
     name: str
     text: str
-    needs: tuple[Helper, ...] = ()
+    needs: tuple[Callee, ...] = ()
     has_double: bool = False
 
 
-def with_needs(helpers: Iterable[Helper]) -> list[Helper]:
-    """The helpers, each once and after those that it needs."""
-    found: dict[str, Helper] = {}
-    for helper in helpers:
-        if helper.name not in found:
-            parts = (*with_needs(helper.needs), helper)
-            found |= {part.name: part for part in parts if part.name not in found}
-    return list(found.values())
+Callee = Helper | KernelFunction  # what C text calls
+
+
+class Calls(list[Callee]):
+    """What some C text calls: as the text is made, this fills up."""
+
+    def call(self, callee: Callee, *args: str) -> str:
+        """A call as an expression."""
+        self.append(callee)
+        name = callee.name if isinstance(callee, Helper) else f"tj_{callee.name}"
+        return f"{name}({', '.join(args)})"
+
+    def of_half(self, what: str, dtype: np.dtype, width: int, text: str) -> str:
+        """A 16-bit float loaded from its bits, stored as these, or rounded to one; others are as they are."""
+        if dtype not in HALVES:
+            return text
+        return self.call(widened(definitions[f"{what}_{dtype}"].kernel_function, width), text)
 
 
 # ---- memory ----
 
 # A vector may begin at any element: C is told so by a type of its own.
 LOAD = """\
-{t}{w} {name}(__global const {t} *p) {{
+{t}{w} {name}({space}const {t} *p) {{
   typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
-  return *(__global const anywhere *)p;
-}}
-"""
-LOAD_PRIVATE = """\
-{t}{w} {name}(const {t} *p) {{
-  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
-  return *(const anywhere *)p;
+  return *({space}const anywhere *)p;
 }}
 """
 STORE = """\
-void {name}({t}{w} x, __global {t} *p) {{
+void {name}({t}{w} x, {space}{t} *p) {{
   typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
-  *(__global anywhere *)p = x;
-}}
-"""
-STORE_PRIVATE = """\
-void {name}({t}{w} x, {t} *p) {{
-  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
-  *(anywhere *)p = x;
+  *({space}anywhere *)p = x;
 }}
 """
 # As calls, these would take several times as long: vectors are handed over in memory.
@@ -94,9 +92,9 @@ __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
 """
 # kind -> its text, and the kind that it calls for a whole vector, or for one at any place
 MEMORY = {
-    "load": (LOAD, ""), "load_private": (LOAD_PRIVATE, ""), "load_part": (LOAD_PART, "load"),
+    "load": (LOAD, ""), "load_private": (LOAD, ""), "load_part": (LOAD_PART, "load"),
     "store": (STORE, ""), "store_part": (STORE_PART, "store"), "stream": (STREAM, "store"),
-    "stream_part": (STORE_PART, "stream"), "store_private": (STORE_PRIVATE, ""),
+    "stream_part": (STORE_PART, "stream"), "store_private": (STORE, ""),
 }  # fmt: skip
 
 # Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
@@ -110,7 +108,8 @@ def memory_helper(kind: str, t: str, w: int) -> Helper:
     text, calls = MEMORY[kind]
     needs = (memory_helper(calls, t, w),) if calls else ()
     name, whole = f"tj_{kind}{w}_{t}", needs[0].name if needs else ""
-    return Helper(name, text.format(name=name, whole=whole, t=t, w=w), needs)
+    space = "" if kind.endswith("private") else "__global "
+    return Helper(name, text.format(name=name, whole=whole, space=space, t=t, w=w), needs)
 
 
 def load_helper(source: Buffer | PrivateArray, width: int, is_part: bool) -> Helper:

@@ -66,10 +66,13 @@ CHEAP, DIVISION, FUNCTION = 1, 4, 20  # rough costs of an operation
 
 def define(name: str, c: str | dict[str, str], numpy: Callable, cost: int = CHEAP) -> None:
     """Adds an operation; a plain string is its text for all kinds, keys may join kinds ("iu")."""
-    texts = {"biuf": c} if isinstance(c, str) else c
+    texts = {"biufBIUF": c} if isinstance(c, str) else c
     by_kind = {kind: text for kinds, text in texts.items() for kind in kinds}
     scalar_ops[name] = ScalarOp(by_kind, numpy, cost)
 
+
+# What gives a half of halves that need not be rounded to one
+EXACT = frozenset("select copy neg max min abs low high lane any".split())
 
 # ---- arithmetic ----
 

@@ -1,11 +1,13 @@
 """Which operations are functions in the kernel language, and which of them a statement calls.
 
 After this file you can look up what exp of float32 is made of: `function_of("exp", float32)`, and which
-function a statement of a kernel calls. float64 has no such functions: there a driver's own are called.
+function an operation on vectors calls. float64 has no such functions: there a driver's own are called.
 Builds on notation, and on the files that define functions.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from tinyjax.compile.kernel.functions import (
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Let, Value
+from tinyjax.compile.kernel.kernel_ir import Atom, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
@@ -40,13 +42,11 @@ def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:
     return made.kernel_function if made is not None and made.dtype == dtype else None
 
 
-def called(let: Let) -> KernelFunction | None:
-    """The function that a statement calls; of vectors if an operand is one."""
-    op, args = let.op, let.args
+def called(op: str, args: Sequence[Atom], width: int) -> KernelFunction | None:
+    """The function that an operation calls; of vectors if their width is more than one."""
     if isinstance(args[0], Index):
         return None
     dtype = args[0].dtype
-    width = max(getattr(atom, "width", 1) for atom in (let.target, *args))
     # A compiler makes a product of the division by a constant.
     if op in ("div", "rem") and width > 1 and isinstance(args[1], Value):
         op = op if kind(dtype) == "f" else f"{op}_{dtype}"

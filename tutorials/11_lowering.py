@@ -354,7 +354,7 @@ print(np.sin(memory[0][:5]) * memory[0][:5])
 # %%
 scope = {"a_in": np.array([3.0], np.float32), "c_out": np.zeros(1, np.float32)}
 for statement in kernel.body:
-    interpret._run([statement], scope, is_last=True)
+    interpret._run_together([interpret._run([statement], scope, is_last=True)])
     values = {name: round(value.item(), 4) for name, value in scope.items()}
     print(f"{next(kernel_ir.statement_lines(statement)):16}", values)
 

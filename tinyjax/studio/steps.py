@@ -128,8 +128,6 @@ CHAPTERS = (
             "compile.kernel.functions.gamma": "lgamma and digamma",
             "compile.kernel.functions.integers": "division of 32-bit integers",
             "compile.kernel.functions.halves": "floats of 16 bits, to and from float32",
-            "compile.kernel.check_groups": "work-groups, local memory and barriers, for that proof",
-            "compile.kernel.interpret_groups": "work-groups in Python",
             "compile.kernel.check_assignment": "the proof that nothing is read before it is written",
             "compile.kernel.stored": "where the stores of a loop nest go, for that proof",
         },

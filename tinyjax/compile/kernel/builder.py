@@ -63,22 +63,22 @@ class Builder:
         self.body.append(ir.Let(target, op, tuple(args)))
         return target
 
-    def load(self, name: str, source: ir.Buffer | ir.PrivateArray, at: Index) -> ir.Value:
-        target = ir.Value(self.fresh(name), source.dtype)
-        self.body.append(ir.Load(target, source, at))
-        return target
-
     def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
         """The element number `at` of what is at `place`."""
-        return self.load(name, place.memory, place.place(at))
+        target = ir.Value(self.fresh(name), place.memory.dtype)
+        self.body.append(ir.Load(target, place.memory, place.place(at)))
+        return target
 
     def write(self, place: MemRef, at: Index, value: ir.Scalar) -> None:
         """Stores what `read` gives."""
         store = ir.Store(place.memory, place.place(at), value)
         self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
 
-    def store(self, destination: ir.Buffer | ir.PrivateArray, at: Index, value: Any) -> None:
-        self.body.append(ir.Store(destination, at, value))
+    def variable(self, name: str, dtype: np.dtype, initial: Any) -> MemRef:
+        """A private array of one element, which can be assigned again."""
+        array = ir.PrivateArray(self.fresh(name), dtype, 1)
+        self.body.append(ir.Allocate(array, ir.Const(initial, dtype)))
+        return MemRef(array)
 
     def fresh(self, name: str) -> str:
         """`name`, or with a number if it was given before; t1, t2, ... and i1, i2, ... always so.
@@ -99,26 +99,30 @@ class Builder:
             self.body, self.known = outer_body, outer_known
 
     @contextmanager
-    def loop(self, start: Index | int, stop: Index | int, last: int) -> Iterator[Index]:
-        """A For from `start` to before `stop`; `last` is the greatest value of its variable.
-
-        If there is just one iteration, its statements stand there without a loop; if there is none,
-        they go."""
-        start, stop = index(start), index(stop)
-        if start.is_const(last) and stop.is_const(last + 1):
-            yield start
-            return
-        variable = index_var(self.fresh("i"), start.lo, last)
+    def axis(self, name: str, size: int) -> Iterator[Index]:
+        """A For of `size` iterations, whose variable has that name."""
+        variable = index_var(name, 0, size - 1)
         with self.block() as body:
             yield variable
-        if last >= start.lo:
-            self.body.append(ir.For(variable, start, stop, body))
+        self.body.append(ir.For(variable, index(0), index(size), body))
+
+    @contextmanager
+    def loop(self, size: int) -> Iterator[Index]:
+        """A For of `size` iterations. If there is just one, its statements stand there without a loop; if
+        there is none, they go."""
+        if size == 1:
+            yield index(0)
+            return
+        with self.axis(self.fresh("i"), size) as variable:
+            yield variable
+        if size == 0:
+            self.body.pop()
 
     @contextmanager
     def loops(self, shape: Sequence[int]) -> Iterator[Position]:
         """A loop for each axis, one in another."""
         with ExitStack() as stack:
-            coords = [stack.enter_context(self.loop(0, size, size - 1)) for size in shape]
+            coords = [stack.enter_context(self.loop(size)) for size in shape]
             yield Position(shape, coords)
 
     def clamped_index(self, value: ir.Scalar, size: int) -> Index:
@@ -212,7 +216,7 @@ class Builder:
         accumulator = self.make_accumulator(eqn, rule)
         with self.loops(sizes) as reduced:
             self.combine(rule, accumulator, self.term(ctx, eqn, rule, reduced))
-        return self.converted(self.load("t", accumulator, index(0)), dtype)
+        return self.converted(self.read(accumulator, index(0)), dtype)
 
     def term(
         self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
@@ -224,17 +228,13 @@ class Builder:
         """One loop that remembers the best element and its place."""
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
-        best, place = (
-            ir.PrivateArray(self.fresh("best"), dtype, 1),
-            ir.PrivateArray(self.fresh("at"), place_dtype, 1),
-        )
-        self.body.append(ir.Allocate(best, ir.Const(rule.identity(dtype), dtype)))
-        self.body.append(ir.Allocate(place, ir.Const(place_dtype.type(0), place_dtype)))
+        best = self.variable("best", dtype, rule.identity(dtype))
+        place = self.variable("at", place_dtype, place_dtype.type(0))
         zero, is_bool = index(0), np.dtype(bool)
-        with self.loop(0, size, size - 1) as i:
+        with self.loop(size) as i:
             reduced = Position((size,), (i,))
             value = element_along_axes(ctx, reduced, Operand(self, operand), **eqn.params)
-            so_far = self.load("t", best, zero)
+            so_far = self.read(best, zero)
             better = self.let(rule.is_better, (value, so_far), is_bool)
             if kind(dtype) == "f":
                 is_nan = self.let("ne", (value, value), is_bool)
@@ -242,22 +242,22 @@ class Builder:
                 first_nan = self.let("and", (is_nan, none_before), is_bool)
                 better = self.let("or", (better, first_nan), is_bool)
             here = self.let("convert", (i,), place_dtype)
-            before = self.load("t", place, zero)
-            self.store(best, zero, self.let("select", (better, value, so_far), dtype))
-            self.store(place, zero, self.let("select", (better, here, before), place_dtype))
-        return self.load("t", place, zero)
+            before = self.read(place, zero)
+            self.write(best, zero, self.let("select", (better, value, so_far), dtype))
+            self.write(place, zero, self.let("select", (better, here, before), place_dtype))
+        return self.read(place, zero)
 
-    def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> ir.PrivateArray:
+    def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> MemRef:
         """A variable set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        accumulator = ir.PrivateArray(self.fresh("acc"), dtype, 1)
-        self.body.append(ir.Allocate(accumulator, ir.Const(rule.identity(dtype), dtype)))
-        return accumulator
+        return self.variable("acc", dtype, rule.identity(dtype))
 
-    def combine(self, rule: Reduction, accumulator: ir.PrivateArray, value: ir.Scalar) -> None:
+    def combine(self, rule: Reduction, accumulator: MemRef, value: ir.Scalar) -> None:
         """accumulator = op(accumulator, value)"""
-        value = self.converted(value, accumulator.dtype)
-        self.body.append(ir.Combine(accumulator, index(0), rule.op, value))
+        array = accumulator.memory
+        assert isinstance(array, ir.PrivateArray)
+        value = self.converted(value, array.dtype)
+        self.body.append(ir.Combine(array, index(0), rule.op, value))
 
     def converted(self, atom: ir.Scalar, dtype: np.dtype) -> ir.Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)

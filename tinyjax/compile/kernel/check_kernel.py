@@ -1,7 +1,8 @@
 """Checking a kernel: names are defined once and before use, and no access can leave its memory.
 
 After this file you can say why a kernel of this compiler never reads or writes beside a buffer: each
-index knows the range of its values, and ranges are compared with sizes before the kernel is built.
+index knows the range of its values, and ranges are compared with sizes before the kernel is built. And you
+can say why a barrier must not be in a branch.
 Builds on kernel_ir and check_assignment.
 """
 
@@ -13,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.check_assignment import check_assignment
-from tinyjax.compile.kernel.check_groups import check_groups
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
+    Barrier,
     Buffer,
     Combine,
     For,
@@ -37,6 +38,11 @@ from tinyjax.compile.kernel.kernel_ir import (
     item_index,
     statement_lines,
 )
+from tinyjax.compile.kernel.substitution import every_statement
+
+# The variables that are the same in all work-items of a group; None where not all of them come, or there is
+# no group: who does not come to a barrier is waited for in vain.
+Same = frozenset[str] | None
 
 
 def check_kernel(kernel: Kernel) -> None:
@@ -53,23 +59,33 @@ def check_kernel(kernel: Kernel) -> None:
         scope |= {"group_id": group, "local_id": local}
     else:
         scope["item"] = item_index(kernel.items)
-    _check_body(kernel.body, scope)
-    check_groups(kernel)
+    _check_body(kernel.body, scope, frozenset({"group_id"}) if kernel.local_size > 1 else None)
+    _check_local_memory(kernel)
     check_assignment(kernel)
 
 
-def _check_body(body: Sequence[Statement], scope: dict[str, Any]) -> None:
+def _check_local_memory(kernel: Kernel) -> None:
+    """Checks that memory of work-groups is allocated at their start."""
+    top = [s for s in kernel.body if isinstance(s, Allocate) and s.initial is None]
+    for statement in every_statement(kernel.body):
+        if isinstance(statement, Allocate) and statement.array.is_local:
+            is_right = kernel.local_size > 1 and any(statement is s for s in top)
+            name = statement.array.name
+            _require(is_right, f"{name} is local, but not allocated at the start of work-groups")
+
+
+def _check_body(body: Sequence[Statement], scope: dict[str, Any], same: Same) -> None:
     """Checks `body` and adds what it defines to `scope`."""
     for statement in body:
         try:
-            _check_statement(statement, scope)
+            _check_statement(statement, scope, same)
         except KernelError as error:
             if "\n" in str(error):
                 raise
             raise KernelError(f"{error}, in:\n{'; '.join(statement_lines(statement))}") from None
 
 
-def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
+def _check_statement(statement: Statement, scope: dict[str, Any], same: Same) -> None:
     match statement:
         case Let(target, _, args):
             for arg in args:
@@ -104,19 +120,23 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
             _require(within, f"loop variable {variable} can leave {variable.lo} .. {variable.hi}")
             inner = dict(scope)
             _define(inner, variable.args[0], variable)
-            _check_body(body, inner)
+            in_step = same is not None and start.names | stop.names <= same
+            _check_body(body, inner, same | {variable.args[0]} if same and in_step else None)
         case While(head, holds, body):
             inner = dict(scope)
-            _check_body(head, inner)
+            _check_body(head, inner, None)
             _check_condition(holds, inner)
-            _check_body(body, inner)
+            _check_body(body, inner, None)
         case If(condition, body, otherwise):
             _check_condition(condition, scope)
-            _check_body(body, dict(scope))
-            _check_body(otherwise, dict(scope))
+            _check_body(body, dict(scope), None)
+            _check_body(otherwise, dict(scope), None)
+        case Barrier():
+            _require("local_id" in scope, "a barrier needs work-groups")
+            _require(same is not None, "not all work-items of a group may come to a barrier")
         case IfLast(ticket, body):
             _require(scope.get(ticket.name) == ticket, f"{ticket.name} is no parameter")
-            _check_body(body, dict(scope))
+            _check_body(body, dict(scope), same)
 
 
 def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:

@@ -2,14 +2,16 @@
 
 After this file you can set a breakpoint in `_run`, step through any kernel statement by statement and
 look at `scope` (in pdb: `p scope`). It is slow and right: code generation is tested against it
-without a device. A function such as exp is run by its definition, on all lanes of a vector at once.
+without a device. A function such as exp is run by its definition, on all lanes of a vector at once. Of a
+work-group, each work-item runs up to the next barrier, and then all go on: without it, the first would load
+what the others have not stored yet.
 Builds on kernel_ir, check_kernel, scalar_ops and functions/.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,10 @@ from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index, index_value
-from tinyjax.compile.kernel.interpret_groups import run_groups
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
+    Barrier,
     Combine,
     Const,
     For,
@@ -45,14 +47,25 @@ def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
     Raises IndexError where a load or store leaves its buffer."""
     check_kernel(kernel)
     arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, memory)}
+    local = [s for s in kernel.body if isinstance(s, Allocate) and s.array.is_local]
+    groups = kernel.items // kernel.local_size
     with np.errstate(all="ignore"):
-        if kernel.local_size > 1:
-            return run_groups(kernel, arrays, _allocate, _run)
-        for item in range(kernel.items):
-            _run(kernel.body, arrays | {"item": item}, is_last=item == kernel.items - 1)
+        for group in range(groups):
+            shared = arrays | {"item": group, "group_id": group}  # `item` where each is by itself
+            for statement in local:
+                _allocate(statement, shared)
+            scopes = [shared | {"local_id": number} for number in range(kernel.local_size)]
+            _run_together(_run(kernel.body, scope, group == groups - 1) for scope in scopes)
 
 
-def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> None:
+def _run_together(items: Iterable[Iterator[None]]) -> None:
+    """Runs work-items of a group: each up to the next barrier, and then all go on."""
+    for _ in zip(*items, strict=True):
+        pass
+
+
+def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Iterator[None]:
+    """Runs statements for one work-item, and stops at each barrier."""
     for statement in body:
         match statement:
             case Let(target, op, args):
@@ -72,17 +85,19 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
             case For(variable, start, stop, inner, step):
                 for i in range(index_value(start, scope), index_value(stop, scope), step):
                     scope[variable.args[0]] = i
-                    _run(inner, scope, is_last)
+                    yield from _run(inner, scope, is_last)
             case While(head, holds, inner):
-                _run(head, scope, is_last)
+                yield from _run(head, scope, is_last)
                 while _value(holds, scope):
-                    _run(inner, scope, is_last)
-                    _run(head, scope, is_last)
+                    yield from _run(inner, scope, is_last)
+                    yield from _run(head, scope, is_last)
             case If(condition, inner, otherwise):
-                _run(inner if _value(condition, scope) else otherwise, scope, is_last)
+                yield from _run(inner if _value(condition, scope) else otherwise, scope, is_last)
+            case Barrier():
+                yield
             case IfLast(_, inner):
                 if is_last:
-                    _run(inner, scope, is_last)
+                    yield from _run(inner, scope, is_last)
 
 
 def _allocate(statement: Allocate, scope: dict[str, Any]) -> None:
@@ -180,7 +195,7 @@ def callable_of(function: KernelFunction) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         scope, wide = scope_of(args), widened(function, max(map(np.size, args)))
-        _run(wide.body, scope, is_last=False)
+        _run_together([_run(wide.body, scope, is_last=False)])
         return scope[function.result.name]
 
     lets = [statement for statement in function.body if isinstance(statement, Let)]

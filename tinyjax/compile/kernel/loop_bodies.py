@@ -7,21 +7,17 @@ live as long as the loop. Builds on fuse and private_arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
     Const,
-    For,
     If,
-    PrivateArray,
     Scalar,
     While,
     statements_of,
@@ -152,11 +148,13 @@ class BodyBuilder(PrivateArrayBuilder):
         """All iterations. The carry is in the first of `outs`; the others get what the iterations make, as it
         is made. The main loop of a kernel is there even if it has but one iteration."""
         assert loop.length is not None
-        jaxpr, count, last = loop.body.jaxpr, len(loop.carry), loop.length - 1
+        jaxpr, count = loop.body.jaxpr, len(loop.carry)
         _, const_vars, carry_vars, x_vars = loop.parts(loop.variables)
         _, consts, _, xs = loop.parts(sources)
-        with self._main_loop(last) if is_main else self.loop(0, last + 1, last) as i:
-            at = index(last) - i if loop.reverse else i
+        axis = self.axis(self.fresh("i"), loop.length) if is_main else self.loop(loop.length)
+        with axis as i:
+            self.main_axis = i.args[0] if is_main else self.main_axis
+            at = index(loop.length - 1) - i if loop.reverse else i
             self.bind(const_vars, consts)
             for v, source in zip(x_vars, xs):
                 # What is no place is the only value of its stack.
@@ -165,14 +163,6 @@ class BodyBuilder(PrivateArrayBuilder):
             made = zip(jaxpr.outvars[count:], outs[count:])
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
-
-    @contextmanager
-    def _main_loop(self, last: int) -> Iterator[Index]:
-        variable = index_var(self.fresh("i"), 0, last)
-        self.main_axis = variable.args[0]
-        with self.block() as body:
-            yield variable
-        self.body.append(For(variable, index(0), index(last + 1), body))
 
     def while_loop(self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef]) -> None:
         """Iterations as long as the condition holds. Where each element (or the first axes of the carry) has
@@ -203,12 +193,11 @@ class BodyBuilder(PrivateArrayBuilder):
             return predicate
         if size == 1:
             return self.read(predicate, index(0))
-        found = PrivateArray(self.fresh("any"), BOOL, 1)
-        self.body.append(Allocate(found, Const(np.False_, BOOL)))
-        with self.loop(0, size, size - 1) as i:
-            args = (self.load("t", found, index(0)), self.read(predicate, i))
-            self.store(found, index(0), self.let("or", args, BOOL))
-        return self.load("t", found, index(0))
+        found = self.variable("any", BOOL, np.False_)
+        with self.loop(size) as i:
+            args = (self.read(found, index(0)), self.read(predicate, i))
+            self.write(found, index(0), self.let("or", args, BOOL))
+        return self.read(found, index(0))
 
     def _iteration(
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
@@ -237,7 +226,7 @@ class BodyBuilder(PrivateArrayBuilder):
 
     def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
         """Of an array whose first axes are those of the mask."""
-        with self.loop(0, size, size - 1) as i:
+        with self.loop(size) as i:
             condition = self.read(mask, i // (size // mask.memory.size))
             new, old = self.read(source, i), self.read(place, i)
             self.write(place, i, self.let("select", (condition, new, old), new.dtype))

@@ -77,7 +77,7 @@ class PrivateArrayBuilder(Builder):
     def copy(self, source: Place, place: MemRef, size: int) -> None:
         if not isinstance(source, MemRef):
             return self.write(place, index(0), source)
-        with self.loop(0, size, size - 1) as i:
+        with self.loop(size) as i:
             self.write(place, i, self.read(source, i))
 
     def fill(self, place: MemRef, v: Var) -> None:

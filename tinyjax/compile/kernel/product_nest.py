@@ -21,18 +21,14 @@ schedule's. Builds on products and loop_nest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Const,
-    For,
     Kernel,
-    PrivateArray,
     Scalar,
     statements_of,
 )
@@ -71,8 +67,8 @@ class _ProductNest(NestBuilder):
     def write_nest(self) -> None:
         with (
             self._batch() as batch,
-            self._axis("row", self.rows) as row,
-            self._axis("column", self.columns) as column,
+            self.axis("row", self.rows) as row,
+            self.axis("column", self.columns) as column,
         ):
             total = self._sum(batch, row, column)
             position = self._position(batch, row, column)
@@ -83,25 +79,16 @@ class _ProductNest(NestBuilder):
                 self.store_output(v, position)
 
     def _batch(self) -> AbstractContextManager[Index]:
-        return nullcontext(index(0)) if self.batch == 1 else self._axis("batch", self.batch)
-
-    @contextmanager
-    def _axis(self, name: str, size: int) -> Iterator[Index]:
-        """A loop over an axis."""
-        variable = index_var(name, 0, size - 1)
-        with self.block() as body:
-            yield variable
-        self.body.append(For(variable, index(0), index(size), body))
+        return nullcontext(index(0)) if self.batch == 1 else self.axis("batch", self.batch)
 
     def _sum(self, batch: Index, row: Index, column: Index) -> Scalar:
-        acc = PrivateArray(self.fresh("acc"), self.dtype, 1)
-        self.body.append(Allocate(acc, Const(self.dtype.type(0), self.dtype)))
-        with self._axis("k", self.depth) as k:
+        acc = self.variable("acc", self.dtype, self.dtype.type(0))
+        with self.axis("k", self.depth) as k:
             left = self._operand(0, self.left, batch, row, k)
             right = self._operand(1, self.right, batch, column, k)
-            so_far = self.load("t", acc, index(0))
-            self.store(acc, index(0), self._multiply_add(left, right, so_far))
-        return self.load("t", acc, index(0))
+            so_far = self.read(acc, index(0))
+            self.write(acc, index(0), self._multiply_add(left, right, so_far))
+        return self.read(acc, index(0))
 
     def _multiply_add(self, x: Scalar, y: Scalar, so_far: Scalar) -> Scalar:
         if self.dtype.kind == "f":

@@ -26,8 +26,9 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Kernel, PrivateArray, statements_of
+from tinyjax.compile.kernel.kernel_ir import Kernel, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -121,12 +122,12 @@ class _ReductionNest(NestBuilder):
         for eqn, accumulator in zip(level, accumulators):
             (out,) = eqn.outvars
             with statements_of(eqn):
-                total = self.load(self.names[out], accumulator, index(0))
+                total = self.read(accumulator, index(0), self.names[out])
                 at_result = _joined(at, within).flat
                 result = self.converted(total, out.aval.dtype)
                 self.known[out, at_result] = self._named(result, self.names[out])
 
-    def _accumulator(self, eqn: JaxprEqn) -> PrivateArray:
+    def _accumulator(self, eqn: JaxprEqn) -> MemRef:
         with statements_of(eqn):
             return self.make_accumulator(eqn, self._rule(eqn))
 

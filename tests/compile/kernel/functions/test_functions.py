@@ -7,7 +7,7 @@ import pytest
 
 from tinyjax.compile.kernel.functions.table import called, function_of
 from tinyjax.compile.kernel.interpret import apply_op
-from tinyjax.compile.kernel.kernel_ir import Const, Let, Value
+from tinyjax.compile.kernel.kernel_ir import Const, Value
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.core.dtypes import bfloat16
 
@@ -100,6 +100,6 @@ def test_a_16_bit_float_is_computed_as_a_float32():
 def test_vectors_of_integers_are_divided_by_a_function_and_numbers_are_not(op):
     i32 = np.dtype("int32")
     x, wide = Value("x", i32), Value("x", i32, 4)
-    assert called(Let(wide, op, (wide, wide))).name == f"{op}_int32_4"
-    assert called(Let(x, op, (x, x))) is None
-    assert called(Let(wide, op, (wide, Const(3, i32)))) is None
+    assert called(op, (wide, wide), 4).name == f"{op}_int32_4"
+    assert called(op, (x, x), 1) is None
+    assert called(op, (wide, Const(3, i32)), 4) is None

@@ -49,26 +49,23 @@ class MemoryWriter(ValueWriter):
         self.emit(*code, ("local.set", local))
         return [("local.get", local)]
 
-    def each_vector(
+    def whole_or_part(
         self,
         value: Value,
-        before: Index | None,
-        whole: Callable[[int, int], None],
-        partly: Callable[[int, Code], None],
+        left: Index | None,
+        whole: Callable[[], None],
+        part: Callable[[Code], None],
     ) -> None:
-        """Asks for each vector of a value, and its first lane's number: all of it, if so many elements are
-        before the end; else some of it, by that number and how many there are."""
-        starts = [part * lane_count(value.dtype) for part in range(len(lanes_in(value)))]
-        count = self.kept("count", self.index(before)) if before is not None else []
-        if before is not None:
-            self.emit(*count, ("i32.const", value.width), ("i32.ge_s",), ("if",))
-        for part, start in enumerate(starts):
-            whole(part, start)
-        if before is not None:
-            self.emit(("else",))
-            for part, start in enumerate(starts):
-                partly(part, [("i32.const", start), *count])
-            self.emit(("end",))
+        """Writes `whole`; or, if that many elements are left before an end, a choice between that and what
+        `part` does for fewer than there are lanes, given how many."""
+        if left is None:
+            return whole()
+        count = self.kept("count", self.index(left))
+        self.emit(*count, ("i32.const", value.width), ("i32.ge_s",), ("if",))
+        whole()
+        self.emit(("else",))
+        part(count)
+        return self.emit(("end",))
 
     # ---- loads ----
 
@@ -78,16 +75,24 @@ class MemoryWriter(ValueWriter):
         if target.width == 1:
             return self.set(target, 0, [*address, *self.loaded(dtype, 0)])
         address = self.kept("address", address)
+        parts = range(len(lanes_in(target)))
 
-        def whole(part: int, start: int) -> None:
-            self.set(
-                target, part, self.loaded_vector(target, address, start * dtype.itemsize, part)
-            )
+        def whole() -> None:
+            for part in parts:
+                self.set(target, part, self.loaded_vector(target, address, part))
 
-        def partly(part: int, lanes: Code) -> None:
-            self.set(target, part, [*address, *lanes, ("call", self.partial_load(dtype))])
+        def first(count: Code) -> None:
+            """Of lanes beyond the end, a copy of the first."""
 
-        return self.each_vector(target, None if end is None else end - at, whole, partly)
+            def lane(n: int) -> Code:
+                is_there = [("i32.const", n), *count, ("i32.lt_s",), ("select",)]
+                step: Code = [("i32.const", n * dtype.itemsize), ("i32.const", 0), *is_there]
+                return [*address, *step, ("i32.add",), *self.loaded(dtype, 0)]
+
+            for part in parts:
+                self.set(target, part, self.by_lane(target, part, lane))
+
+        return self.whole_or_part(target, None if end is None else end - at, whole, first)
 
     def loaded(self, dtype: np.dtype, offset: int) -> Code:
         """The number at the address that was pushed."""
@@ -99,12 +104,13 @@ class MemoryWriter(ValueWriter):
         bits = "" if dtype.itemsize >= 4 else f"{dtype.itemsize * 8}_{sign_of(dtype)}"
         return [(f"{number_type(dtype)}.load{bits}", offset)]
 
-    def loaded_vector(self, target: Value, address: Code, offset: int, part: int) -> Code:
+    def loaded_vector(self, target: Value, address: Code, part: int) -> Code:
         """One vector of a value, of which all lanes are in memory."""
-        dtype, size = target.dtype, target.dtype.itemsize
+        dtype = target.dtype
         if not is_whole(target, part):
-            starts = range(offset, offset + lanes_in(target)[part] * size, size)
-            return self.lanes(dtype, [[*address, *self.loaded(dtype, start)] for start in starts])
+            number = lambda n: [*address, *self.loaded(dtype, n * dtype.itemsize)]  # noqa: E731
+            return self.by_lane(target, part, number)
+        offset = part * lane_count(dtype) * dtype.itemsize
         if dtype == BOOL:
             widened = [("i16x8.extend_low_i8x16_u",), ("i32x4.extend_low_i16x8_u",)]
             return [*address, ("v128.load32_zero", offset), *widened, ZERO, ("i32x4.ne",)]
@@ -112,28 +118,6 @@ class MemoryWriter(ValueWriter):
             bits = [*address, ("v128.load16x4_u", offset)]
             return [*bits, *self.called(f"load_{dtype}", Form(np.dtype("int32"), True))]
         return [*address, ("v128.load", offset)]
-
-    def partial_load(self, dtype: np.dtype) -> str:
-        """A function that loads the lanes from `start` on which are before `count`; others are copies of the
-        element at the address."""
-        name, parameters = f"load_part_{dtype}", ("address", "start", "count")
-        writer = self.helper(name, [(parameter, "i32") for parameter in parameters], "v128")
-        if writer is not None:
-            numbers = []
-            for lane in range(lane_count(dtype)):
-                own = [("local.get", "start"), ("i32.const", lane), ("i32.add",)]
-                inside = [*own, ("local.get", "count"), ("i32.lt_s",), ("select",)]
-                step = [
-                    *own,
-                    ("i32.const", 0),
-                    *inside,
-                    ("i32.const", dtype.itemsize),
-                    ("i32.mul",),
-                ]
-                address = [("local.get", "address"), *step, ("i32.add",)]
-                numbers.append([*address, *writer.loaded(dtype, 0)])
-            writer.emit(*writer.lanes(dtype, numbers))
-        return name
 
     # ---- stores ----
 
@@ -146,22 +130,24 @@ class MemoryWriter(ValueWriter):
             return self.emit(*address, *self.number(value), *self.stored(dtype, 0))
         address = self.kept("address", address)
 
-        def whole(part: int, start: int) -> None:
-            if is_whole(value, part):
-                lanes = ("local.get", self.value(value, part))
-                return self.emit(
-                    *address, lanes, *self.stored_vector(dtype, start * dtype.itemsize)
-                )
-            for lane in range(start, start + lanes_in(value)[part]):
-                stored = self.stored(dtype, lane * dtype.itemsize)
-                self.emit(*address, *self.number(value, lane=lane), *stored)
-            return None
+        def lane(n: int) -> Code:
+            return [*address, *self.number(value, lane=n), *self.stored(dtype, n * dtype.itemsize)]
 
-        def partly(part: int, lanes: Code) -> None:
-            given = [*lanes, ("local.get", self.value(value, part))]
-            self.emit(*address, *given, ("call", self.partial_store(dtype)))
+        def whole() -> None:
+            for part, lanes in enumerate(lanes_in(value)):
+                first = part * lane_count(dtype)
+                if is_whole(value, part):
+                    vector = ("local.get", self.value(value, part))
+                    stored = self.stored_vector(dtype, first * dtype.itemsize)
+                    self.emit(*address, vector, *stored)
+                else:
+                    self.emit(*(one for n in range(first, first + lanes) for one in lane(n)))
 
-        return self.each_vector(value, None if end is None else end - at, whole, partly)
+        def first(count: Code) -> None:
+            for n in range(value.width):
+                self.emit(("i32.const", n), *count, ("i32.lt_s",), ("if",), *lane(n), ("end",))
+
+        return self.whole_or_part(value, None if end is None else end - at, whole, first)
 
     def stored(self, dtype: np.dtype, offset: int) -> Code:
         """Stores the number that was pushed after its address."""
@@ -184,25 +170,6 @@ class MemoryWriter(ValueWriter):
             bits = self.called(f"store_{dtype}", Form(np.dtype("float32"), True))
             return [*bits, *narrow, ("v128.store64_lane", offset, 0)]
         return [("v128.store", offset)]
-
-    def partial_store(self, dtype: np.dtype) -> str:
-        """A function that stores the lanes from `start` on which are before `count`."""
-        name, parameters = (
-            f"store_part_{dtype}",
-            [(n, "i32") for n in ("address", "start", "count")],
-        )
-        writer = self.helper(name, [*parameters, ("lanes", "v128")], None)
-        if writer is not None:
-            lanes = Value("lanes", dtype, lane_count(dtype))
-            for lane in range(lanes.width):
-                own = [("local.get", "start"), ("i32.const", lane), ("i32.add",)]
-                writer.emit(*own, ("local.get", "count"), ("i32.lt_s",), ("if",))
-                step = [*own, ("i32.const", dtype.itemsize), ("i32.mul",), ("i32.add",)]
-                number = writer.number(lanes, lane=lane)
-                writer.emit(
-                    ("local.get", "address"), *step, *number, *writer.stored(dtype, 0), ("end",)
-                )
-        return name
 
     def helper(
         self, name: str, parameters: list[tuple[str, str]], result: str | None

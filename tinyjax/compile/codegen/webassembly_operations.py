@@ -73,8 +73,6 @@ OPERATIONS = {
     "f": ALL | SIGN | FLOATS, "i": ALL | SIGN | INTEGERS, "u": ALL | SIGN | UNSIGNED, "b": ALL | BOOLS
 }  # fmt: skip
 TWO_OPERANDS = ("pow", "atan2")
-# What gives a float of 16 bits that need not be rounded to one
-EXACT = frozenset("select copy neg max min abs".split())
 SHIFTS = {
     "shift_left": "0 i.shl:{}", "shift_right_logical": "0 unsigned i.shr_u:{}",
     "shift_right_arithmetic": "0 signed i.shr_s:{}",

@@ -14,7 +14,6 @@ import numpy as np
 from tinyjax.compile.codegen.webassembly_module import Function, Instruction
 from tinyjax.compile.codegen.webassembly_operations import (
     BOOL,
-    EXACT,
     NARROWED,
     SAME_LANES,
     SHIFTS,
@@ -32,7 +31,7 @@ from tinyjax.compile.codegen.webassembly_operations import (
 from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Const, Value
-from tinyjax.compile.kernel.scalar_ops import HALVES
+from tinyjax.compile.kernel.scalar_ops import EXACT, HALVES
 
 FLOAT32, INT32 = np.dtype("float32"), np.dtype("int32")
 

@@ -17,6 +17,7 @@ Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/sp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -265,18 +266,12 @@ def _conversion_words(of: np.dtype, to: np.dtype) -> str:
 ROUND_TO_ODD = """0 f32.demote_f64 f64.promote_f32 =near
     0 f32.demote_f64 i32.reinterpret_f32 $near abs 0 abs gt i32.sub $near 0 ne i32.or f32.reinterpret_i32"""
 
-# ---- vectors of another number of lanes ----
 
-SAME_LANES = {
-    ("f32", "i32"): "i32x4.trunc_sat_f32x4_{to}",
-    ("i32", "f32"): "f32x4.convert_i32x4_{of}",
-}
-WIDENED = {  # of the first two lanes of four
-    ("f32", "f64"): "f64x2.promote_low_f32x4",
-    ("i32", "f64"): "f64x2.convert_low_i32x4_{of}",
-    ("i32", "i64"): "i64x2.extend_low_i32x4_{of}",
-}
-NARROWED = {  # two lanes of four, the others 0
-    ("f64", "f32"): "f32x4.demote_f64x2_zero",
-    ("f64", "i32"): "i32x4.trunc_sat_f64x2_{to}_zero",
-}
+def of_vectors(conversion: str) -> Instruction:
+    """What converts vectors as an instruction does numbers: f64x2.promote_low_f32x4 for f64.promote_f32,
+    which takes the first two lanes of four. What gives two lanes of four sets the others to 0."""
+    to, rest = conversion.split(".")
+    name, of, *sign = re.split("_(?=[if][36])|_(?=[su]$)", rest)
+    to, of = VECTORS[to], VECTORS[of]
+    low, zero = ("low_" if to[-1] < of[-1] else ""), ["zero"] * (to[-1] > of[-1])
+    return ("_".join([f"{to}.{name}", low + of, *sign, *zero]),)

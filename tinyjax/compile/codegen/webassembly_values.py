@@ -11,20 +11,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tinyjax.compile.codegen.webassembly_module import Function, Instruction
+from tinyjax.compile.codegen.webassembly_module import OPCODES, Function, Instruction
 from tinyjax.compile.codegen.webassembly_operations import (
     BOOL,
-    NARROWED,
-    SAME_LANES,
     SHIFTS,
     VECTORS,
-    WIDENED,
     Code,
     Form,
     Operands,
     instructions,
     narrowed,
     number_type,
+    of_vectors,
     operation_words,
     sign_of,
 )
@@ -145,12 +143,12 @@ class ValueWriter:
     def let(self, target: Value, op: str, args: Sequence[Atom]) -> None:
         """target = op(args)"""
         if target.width == 1:
-            self.emit(*self._number_result(target, op, args), ("local.set", self.value(target)))
+            self.emit(*self._number(target, op, args), ("local.set", self.value(target)))
             return
         for part in range(len(lanes_in(target))):
             code = self._vector_result(target, op, args, part)
             if code is None:
-                code = self.by_lane(target, part, lambda n: self._lane(target, op, args, n))
+                code = self.by_lane(target, part, lambda n: self._number(target, op, args, n))
             self.set(target, part, code)
 
     def set(self, target: Value, part: int, code: Code) -> None:
@@ -172,29 +170,32 @@ class ValueWriter:
             code += [*pushed, (f"{VECTORS[number]}.replace_lane", lane)]
         return code
 
-    def _lane(self, target: Value, op: str, args: Sequence[Atom], lane: int) -> Code:
+    def _number(self, target: Value, op: str, args: Sequence[Atom], lane: int = 0) -> Code:
+        """One number of a result: of a vector, that of a lane."""
+        first = args[0]
         match op:
             case "vector":
                 return self.number(args[lane])
             case "low" | "high":
-                return self.number(args[0], lane=lane + (target.width if op == "high" else 0))
+                return self.number(first, lane=lane + (target.width if op == "high" else 0))
+            case "any" if isinstance(first, Value) and first.width > 1:
+                return self._any(first)
+            case "lane":
+                assert isinstance(first, Value)
+                return self._lane(first, args[1])
         return self._operation(op, target.dtype, args, lane)
 
-    def _number_result(self, target: Value, op: str, args: Sequence[Atom]) -> Code:
-        vector = args[0]
-        if not (isinstance(vector, Value) and vector.width > 1):
-            return self._operation(op, target.dtype, args)
-        if op == "any":
-            code: Code = [("v128.const", "i32x4", *[0] * 4)]
-            for part, count in enumerate(lanes_in(vector)):
-                used = ("v128.const", "i32x4", *(-1 if lane < count else 0 for lane in range(4)))
-                code += [("local.get", self.value(vector, part)), used, ("v128.and",), ("v128.or",)]
-            return [*code, ("v128.any_true",)]
-        if op != "lane":
-            return self._lane(target, op, args, 0)
+    def _any(self, bools: Value) -> Code:
+        code: Code = [("v128.const", "i32x4", *[0] * 4)]
+        for part, count in enumerate(lanes_in(bools)):
+            used = ("v128.const", "i32x4", *(-1 if lane < count else 0 for lane in range(4)))
+            code += [("local.get", self.value(bools, part)), used, ("v128.and",), ("v128.or",)]
+        return [*code, ("v128.any_true",)]
+
+    def _lane(self, vector: Value, number: Atom) -> Code:
         code = self.number(vector)
         for lane in range(1, vector.width):
-            is_other = [*self.number(args[1]), ("i32.const", lane), ("i32.ne",)]
+            is_other = [*self.number(number), ("i32.const", lane), ("i32.ne",)]
             code += [*self.number(vector, lane=lane), *is_other, ("select",)]
         return code
 
@@ -268,23 +269,19 @@ class ValueWriter:
         form = Form(of, True)
         if to == BOOL:
             return self._vector_operation("0 #0 ne", "copy", to, [arg], form, part)
-        pair = source, result = number_type(of), number_type(to)
-        signs = {"of": sign_of(of), "to": sign_of(to)}
-        rounded = self._rounded("convert", to, True)
-        if source == result:
-            return [*self.vector(arg, part, form), *rounded]
-        if pair in SAME_LANES:
-            change = SAME_LANES[pair].format(**signs)
-            return [*self.vector(arg, part, form), (change,), *rounded]
-        if pair in WIDENED:
-            code = self.vector(arg, part // 2, form)
-            code += [*code, _shuffle(2, 3, 2, 3)] if part % 2 else []
-            return [*code, (WIDENED[pair].format(**signs),)]
-        if (pair in NARROWED and to not in HALVES) or pair == ("i64", "i32"):
-            narrow = [(NARROWED[pair].format(**signs),)] if pair in NARROWED else []
-            lanes = (0, 1) if narrow else (0, 2)
-            return _joined(lambda part: [*self.vector(arg, part, form), *narrow], part, lanes)
-        return None
+        fewer, more = lane_count(of) < lane_count(to), lane_count(of) > lane_count(to)
+        if fewer and to in HALVES:
+            return None
+        _, *words = operation_words("convert", of, to).split()
+        change = [] if words == ["i32.wrap_i64"] else list(map(of_vectors, words))
+        if any(one[0] not in OPCODES for one in change):
+            return None
+        if fewer:
+            lanes = (0, 1) if change else (0, 2)
+            return _joined(lambda part: [*self.vector(arg, part, form), *change], part, lanes)
+        code = self.vector(arg, part // 2 if more else part, form)
+        code += [*code, _shuffle(2, 3, 2, 3)] if more and part % 2 else []
+        return [*code, *change, *self._rounded("convert", to, True)]
 
 
 def _joined(made: Callable[[int], Code | None], part: int, lanes: tuple[int, int]) -> Code | None:

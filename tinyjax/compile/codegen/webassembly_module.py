@@ -137,42 +137,38 @@ class Module:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return module_text(self)
+        """The module in WebAssembly's text format: what leaves nothing on the stack is a line."""
+        return "\n".join(text for _, text, _ in module_lines(self))
 
     def __bytes__(self) -> bytes:
-        return module_bytes(self)
+        """The module as a browser takes it."""
+        # Imports are numbered first.
+        functions = sorted(self.functions, key=lambda f: not f.is_imported)
+        numbers = {f.name: number for number, f in enumerate(functions)}
+        own = [f for f in functions if not f.is_imported]
+        types = list(dict.fromkeys(map(_type, functions)))
+        imports = [_name("env") + _name("memory") + b"\x02\x00\x00"]
+        imports += [
+            b"".join(map(_name, f.name.split("."))) + b"\x00" + unsigned(types.index(_type(f)))
+            for f in functions
+            if f.is_imported
+        ]
+        constants = [b"\x7f\x00\x41" + signed(n) + b"\x0b" for n in self.numbers.values()]
+        exports = [_name(n) + b"\x03" + unsigned(i) for i, n in enumerate(self.numbers)]
+        exports += [_name(f.name) + b"\x00" + unsigned(numbers[f.name]) for f in own if f.exported]
+        sections = {
+            1: types,
+            2: imports,
+            3: [unsigned(types.index(_type(f))) for f in own],
+            6: constants,
+            7: exports,
+            10: [_sized(_code(f, numbers)) for f in own],
+        }
+        parts = [bytes([n]) + _sized(_vector(items)) for n, items in sections.items() if items]
+        return b"\x00asm\x01\x00\x00\x00" + b"".join(parts)
 
 
 # ---- bytes ----
-
-
-def module_bytes(module: Module) -> bytes:
-    """The module as a browser takes it."""
-    functions = sorted(
-        module.functions, key=lambda f: not f.is_imported
-    )  # imports are numbered first
-    numbers = {f.name: number for number, f in enumerate(functions)}
-    own = [f for f in functions if not f.is_imported]
-    types = list(dict.fromkeys(map(_type, functions)))
-    imports = [_name("env") + _name("memory") + b"\x02\x00\x00"]
-    imports += [
-        b"".join(map(_name, f.name.split("."))) + b"\x00" + unsigned(types.index(_type(f)))
-        for f in functions
-        if f.is_imported
-    ]
-    constants = [b"\x7f\x00\x41" + signed(n) + b"\x0b" for n in module.numbers.values()]
-    exports = [_name(n) + b"\x03" + unsigned(i) for i, n in enumerate(module.numbers)]
-    exports += [_name(f.name) + b"\x00" + unsigned(numbers[f.name]) for f in own if f.exported]
-    sections = {
-        1: types,
-        2: imports,
-        3: [unsigned(types.index(_type(f))) for f in own],
-        6: constants,
-        7: exports,
-        10: [_sized(_code(f, numbers)) for f in own],
-    }
-    parts = [bytes([n]) + _sized(_vector(items)) for n, items in sections.items() if items]
-    return b"\x00asm\x01\x00\x00\x00" + b"".join(parts)
 
 
 def _type(function: Function) -> bytes:
@@ -243,13 +239,8 @@ def access_bytes(name: str) -> int:
 Line = tuple[str, str, Any]  # of which function it is, its text, and the equation that it computes
 
 
-def module_text(module: Module) -> str:
-    """The module in WebAssembly's text format: what leaves nothing on the stack is a line."""
-    return "\n".join(text for _, text, _ in module_lines(module))
-
-
 def module_lines(module: Module) -> list[Line]:
-    """The lines of module_text, each with its origin."""
+    """The lines of the text, each with its origin."""
     lines = ["(module", '  (import "env" "memory" (memory 0))']
     for function in module.functions:
         if function.is_imported:

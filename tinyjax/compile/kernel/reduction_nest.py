@@ -29,7 +29,7 @@ from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
+from tinyjax.compile.kernel.rules import Position, Reduction, axes_sizes, lowering_of
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
@@ -101,7 +101,7 @@ class _ReductionNest(NestBuilder):
             if elements:
                 with statements_for([self.producer[v] for v in elements]):
                     self._numbers_for(elements, at)
-                    with self.loops(self._combined_sizes()) as column:
+                    with self.loops(axes_sizes(self.reductions[0])) as column:
                         self.sweeps.append(_names(column))
                         for v in elements:
                             self.store_output(v, self._row_place(v, at, column))
@@ -113,7 +113,7 @@ class _ReductionNest(NestBuilder):
         operands = [_operand(eqn) for eqn in level]
         self._numbers_for(operands, at)
         accumulators = [self._accumulator(eqn) for eqn in level]
-        with self.loops(self._combined_sizes()) as place:
+        with self.loops(axes_sizes(self.reductions[0])) as place:
             self.sweeps.append(_names(place))
             for eqn, accumulator in zip(level, accumulators):
                 with statements_of(eqn):
@@ -160,10 +160,6 @@ class _ReductionNest(NestBuilder):
         return needed
 
     # ---- places ----
-
-    def _combined_sizes(self) -> tuple[int, ...]:
-        eqn = self.reductions[0]
-        return tuple(_operand(eqn).aval.shape[axis] for axis in eqn.params["axes"])
 
     def _term_place(
         self, eqn: JaxprEqn, at: Position, place: Position, within: Position

@@ -22,7 +22,6 @@ from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
-from tinyjax.compile.kernel.substitution import every_statement
 
 # ---- devices differ ----
 
@@ -86,9 +85,8 @@ class FusedKernel:
 
 def kernel_text(kernel: ir.Kernel | FusedKernel, calls: Calls | None = None) -> str:
     """The kernel as an OpenCL C function; `calls` gets what it calls."""
-    calls = Calls() if calls is None else calls
     if isinstance(kernel, FusedKernel):
-        return "\n".join(_fused_lines(kernel, calls))
+        return "\n".join(_fused_lines(kernel, calls if calls is not None else Calls()))
     return "\n".join(line for line, _ in kernel_lines(kernel, calls))
 
 
@@ -97,6 +95,8 @@ def kernel_lines(
 ) -> Iterator[Line]:
     """The lines of kernel_text, each with the equation that it computes (None if it is for several). A kernel
     that others call does the work of one work-item."""
+    calls = Calls() if calls is None else calls
+    calls.compute_with(*kernel.buffers)
     index = index_type(kernel)
     parameters = list(map(parameter_text, kernel.buffers))
     head, items = f"__kernel void {kernel.name}(", "get_global_size(0)"
@@ -114,7 +114,7 @@ def kernel_lines(
     elif kernel.items > 1 and not is_called:
         yield f"  const {index} item = get_global_id(0);", None
     body = with_long_minima(kernel.body) if index == "long" else kernel.body
-    scope = Scope(index, items, is_group, Calls() if calls is None else calls)
+    scope = Scope(index, items, is_group, calls)
     yield from lines_of(body, scope, "  ")
     yield "}", None
 
@@ -127,28 +127,16 @@ def _head_lines(start: str, parameters: Sequence[str]) -> Iterator[str]:
 
 
 def _fused_lines(kernel: FusedKernel, calls: Calls) -> Iterator[str]:
+    calls.compute_with(*kernel.buffers)
     parameters = [parameter_text(buffer, is_restricted=False) for buffer in kernel.buffers]
     yield from _head_lines(f"__kernel void {kernel.name}(", parameters)
     for called, buffers in kernel.calls:
         inner = Calls()
         text = "\n".join(line for line, _ in kernel_lines(called, inner, is_called=True))
-        item = Helper(f"{called.name}_item", text, tuple(inner), has_double(called))
+        item = Helper(f"{called.name}_item", text, tuple(inner), inner.has_double)
         loop = f"for ({index_type(called)} item = 0; item < {called.items}; ++item)"
         yield f"  {loop} {calls.call(item, 'item', *(buffer.name for buffer in buffers))};"
     yield "}"
-
-
-def has_double(kernel: ir.Kernel | FusedKernel) -> bool:
-    """Whether the kernel itself has numbers of 64 bits; those that it calls say so themselves."""
-    is_parameter = any(buffer.dtype == np.float64 for buffer in kernel.buffers)
-    return is_parameter or (isinstance(kernel, ir.Kernel) and computes_double(kernel.body))
-
-
-def computes_double(body: Sequence[ir.Statement]) -> bool:
-    """Whether operations take or give any: a constant may be the only float64 of a kernel."""
-    lets = (s for s in every_statement(body) if isinstance(s, ir.Let))
-    atoms = (atom for let in lets for atom in (let.target, *let.args))
-    return any(not isinstance(atom, Index) and atom.dtype == np.float64 for atom in atoms)
 
 
 def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:

@@ -16,7 +16,8 @@ import numpy as np
 from tinyjax.compile.codegen.c_text import C_TYPES, constant_text, storage_type
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
-from tinyjax.compile.kernel.kernel_ir import Buffer, Const, PrivateArray
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, PrivateArray
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -34,13 +35,20 @@ Callee = Helper | KernelFunction  # what C text calls
 
 
 class Calls(list[Callee]):
-    """What some C text calls: as the text is made, this fills up."""
+    """What some C text calls, and whether it computes with float64: as the text is made, this fills up."""
+
+    has_double = False
 
     def call(self, callee: Callee, *args: str) -> str:
         """A call as an expression."""
         self.append(callee)
         name = callee.name if isinstance(callee, Helper) else f"tj_{callee.name}"
         return f"{name}({', '.join(args)})"
+
+    def compute_with(self, *operands: Atom | Buffer) -> None:
+        """Takes note of operands: a program says at its start that there are float64s."""
+        dtypes = (x.dtype for x in operands if not isinstance(x, Index))
+        self.has_double |= np.dtype("float64") in dtypes
 
     def of_half(self, what: str, dtype: np.dtype, width: int, text: str) -> str:
         """A 16-bit float loaded from its bits, stored as these, or rounded to one; others are as they are."""

@@ -14,8 +14,6 @@ from tinyjax.compile.codegen.c_text import type_text
 from tinyjax.compile.codegen.codegen import (
     FusedKernel,
     Scope,
-    computes_double,
-    has_double,
     kernel_text,
     lines_of,
 )
@@ -36,7 +34,7 @@ def program_text(kernels: Sequence[ir.Kernel | FusedKernel]) -> str:
     # What is rounded once instead of twice stands in a line of its own: mul_add. Everything else is one
     # operation a line, and rounded as NumPy does it.
     parts = ["#pragma OPENCL FP_CONTRACT ON"]
-    if any(map(has_double, kernels)) or any(helper.has_double for helper in helpers):
+    if calls.has_double or any(helper.has_double for helper in helpers):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     parts += [*(helper.text for helper in helpers), *texts]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -67,4 +65,4 @@ def function_helper(function: KernelFunction) -> Helper:
         f"  return {function.result};",
         "}",
     ]
-    return Helper(name, "\n".join(lines), tuple(scope.calls), computes_double(function.body))
+    return Helper(name, "\n".join(lines), tuple(scope.calls), scope.calls.has_double)

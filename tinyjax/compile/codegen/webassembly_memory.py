@@ -45,7 +45,7 @@ class MemoryWriter(ValueWriter):
 
     def kept(self, name: str, code: Code) -> Code:
         """Sets a local, and says how to push it again."""
-        local = self.temporary(name, "i32")
+        local = self.local(f".{name}", "i32")
         self.emit(*code, ("local.set", local))
         return [("local.get", local)]
 

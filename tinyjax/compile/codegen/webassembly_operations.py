@@ -25,7 +25,6 @@ import numpy as np
 
 from tinyjax.compile.codegen.webassembly_module import OPCODES, Instruction
 from tinyjax.compile.kernel.functions.table import function_of
-from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
 # ---- operations ----
@@ -114,9 +113,6 @@ class Form:
     def lanes(self, number: str) -> str:
         return VECTORS[number] if self.is_vector else number
 
-    def local_type(self, number: str) -> str:
-        return "v128" if self.is_vector else number
-
     def constant(self, number: str, value: float) -> Instruction:
         bits = int(number[1:])
         if number[0] == "f":
@@ -131,53 +127,18 @@ class Form:
 # ---- words to instructions ----
 
 Code = list[Instruction]
-KNOWN = {*OPCODES, ";;"}
 
 
-@dataclass(frozen=True)
-class Operands:
-    """How a word gets at what is not an instruction: an operand by its number, a local of a type, a call."""
-
-    push: Callable[[int], Code]
-    local: Callable[[str, str], str]
-    call: Callable[[str, Form], Code | None]
-
-
-def instructions(words: str, form: Form, operands: Operands) -> Code | None:
-    """An operation as instructions; None if vectors have none of these."""
-    code: Code = []
-    names: dict[str, str] = {}
-    for word in words.split():
-        found = _word(word, form, operands, names)
-        if found is None or any(one[0] not in KNOWN for one in found):
-            return None
-        code += found
-    return code
+def constant_word(word: str, form: Form) -> Instruction:
+    """A number, of the operands' type or of integers that wide."""
+    bits, own = form.dtype.itemsize * 8, int(form.number[1:])
+    named = {"bits": bits, "last": bits - 1, "spare": own - bits}
+    value = named[word[1:]] if word[1:] in named else float(word[1:])
+    return form.constant(form.number if word[0] == "#" else form.integer, value)
 
 
-def _word(word: str, form: Form, operands: Operands, names: dict[str, str]) -> Code | None:
-    if word.isdigit():
-        return operands.push(int(word))
-    if word[0] in "#%":
-        bits, own = form.dtype.itemsize * 8, int(form.number[1:])
-        named = {"bits": bits, "last": bits - 1, "spare": own - bits}
-        value = named[word[1:]] if word[1:] in named else float(word[1:])
-        return [form.constant(form.number if word[0] == "#" else form.integer, value)]
-    if word[0] == "$":
-        return [("local.get", names[word[1:]])]
-    if "=" in word:
-        of, name = word.split("=")
-        names[name] = operands.local(name, form.local_type(form.integer if of else form.number))
-        return [("local.set", names[name])]
-    if word[-1] == "!":
-        return operands.call(word[:-1], form)
-    if word == "round":
-        return operands.call(f"round_{form.dtype}", form) if form.dtype in HALVES else []
-    return _instructions(word, form)
-
-
-def _instructions(word: str, form: Form) -> Code:
-    """The words that stand for instructions, by name."""
+def word_instructions(word: str, form: Form) -> Code:
+    """A word that stands for instructions by its name."""
     number, integer, is_vector = form.number, form.integer, form.is_vector
     match word.split(":"):
         case [shift, count] if shift.startswith("i."):
@@ -275,3 +236,16 @@ def of_vectors(conversion: str) -> Instruction:
     to, of = VECTORS[to], VECTORS[of]
     low, zero = ("low_" if to[-1] < of[-1] else ""), ["zero"] * (to[-1] > of[-1])
     return ("_".join([f"{to}.{name}", low + of, *sign, *zero]),)
+
+
+def joined(made: Callable[[int], Code | None], part: int, lanes: tuple[int, int]) -> Code | None:
+    """Four lanes of 32 bits, from two of each of two vectors."""
+    low, high = made(2 * part), made(2 * part + 1)
+    if low is None or high is None:
+        return None
+    return [*low, *high, shuffle(*lanes, *(lane + 4 for lane in lanes))]
+
+
+def shuffle(*lanes: int) -> Instruction:
+    """Chooses lanes of 32 bits, of two vectors of four."""
+    return ("i8x16.shuffle", *(4 * lane + byte for lane in lanes for byte in range(4)))

@@ -18,19 +18,22 @@ from tinyjax.compile.codegen.webassembly_operations import (
     VECTORS,
     Code,
     Form,
-    Operands,
-    instructions,
+    constant_word,
+    joined,
     narrowed,
     number_type,
     of_vectors,
     operation_words,
+    shuffle,
     sign_of,
+    word_instructions,
 )
 from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Const, Value
 from tinyjax.compile.kernel.scalar_ops import EXACT, HALVES
 
+KNOWN = {*OPCODES, ";;"}  # instructions, and remarks
 FLOAT32, INT32 = np.dtype("float32"), np.dtype("int32")
 
 
@@ -80,9 +83,6 @@ class ValueWriter:
             self.known[name, of] = f"{name}.{of}" if taken else name
             self.function.locals.append((self.known[name, of], of))
         return self.known[name, of]
-
-    def temporary(self, name: str, of: str) -> str:
-        return self.local(f".{name}", of)
 
     def value(self, value: Value, part: int = 0) -> str:
         """The local that holds a number, or one of the vectors of a value."""
@@ -139,6 +139,37 @@ class ValueWriter:
         return [*a, *b, (f"i32.{op}",)]
 
     # ---- operations ----
+
+    def instructions(self, words: str, form: Form, push: Callable[[int], Code]) -> Code | None:
+        """An operation as instructions; `push` pushes an operand. None if vectors have none of these."""
+        code: Code = []
+        names: dict[str, str] = {}
+        for word in words.split():
+            found = self._word(word, form, push, names)
+            if found is None or any(one[0] not in KNOWN for one in found):
+                return None
+            code += found
+        return code
+
+    def _word(
+        self, word: str, form: Form, push: Callable[[int], Code], names: dict[str, str]
+    ) -> Code | None:
+        if word.isdigit():
+            return push(int(word))
+        if word[0] in "#%":
+            return [constant_word(word, form)]
+        if word[0] == "$":
+            return [("local.get", names[word[1:]])]
+        if "=" in word:
+            of, name = word.split("=")
+            number = form.integer if of else form.number
+            names[name] = self.local(f".{name}", "v128" if form.is_vector else number)
+            return [("local.set", names[name])]
+        if word[-1] == "!":
+            return self.call(word[:-1], form)
+        if word == "round":
+            return self.call(f"round_{form.dtype}", form) if form.dtype in HALVES else []
+        return word_instructions(word, form)
 
     def let(self, target: Value, op: str, args: Sequence[Atom]) -> None:
         """target = op(args)"""
@@ -206,8 +237,7 @@ class ValueWriter:
         def push(n: int) -> Code:
             return self.number(args[n], "" if op == "select" and n == 0 else form.number, lane)
 
-        operands = Operands(push, self.temporary, self.call)
-        code = instructions(operation_words(op, form.dtype, dtype, _count(args)), form, operands)
+        code = self.instructions(operation_words(op, form.dtype, dtype, _count(args)), form, push)
         assert code is not None, f"there is no '{op}' of {form.dtype}"
         return [*code, *self._rounded(op, dtype, False), *_wrapped(dtype)]
 
@@ -253,12 +283,10 @@ class ValueWriter:
         self, words: str, op: str, dtype: np.dtype, args: Sequence[Atom], form: Form, part: int
     ) -> Code | None:
         def made(part: int) -> Code | None:
-            push = lambda n: self.vector(args[n], part, form)  # noqa: E731
-            operands = Operands(push, self.temporary, self.call)
-            return instructions(words, form, operands)
+            return self.instructions(words, form, lambda n: self.vector(args[n], part, form))
 
         if lane_count(form.dtype) < lane_count(dtype):  # a comparison of 64 bits
-            return _joined(made, part, (0, 2))
+            return joined(made, part, (0, 2))
         code = made(part)
         return None if code is None else [*code, *self._rounded(op, dtype, True)]
 
@@ -278,23 +306,10 @@ class ValueWriter:
             return None
         if fewer:
             lanes = (0, 1) if change else (0, 2)
-            return _joined(lambda part: [*self.vector(arg, part, form), *change], part, lanes)
+            return joined(lambda part: [*self.vector(arg, part, form), *change], part, lanes)
         code = self.vector(arg, part // 2 if more else part, form)
-        code += [*code, _shuffle(2, 3, 2, 3)] if more and part % 2 else []
+        code += [*code, shuffle(2, 3, 2, 3)] if more and part % 2 else []
         return [*code, *change, *self._rounded("convert", to, True)]
-
-
-def _joined(made: Callable[[int], Code | None], part: int, lanes: tuple[int, int]) -> Code | None:
-    """Four lanes of 32 bits, from two of each of two vectors."""
-    low, high = made(2 * part), made(2 * part + 1)
-    if low is None or high is None:
-        return None
-    return [*low, *high, _shuffle(*lanes, *(lane + 4 for lane in lanes))]
-
-
-def _shuffle(*lanes: int) -> Instruction:
-    """Chooses lanes of 32 bits, of two vectors of four."""
-    return ("i8x16.shuffle", *(4 * lane + byte for lane in lanes for byte in range(4)))
 
 
 def _operand_dtype(args: Sequence[Atom]) -> np.dtype:

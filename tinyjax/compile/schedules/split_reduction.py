@@ -23,7 +23,7 @@ it rfactor.) Builds on lanes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -45,7 +45,8 @@ from tinyjax.compile.schedules.directive import LoopDirective, axis_of, in_loops
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
-Combines = Sequence[tuple[Combine, Buffer]]  # and where its partial results are
+# What a loop combines, and the memory of its partial results
+Combines = Sequence[tuple[Combine, Buffer | PrivateArray]]
 
 
 @dataclass(frozen=True)
@@ -78,19 +79,18 @@ class SplitReduction(LoopDirective):
         done = blocks * self.multiple
         count = math.ceil(done / run)
         results = math.prod(outer.stop.lo for outer in parts.around)
-        sums = (s for s in every_statement(loop.body) if isinstance(s, Combine))
         combines = [
             (s, Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
-            for s in {s.array: s for s in sums if s.array in _arrays(parts)}.values()
+            for s in combines_of(loop, _arrays(parts))
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
-        stores = _stores(combines, piece * results + parts.number, fresh)
+        stores = left_partial(combines, piece * results + parts.number, fresh)
         body = in_loops(parts.around, [*parts.before, whole, *stores])
         pieces = For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
-        body = _combined(combines, other * results + parts.number, fresh)
+        body = with_partial(combines, other * results + parts.number, fresh)
         finish = [*parts.before, For(other, index(0), index(count), body, origin=loop.origin)]
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
@@ -101,23 +101,29 @@ class SplitReduction(LoopDirective):
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
 
-def _stores(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
-    """What a piece leaves."""
+def combines_of(loop: For, accumulators: Container[PrivateArray]) -> list[Combine]:
+    """What the loop does with accumulators: one statement for each of these."""
+    combines = (s for s in every_statement(loop.body) if isinstance(s, Combine))
+    return list({s.array: s for s in combines if s.array in accumulators}.values())
+
+
+def left_partial(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
+    """What a part leaves: each accumulator, as that element of its memory."""
     stores: list[Statement] = []
-    for combine, buffer in combines:
-        value = Value(fresh("t"), buffer.dtype)
+    for combine, memory in combines:
+        value = Value(fresh("t"), memory.dtype)
         stores.append(Load(value, combine.array, index(0), origin=combine.origin))
-        stores.append(Store(buffer, at, value, origin=combine.origin))
+        stores.append(Store(memory, at, value, origin=combine.origin))
     return stores
 
 
-def _combined(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
-    """What is done with the partial results of one piece."""
+def with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
+    """Each accumulator combined with what a part left, which is that element of its memory."""
     body: list[Statement] = []
-    for combine, buffer in combines:
-        value = Value(fresh("t"), buffer.dtype)
-        body.append(Load(value, buffer, at, origin=combine.origin))
-        body.append(replace(combine, index=index(0), value=value))
+    for combine, memory in combines:
+        value = Value(fresh("t"), memory.dtype)
+        body.append(Load(value, memory, at, origin=combine.origin))
+        body.append(replace(combine, value=value))
     return body
 
 

@@ -4,7 +4,8 @@ After this file you can say why 256 work-items need 8 steps to add up what each 
 takes elements 0, 256, 512, ... and not the first run: its neighbour takes 1, 257, 513, ..., so that what all
 load at once lies side by side in memory ("coalesced"). Nothing runs in parallel yet: the loops over lanes are
 for the directive that makes work-groups. (Halide calls the first half rfactor, TVM all of it a cross-thread
-reduction.) Builds on lanes.
+reduction.) Builds on
+split_reduction.
 
     acc1:f32 = variable of 0.0         items1:f32 = 4 elements
     for i2 in 0 .. 100:                for i2_lane in 0 .. 4:
@@ -32,20 +33,23 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
-    Combine,
     For,
     Kernel,
     Load,
     PrivateArray,
     Statement,
-    Store,
-    Value,
-    statements_of,
 )
-from tinyjax.compile.kernel.substitution import every_statement, replaced
+from tinyjax.compile.kernel.substitution import replaced
+from tinyjax.compile.schedules.accumulators import combined
 from tinyjax.compile.schedules.directive import LoopDirective, body_with, loop_over, with_body
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
+from tinyjax.compile.schedules.split_reduction import (
+    Combines,
+    combines_of,
+    left_partial,
+    with_partial,
+)
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,18 @@ class TreeReduction(LoopDirective):
         loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
         body = body_with(kernel, loop)
         accumulators = _accumulators(body, loop)
-        sums = (s for s in every_statement(loop.body) if isinstance(s, Combine))
-        combines = list({s.array: s for s in sums if s.array in accumulators}.values())
-        arrays = {
-            s.array: PrivateArray(fresh("items"), s.array.dtype, self.lanes) for s in combines
-        }
-        allocated = [Allocate(arrays[s.array], None, origin=s.origin) for s in combines]
-        own = [accumulators[s.array] for s in combines]
-        lanes = self._lanes(loop, own, combines, arrays, fresh)
-        tree = [*allocated, lanes, *self._tree(loop, combines, arrays, fresh)]
+        combines = [
+            (s, PrivateArray(fresh("items"), s.array.dtype, self.lanes))
+            for s in combines_of(loop, accumulators)
+        ]
+        arrays = {s.array: array for s, array in combines}
+        allocated = [Allocate(array, None, origin=s.origin) for s, array in combines]
+        lane = index_var(f"{self.axis}_lane", 0, self.lanes - 1)
+        every = replace(loop, start=loop.start + lane, step=self.lanes)
+        own = [accumulators[array] for array in arrays]
+        part = [*own, every, *left_partial(combines, lane, fresh)]
+        lanes = For(lane, index(0), index(self.lanes), part, origin=loop.origin)
+        tree = [*allocated, lanes, *self._tree(loop, combines, fresh)]
 
         def change(s: Statement) -> list[Statement]:
             match s:
@@ -89,41 +96,14 @@ class TreeReduction(LoopDirective):
 
         return with_body(kernel, body, replaced(body, change))
 
-    def _lanes(
-        self,
-        loop: For,
-        own: Sequence[Allocate],
-        combines: Sequence[Combine],
-        arrays: dict[PrivateArray, PrivateArray],
-        fresh: Fresh,
-    ) -> For:
-        """Each lane combines what is its part."""
-        lane = index_var(f"{self.axis}_lane", 0, self.lanes - 1)
-        body: list[Statement] = [*own, replace(loop, start=loop.start + lane, step=self.lanes)]
-        for combine in combines:
-            with statements_of(combine.origin):
-                value = Value(fresh("t"), combine.array.dtype)
-                body.append(Load(value, combine.array, index(0)))
-                body.append(Store(arrays[combine.array], lane, value))
-        return For(lane, index(0), index(self.lanes), body, origin=loop.origin)
-
-    def _tree(
-        self,
-        loop: For,
-        combines: Sequence[Combine],
-        arrays: dict[PrivateArray, PrivateArray],
-        fresh: Fresh,
-    ) -> list[Statement]:
+    def _tree(self, loop: For, combines: Combines, fresh: Fresh) -> list[Statement]:
         """The upper half of what is left is combined into the lower one, until that is one element."""
         loops: list[Statement] = []
         half = self.lanes // 2
         while half:
-            lane, body = index_var(fresh(f"{self.axis}_half"), 0, half - 1), list[Statement]()
-            for combine in combines:
-                array, value = arrays[combine.array], Value(fresh("t"), combine.array.dtype)
-                with statements_of(combine.origin):
-                    body.append(Load(value, array, lane + half))
-                    body.append(replace(combine, array=array, index=lane, value=value))
+            lane = index_var(fresh(f"{self.axis}_half"), 0, half - 1)
+            elements = [(replace(s, array=array, index=lane), array) for s, array in combines]
+            body = with_partial(elements, lane + half, fresh)
             loops.append(For(lane, index(0), index(half), body, origin=loop.origin))
             half //= 2
         return loops
@@ -132,6 +112,6 @@ class TreeReduction(LoopDirective):
 def _accumulators(body: Sequence[Statement], loop: For) -> dict[PrivateArray, Allocate]:
     """The variables that are made beside the loop, combined in it, and loaded after it."""
     at = body.index(loop)
-    combined = {s.array for s in every_statement(loop.body) if isinstance(s, Combine)}
     made = [s for s in body[:at] if isinstance(s, Allocate) and s.initial is not None]
-    return {s.array: s for s in made if s.array.size == 1 and s.array in combined}
+    sums = combined(loop.body)
+    return {s.array: s for s in made if s.array.size == 1 and s.array in sums}

@@ -123,18 +123,12 @@ def no_such_axis(kernel: Kernel, *axes: str) -> str:
     return ""
 
 
-def main_loop(kernel: Kernel, axis: str) -> For | While | None:
-    """The loop over an axis, or the outermost while if that is empty."""
+def main_loop(kernel: Kernel, axis: str) -> For | While | str:
+    """The loop over an axis, or the outermost while if that is empty; else why there is none."""
     if axis:
-        return find_loop(kernel, axis)
-    return next((s for s in every_statement(kernel.body) if isinstance(s, While)), None)
-
-
-def no_main_loop(kernel: Kernel, axis: str) -> str:
-    """Why a directive for that loop can't be applied, if there is none; else empty."""
-    if axis:
-        return no_such_axis(kernel, axis)
-    return "" if main_loop(kernel, axis) else "it has no while"
+        return find_loop(kernel, axis) or no_such_axis(kernel, axis)
+    whiles = (s for s in every_statement(kernel.body) if isinstance(s, While))
+    return next(whiles, "it has no while")
 
 
 # ---- nests ----

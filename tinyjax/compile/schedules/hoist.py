@@ -19,7 +19,6 @@ from tinyjax.compile.kernel.kernel_ir import BODIES, For, Kernel, Let, Load, Whi
 from tinyjax.compile.schedules.directive import (
     Directive,
     main_loop,
-    no_main_loop,
     with_statement,
 )
 from tinyjax.compile.schedules.nests import the_same, varying_in, without
@@ -33,13 +32,13 @@ class Hoist(Directive):
 
     def why_not(self, kernel: Kernel) -> str:
         loop = main_loop(kernel, self.axis)
-        if loop is None:
-            return no_main_loop(kernel, self.axis)
+        if isinstance(loop, str):
+            return loop
         return "" if _same(loop) else "its iterations compute nothing that is the same in all"
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = main_loop(kernel, self.axis)
-        assert loop is not None
+        assert not isinstance(loop, str)
         same = _same(loop)
         bodies: Any = {name: without(getattr(loop, name), same) for name in BODIES[type(loop)]}
         new = [*same, replace(loop, **bodies)]

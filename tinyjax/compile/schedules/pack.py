@@ -42,7 +42,6 @@ from tinyjax.compile.schedules.directive import (
     loop_over,
     loops_of,
     main_loop,
-    no_main_loop,
     no_such_axis,
     with_loop,
     with_statement,
@@ -63,8 +62,8 @@ class Pack(Directive):
         if reason := no_such_axis(kernel, *self.inner):
             return reason
         outer = main_loop(kernel, self.axis)
-        if outer is None:
-            return no_main_loop(kernel, self.axis)
+        if isinstance(outer, str):
+            return outer
         varying = varying_in(outer)
         for axis in self.inner:
             loop = loop_over(kernel, axis)
@@ -99,7 +98,7 @@ class Pack(Directive):
         body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
         rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
         outer = main_loop(rest, self.axis)
-        assert outer is not None
+        assert not isinstance(outer, str)
         new = [*allocated, *substituted(copy, {}, names), outer]
         return replace(rest, body=with_statement(rest.body, outer, new))
 
@@ -113,7 +112,7 @@ class Pack(Directive):
         whose values others use."""
         body = self._innermost(kernel).body
         outer = main_loop(kernel, self.axis)
-        assert outer is not None
+        assert not isinstance(outer, str)
         varying = varying_in(outer) - set(self.inner)
         from_inputs = [s for s in body if not isinstance(s, Load) or _is_input(s)]
         same = the_same(from_inputs, varying)

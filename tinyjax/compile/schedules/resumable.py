@@ -38,7 +38,6 @@ from tinyjax.compile.schedules.directive import (
     body_with,
     loops_of,
     main_loop,
-    no_main_loop,
     with_body,
 )
 from tinyjax.compile.schedules.nests import Fresh
@@ -59,15 +58,15 @@ class Resumable(Directive):
         if kernel.iterations is not None:
             return "it is resumable already"
         loop = main_loop(kernel, self.axis)
-        if loop is None:
-            return no_main_loop(kernel, self.axis)
+        if isinstance(loop, str):
+            return loop
         if _has_while(loop.body) and not any(s is loop for s in kernel.body):
             return "work-items whose inner loops were cut short would have to wait for each other"
         return ""
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = main_loop(kernel, self.axis)
-        assert loop is not None
+        assert not isinstance(loop, str)
         with ir.statements_of(loop.origin):
             return _Resumption(kernel, loop).kernel(self.work)
 

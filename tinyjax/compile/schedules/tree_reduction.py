@@ -4,8 +4,7 @@ After this file you can say why 256 work-items need 8 steps to add up what each 
 takes elements 0, 256, 512, ... and not the first run: its neighbour takes 1, 257, 513, ..., so that what all
 load at once lies side by side in memory ("coalesced"). Nothing runs in parallel yet: the loops over lanes are
 for the directive that makes work-groups. (Halide calls the first half rfactor, TVM all of it a cross-thread
-reduction.) Builds on
-split_reduction.
+reduction.) Builds on split_reduction.
 
     acc1:f32 = variable of 0.0         items1:f32 = 4 elements
     for i2 in 0 .. 100:                for i2_lane in 0 .. 4:
@@ -33,6 +32,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
+    Combine,
     For,
     Kernel,
     Load,
@@ -45,7 +45,6 @@ from tinyjax.compile.schedules.directive import LoopDirective, body_with, loop_o
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 from tinyjax.compile.schedules.split_reduction import (
-    Combines,
     combines_of,
     left_partial,
     with_partial,
@@ -96,7 +95,9 @@ class TreeReduction(LoopDirective):
 
         return with_body(kernel, body, replaced(body, change))
 
-    def _tree(self, loop: For, combines: Combines, fresh: Fresh) -> list[Statement]:
+    def _tree(
+        self, loop: For, combines: Sequence[tuple[Combine, PrivateArray]], fresh: Fresh
+    ) -> list[Statement]:
         """The upper half of what is left is combined into the lower one, until that is one element."""
         loops: list[Statement] = []
         half = self.lanes // 2

@@ -23,19 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Combine,
-    For,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Scalar,
-    Statement,
-    Value,
-    statements_of,
-)
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
 from tinyjax.compile.schedules.lanes import why_no_parts
@@ -51,7 +39,7 @@ class Accumulators(LoopDirective):
 
     count: int
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if loop.variable.hi + 1 < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
         sums = combined(loop.body)
@@ -60,7 +48,7 @@ class Accumulators(LoopDirective):
         reason = why_not_by(loop, self.count)
         return reason or why_no_parts(kernel, loop, sums, in_one_loop=False)
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
         ops = combined(loop.body)
         copies = {array: _copies(array, self.count) for array in ops if array.size == 1}
@@ -70,45 +58,47 @@ class Accumulators(LoopDirective):
         )
         unrolled = _terms_in_pairs(unrolled, fresh)
 
-        def change(statement: Statement) -> list[Statement]:
+        def change(statement: ir.Statement) -> list[ir.Statement]:
             match statement:
-                case For() if axis_of(statement) == self.axis:
+                case ir.For() if axis_of(statement) == self.axis:
                     return unrolled
-                case Allocate(array) if array in copies:
+                case ir.Allocate(array) if array in copies:
                     return [replace(statement, array=copy) for copy in copies[array]]
-                case Load(_, array) if array in copies:
+                case ir.Load(_, array) if array in copies:
                     return list(_load_of_all(statement, copies[array], ops[array], fresh))
             return [statement]
 
         return replace(kernel, body=replaced(kernel.body, change))
 
 
-def combined(body: list[Statement]) -> dict[PrivateArray, str]:
+def combined(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
     """The accumulators that are combined into, but made before, with the operation."""
-    made = {s.array for s in every_statement(body) if isinstance(s, Allocate)}
-    combines = [s for s in every_statement(body) if isinstance(s, Combine)]
+    made = {s.array for s in every_statement(body) if isinstance(s, ir.Allocate)}
+    combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
     return {s.array: s.op for s in combines if s.array not in made}
 
 
-def _copies(array: PrivateArray, count: int) -> list[PrivateArray]:
+def _copies(array: ir.PrivateArray, count: int) -> list[ir.PrivateArray]:
     return [array, *(replace(array, name=f"{array.name}_{MARK}{n}") for n in range(1, count))]
 
 
 def _load_of_all(
-    load: Load, copies: Sequence[PrivateArray], op: str, fresh: Fresh
-) -> Iterator[Statement]:
+    load: ir.Load, copies: Sequence[ir.PrivateArray], op: str, fresh: Fresh
+) -> Iterator[ir.Statement]:
     """The load of one accumulator, as that of all, combined in pairs."""
-    with statements_of(load.origin):
+    with ir.statements_of(load.origin):
         parts = [replace(load.target, name=fresh("t")) for _ in copies]
         for part, copy in zip(parts, copies):
-            yield Load(part, copy, load.index)
+            yield ir.Load(part, copy, load.index)
         yield from in_pairs(op, parts, load.target, fresh)
 
 
-def in_pairs(op: str, values: Sequence[Scalar], target: Value, fresh: Fresh) -> list[Statement]:
+def in_pairs(
+    op: str, values: Sequence[ir.Scalar], target: ir.Value, fresh: Fresh
+) -> list[ir.Statement]:
     """The statements by which the target is all values combined: halves, then quarters, ..."""
-    lets: list[Statement] = []
-    halves: list[Scalar] = []
+    lets: list[ir.Statement] = []
+    halves: list[ir.Scalar] = []
     middle = len(values) // 2
     for half in (values[:middle], values[middle:]):
         if len(half) == 1:
@@ -117,28 +107,28 @@ def in_pairs(op: str, values: Sequence[Scalar], target: Value, fresh: Fresh) -> 
             part = replace(target, name=fresh("t"))
             halves.append(part)
             lets += in_pairs(op, half, part, fresh)
-    return [*lets, Let(target, op, tuple(halves))]
+    return [*lets, ir.Let(target, op, tuple(halves))]
 
 
-def _terms_in_pairs(body: Sequence[Statement], fresh: Fresh) -> list[Statement]:
+def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.Statement]:
     """What is combined into the same element of an array, as one term: all added in pairs before."""
-    terms: dict[tuple, list[Combine]] = {}
+    terms: dict[tuple, list[ir.Combine]] = {}
     for statement in body:
-        if isinstance(statement, Combine) and statement.array.size > 1:
+        if isinstance(statement, ir.Combine) and statement.array.size > 1:
             terms.setdefault((statement.array, statement.index), []).append(statement)
-    result: list[Statement] = []
+    result: list[ir.Statement] = []
     for statement in body:
         same = []
-        if isinstance(statement, Combine) and statement.array.size > 1:
+        if isinstance(statement, ir.Combine) and statement.array.size > 1:
             same = terms[statement.array, statement.index]
         if len(same) > 1:
             if statement is same[-1]:
                 array, op = statement.array, statement.op
-                value = Value(fresh("t"), array.dtype, array.width)
-                with statements_of(statement.origin):
+                value = ir.Value(fresh("t"), array.dtype, array.width)
+                with ir.statements_of(statement.origin):
                     result += in_pairs(op, [s.value for s in same], value, fresh)
                 result.append(replace(statement, value=value))
-        elif isinstance(statement, For):
+        elif isinstance(statement, ir.For):
             result.append(replace(statement, body=_terms_in_pairs(statement.body, fresh)))
         else:
             result.append(statement)

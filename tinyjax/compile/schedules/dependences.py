@@ -13,18 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Combine,
-    For,
-    IfLast,
-    Let,
-    Load,
-    Statement,
-    Store,
-    inner_bodies,
-)
 from tinyjax.compile.kernel.stored import Linear, as_index, linear
 from tinyjax.compile.kernel.substitution import defined_names, every_statement
 from tinyjax.compile.schedules.directive import axis_of
@@ -59,16 +49,18 @@ class _Access:
         return at.lo, at.hi + self.reach - 1
 
 
-def why_dependent(loop: For) -> str:
+def why_dependent(loop: ir.For) -> str:
     """Why the iterations can't run in any order; empty if they can."""
     if iterations(loop) <= 1:
         return ""
     inside = list(every_statement(loop.body))
-    if any(isinstance(s, IfLast) for s in inside):
+    if any(isinstance(s, ir.IfLast) for s in inside):
         return f"'{loop.variable}' has a part that is for the last work-item"
-    own = {s.array.name for s in inside if isinstance(s, Allocate)}
+    own = {s.array.name for s in inside if isinstance(s, ir.Allocate)}
     varying = {axis_of(loop), _counter(loop).args[0], *_made_within(loop)}
-    once = {s.target.name for s in inside if isinstance(s, Let) and _holds_once(s, loop, varying)}
+    once = {
+        s.target.name for s in inside if isinstance(s, ir.Let) and _holds_once(s, loop, varying)
+    }
     accesses = list(_accesses(loop.body, {loop.variable: loop}, once))
     for memory in {a.memory for a in accesses if a.is_store} - own:
         of_it = [a for a in accesses if a.memory == memory]
@@ -81,7 +73,7 @@ def why_dependent(loop: For) -> str:
     return ""
 
 
-def _are_apart(loop: For, accesses: Sequence[_Access]) -> bool:
+def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
     """Whether each iteration has elements of its own: as digits of a number, what varies in an index has to
     be worth more than all that is worth less together."""
     inside = _made_within(loop)
@@ -121,17 +113,17 @@ def _are_apart(loop: For, accesses: Sequence[_Access]) -> bool:
     return True
 
 
-def _holds_once(let: Let, loop: For, varying: set[str]) -> bool:
+def _holds_once(let: ir.Let, loop: ir.For, varying: set[str]) -> bool:
     """Whether it is a condition that holds in one iteration at most."""
     match let:
-        case Let(_, "eq", (Index() as at, Index(op="const"))):
+        case ir.Let(_, "eq", (Index() as at, Index(op="const"))):
             return bool(at.stride(axis_of(loop))) and at.names & varying == {axis_of(loop)}
     return False
 
 
-def _made_within(loop: For) -> set[str]:
+def _made_within(loop: ir.For) -> set[str]:
     """The names of values that an iteration computes, and of the loops in it."""
-    loops = [s for s in every_statement(loop.body) if isinstance(s, For)]
+    loops = [s for s in every_statement(loop.body) if isinstance(s, ir.For)]
     counters = {_counter(s).args[0] for s in loops}
     return {*defined_names(loop.body), *map(axis_of, loops), *counters}
 
@@ -140,21 +132,21 @@ def _made_within(loop: For) -> set[str]:
 
 
 def _accesses(
-    body: Sequence[Statement], loops: Mapping[Index, For], once: set[str], when: str = ""
+    body: Sequence[ir.Statement], loops: Mapping[Index, ir.For], once: set[str], when: str = ""
 ) -> Iterator[_Access]:
     for statement in body:
         match statement:
-            case Load(target, memory, at, end):
+            case ir.Load(target, memory, at, end):
                 reach, last = _reach(memory, target), None if end is None else _sum(end, loops)
                 yield _Access(memory.name, _sum(at, loops), reach, last, False, when)
-            case Store(memory, at, value, end):
+            case ir.Store(memory, at, value, end):
                 reach, last = _reach(memory, value), None if end is None else _sum(end, loops)
                 yield _Access(memory.name, _sum(at, loops), reach, last, True, when)
-            case Combine(memory, at):
+            case ir.Combine(memory, at):
                 yield _Access(memory.name, _sum(at, loops), 1, None, True, when)
-        inner = {statement.variable: statement} if isinstance(statement, For) else {}
+        inner = {statement.variable: statement} if isinstance(statement, ir.For) else {}
         condition = getattr(getattr(statement, "condition", None), "name", "")
-        for number, part in enumerate(inner_bodies(statement)):
+        for number, part in enumerate(ir.inner_bodies(statement)):
             here = condition if condition in once and number == 0 else when
             yield from _accesses(part, {**loops, **inner}, once, here)
 
@@ -164,12 +156,12 @@ def _reach(memory: object, value: object) -> int:
     return getattr(value, "width", 1) if getattr(memory, "width", 1) == 1 else 1
 
 
-def _counter(loop: For) -> Index:
+def _counter(loop: ir.For) -> Index:
     """The number of the iteration, from 0."""
     return index_var(f"number of {loop.variable}", 0, max(0, iterations(loop) - 1))
 
 
-def _sum(at: Index, loops: Mapping[Index, For]) -> Linear:
+def _sum(at: Index, loops: Mapping[Index, ir.For]) -> Linear:
     """The index as a sum. Where the start of a loop depends on those around, it has start + counter in place
     of the variable. In a loop of at most n iterations from a multiple of n on, v % n is the counter."""
     total: Linear = {}
@@ -192,7 +184,7 @@ def _sum(at: Index, loops: Mapping[Index, For]) -> Linear:
     return total
 
 
-def _counts(remainder: Index, loops: Mapping[Index, For]) -> bool:
+def _counts(remainder: Index, loops: Mapping[Index, ir.For]) -> bool:
     variable, size = remainder.args
     loop = loops.get(variable)
     return (
@@ -203,7 +195,7 @@ def _counts(remainder: Index, loops: Mapping[Index, For]) -> bool:
 # ---- iterations ----
 
 
-def iterations(loop: For) -> int:
+def iterations(loop: ir.For) -> int:
     """How many there are at most."""
     return min(max(0, (end - loop.start).hi) for end in ends(loop.stop))
 
@@ -218,14 +210,14 @@ def starts_at_multiple(start: Index, count: int) -> bool:
     return all(factor % count == 0 for factor in linear(start).values())
 
 
-def why_not_numbered(loop: For) -> str:
+def why_not_numbered(loop: ir.For) -> str:
     """Why `numbers` can't count the loop's iterations from 0; empty if it can."""
     if starts_at_multiple(loop.start, iterations(loop)):
         return ""
     return f"{loop.variable} starts at {loop.start}, no multiple of {iterations(loop)}"
 
 
-def numbers(loops: Sequence[For]) -> tuple[Index, int]:
+def numbers(loops: Sequence[ir.For]) -> tuple[Index, int]:
     """A number for each iteration of all the loops together, and how many numbers there are. Those of the
     last loop have room for a whole vector: a power of two."""
     number, count = index(0), 1

@@ -12,17 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
-from tinyjax.compile.kernel.kernel_ir import (
-    BODIES,
-    Allocate,
-    Buffer,
-    For,
-    Kernel,
-    Load,
-    Statement,
-    While,
-    inner_bodies,
-)
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import every_body, every_statement, replaced, stored_memory
 
 
@@ -32,18 +22,18 @@ class Directive:
 
     why: str = field(default="", kw_only=True, compare=False)
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         """Why it can't be applied to this kernel; empty if it can."""
         raise NotImplementedError
 
-    def apply(self, kernel: Kernel) -> Kernel:
+    def apply(self, kernel: ir.Kernel) -> ir.Kernel:
         """Another kernel that computes the same. Raises ValueError where there is a reason not to."""
         reason = self.why_not(kernel)
         if reason:
             raise ValueError(f"{self} can't be applied to {kernel.name}: {reason}")
         return self._applied(kernel)
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -63,7 +53,7 @@ class LoopDirective(Directive):
 
     axis: str
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis)
@@ -71,13 +61,13 @@ class LoopDirective(Directive):
             return f"it takes only every {loop.step}th iteration of {self.axis}"
         return self._why_not(kernel, loop)
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         raise NotImplementedError
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return with_loop(kernel, self.axis, self._changed)
 
-    def _changed(self, loop: For) -> list[Statement]:
+    def _changed(self, loop: ir.For) -> list[ir.Statement]:
         """What takes the place of the loop."""
         raise NotImplementedError
 
@@ -85,35 +75,35 @@ class LoopDirective(Directive):
 # ---- axes ----
 
 
-def axis_of(loop: For) -> str:
+def axis_of(loop: ir.For) -> str:
     """The name of a loop's variable."""
     return loop.variable.args[0]
 
 
-def loops_of(body: Sequence[Statement]) -> list[For]:
+def loops_of(body: Sequence[ir.Statement]) -> list[ir.For]:
     """All loops, outer ones first."""
-    found: list[For] = []
+    found: list[ir.For] = []
     for statement in body:
-        if type(statement) in BODIES:
-            found += [statement] if isinstance(statement, For) else []
-            for inner in inner_bodies(statement):
+        if type(statement) in ir.BODIES:
+            found += [statement] if isinstance(statement, ir.For) else []
+            for inner in ir.inner_bodies(statement):
                 found += loops_of(inner)
     return found
 
 
-def find_loop(kernel: Kernel, axis: str) -> For | None:
+def find_loop(kernel: ir.Kernel, axis: str) -> ir.For | None:
     """The loop over an axis, if there is one."""
     return next((loop for loop in loops_of(kernel.body) if axis_of(loop) == axis), None)
 
 
-def loop_over(kernel: Kernel, axis: str) -> For:
+def loop_over(kernel: ir.Kernel, axis: str) -> ir.For:
     """The loop over an axis that the kernel has."""
     loop = find_loop(kernel, axis)
     assert loop is not None, no_such_axis(kernel, axis)
     return loop
 
 
-def no_such_axis(kernel: Kernel, *axes: str) -> str:
+def no_such_axis(kernel: ir.Kernel, *axes: str) -> str:
     """Why a directive can't be applied that needs these axes, and there is not one of them; else empty."""
     there = [axis_of(loop) for loop in loops_of(kernel.body)]
     for axis in axes:
@@ -123,27 +113,27 @@ def no_such_axis(kernel: Kernel, *axes: str) -> str:
     return ""
 
 
-def main_loop(kernel: Kernel, axis: str) -> For | While | str:
+def main_loop(kernel: ir.Kernel, axis: str) -> ir.For | ir.While | str:
     """The loop over an axis, or the outermost while if that is empty; else why there is none."""
     if axis:
         return find_loop(kernel, axis) or no_such_axis(kernel, axis)
-    whiles = (s for s in every_statement(kernel.body) if isinstance(s, While))
+    whiles = (s for s in every_statement(kernel.body) if isinstance(s, ir.While))
     return next(whiles, "it has no while")
 
 
 # ---- nests ----
 
 
-def perfect_nest(body: Sequence[Statement]) -> list[For]:
+def perfect_nest(body: Sequence[ir.Statement]) -> list[ir.For]:
     """The outermost loops, each all that the one before it has inside."""
-    nest: list[For] = []
-    while len(body) == 1 and isinstance(body[0], For):
+    nest: list[ir.For] = []
+    while len(body) == 1 and isinstance(body[0], ir.For):
         nest.append(body[0])
         body = body[0].body
     return nest
 
 
-def why_not_perfect(loops: Sequence[For]) -> str:
+def why_not_perfect(loops: Sequence[ir.For]) -> str:
     """Why these loops are no perfect nest; empty if they are."""
     for outer, inner in zip(loops, loops[1:]):
         if len(outer.body) != 1 or outer.body[0] is not inner:
@@ -151,14 +141,14 @@ def why_not_perfect(loops: Sequence[For]) -> str:
     return ""
 
 
-def in_loops(loops: Sequence[For], body: list[Statement]) -> list[Statement]:
+def in_loops(loops: Sequence[ir.For], body: list[ir.Statement]) -> list[ir.Statement]:
     """The statements in these loops, outer ones first."""
     for loop in reversed(loops):
         body = [replace(loop, body=body)]
     return body
 
 
-def body_with(kernel: Kernel, loop: Statement) -> list[Statement]:
+def body_with(kernel: ir.Kernel, loop: ir.Statement) -> list[ir.Statement]:
     """The statements among which a loop stands."""
     return next(body for body in every_body(kernel.body) if any(s is loop for s in body))
 
@@ -167,27 +157,29 @@ def body_with(kernel: Kernel, loop: Statement) -> list[Statement]:
 
 
 def with_statement(
-    body: Sequence[Statement], old: Statement, new: Sequence[Statement]
-) -> list[Statement]:
+    body: Sequence[ir.Statement], old: ir.Statement, new: Sequence[ir.Statement]
+) -> list[ir.Statement]:
     """The statements with others in place of the one that is `old`, wherever it stands."""
     return replaced(body, lambda s: [*new] if s is old else [s])
 
 
-def with_body(kernel: Kernel, old: list[Statement], new: list[Statement]) -> Kernel:
+def with_body(kernel: ir.Kernel, old: list[ir.Statement], new: list[ir.Statement]) -> ir.Kernel:
     """The kernel with other statements in place of those of one body: its own, or a statement's."""
 
-    def changed(s: Statement) -> list[Statement]:
-        bodies: Any = {name: new for name in BODIES.get(type(s), ()) if getattr(s, name) is old}
+    def changed(s: ir.Statement) -> list[ir.Statement]:
+        bodies: Any = {name: new for name in ir.BODIES.get(type(s), ()) if getattr(s, name) is old}
         return [replace(s, **bodies)] if bodies else [s]
 
     return replace(kernel, body=new if kernel.body is old else replaced(kernel.body, changed))
 
 
-def with_loop(kernel: Kernel, axis: str, change: Callable[[For], list[Statement]]) -> Kernel:
+def with_loop(
+    kernel: ir.Kernel, axis: str, change: Callable[[ir.For], list[ir.Statement]]
+) -> ir.Kernel:
     """The kernel with change(loop) in place of the loop over an axis."""
 
-    def changed(statement: Statement) -> list[Statement]:
-        if isinstance(statement, For) and axis_of(statement) == axis:
+    def changed(statement: ir.Statement) -> list[ir.Statement]:
+        if isinstance(statement, ir.For) and axis_of(statement) == axis:
             return change(statement)
         return [statement]
 
@@ -197,14 +189,14 @@ def with_loop(kernel: Kernel, axis: str, change: Callable[[For], list[Statement]
 # ---- iterations that depend on each other ----
 
 
-def carried(loop: For) -> str:
+def carried(loop: ir.For) -> str:
     """What an iteration of the loop leaves for others; empty if nothing.
 
     That is memory which is not the iteration's own, and is stored to and loaded."""
     statements = list(every_statement(loop.body))
-    own = {s.array for s in statements if isinstance(s, Allocate)}
+    own = {s.array for s in statements if isinstance(s, ir.Allocate)}
     stored = set(stored_memory(loop.body))
-    loaded = {s.source for s in statements if isinstance(s, Load)}
-    private = {memory for memory in stored if not isinstance(memory, Buffer)}
+    loaded = {s.source for s in statements if isinstance(s, ir.Load)}
+    private = {memory for memory in stored if not isinstance(memory, ir.Buffer)}
     shared = (private | (stored & loaded)) - own
     return ", ".join(sorted(memory.name for memory in shared))

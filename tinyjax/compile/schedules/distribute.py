@@ -14,19 +14,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    For,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    Value,
-    statements_of,
-)
 from tinyjax.compile.kernel.substitution import relocated, replaced, substituted
 from tinyjax.compile.schedules.dependences import numbers, why_dependent, why_not_numbered
 from tinyjax.compile.schedules.directive import (
@@ -50,10 +39,10 @@ class Distribute(Directive):
     axes: tuple[str, ...]
     after: str
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         return why_not_around(kernel, self.axes, self.after)
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         nest = [loop_over(kernel, axis) for axis in self.axes]
         body = nest[-1].body
         number = body.index(loop_over(kernel, self.after)) + 1
@@ -62,7 +51,7 @@ class Distribute(Directive):
         return with_loop(kernel, axis_of(nest[0]), lambda _: new)
 
 
-def why_not_around(kernel: Kernel, axes: Sequence[str], inner: str) -> str:
+def why_not_around(kernel: ir.Kernel, axes: Sequence[str], inner: str) -> str:
     """Why the loop over `inner` can't be parted from what else is in the loops around it; empty if it can."""
     if reason := no_such_axis(kernel, *axes, inner):
         return reason
@@ -78,12 +67,12 @@ def why_not_around(kernel: Kernel, axes: Sequence[str], inner: str) -> str:
 
 
 def distributed(
-    nest: Sequence[For],
-    parts: Sequence[list[Statement]],
+    nest: Sequence[ir.For],
+    parts: Sequence[list[ir.Statement]],
     keeps_names: int,
     fresh: Fresh,
     in_memory: bool = False,
-) -> tuple[list[Statement], list[list[Statement]]]:
+) -> tuple[list[ir.Statement], list[list[ir.Statement]]]:
     """What allocates arrays for all iterations of the nest, and its loops around each of the parts. A part
     that only sets variables to what they hold at first is done by allocating them so; one keeps the names.
     What a part does with a variable, it does in a register, or `in_memory`: with the element of its array."""
@@ -94,8 +83,8 @@ def distributed(
 
 
 def _around(
-    nest: Sequence[For], body: list[Statement], fresh: Fresh, keeps_names: bool
-) -> list[Statement]:
+    nest: Sequence[ir.For], body: list[ir.Statement], fresh: Fresh, keeps_names: bool
+) -> list[ir.Statement]:
     """The loops around another body."""
     if not body:
         return []
@@ -107,39 +96,45 @@ class _Expansion:
     """Finds what a part hands on to later ones, and gives it an array for all iterations."""
 
     def __init__(
-        self, nest: Sequence[For], parts: Sequence[list[Statement]], fresh: Fresh, in_memory: bool
+        self,
+        nest: Sequence[ir.For],
+        parts: Sequence[list[ir.Statement]],
+        fresh: Fresh,
+        in_memory: bool,
     ):
         self.parts, self.fresh, self.in_memory = parts, fresh, in_memory
         self.at, self.count = numbers(nest)
-        self.allocations: list[Statement] = []
-        self.handed_on: list[list[Let | Load | Allocate]] = []  # what makes it, of each part
-        self.arrays: dict[str, PrivateArray] = {}
+        self.allocations: list[ir.Statement] = []
+        self.handed_on: list[
+            list[ir.Let | ir.Load | ir.Allocate]
+        ] = []  # what makes it, of each part
+        self.arrays: dict[str, ir.PrivateArray] = {}
         for number, part in enumerate(parts):
             later = names_in(list(parts[number + 1 :]))
-            makers = [s for s in part if isinstance(s, Let | Load | Allocate)]
+            makers = [s for s in part if isinstance(s, ir.Let | ir.Load | ir.Allocate)]
             self.handed_on.append([s for s in makers if _made_by(s).name in later])
             for maker in self.handed_on[-1]:
                 self._allocate(maker, self._only_allocates(number))
 
-    def _allocate(self, maker: Let | Load | Allocate, is_set: bool) -> None:
+    def _allocate(self, maker: ir.Let | ir.Load | ir.Allocate, is_set: bool) -> None:
         thing = _made_by(maker)
         size = getattr(thing, "size", 1)
-        array = PrivateArray(
+        array = ir.PrivateArray(
             self.fresh(f"each_{thing.name}"), thing.dtype, size * self.count, thing.width
         )
         self.arrays[thing.name] = array
-        initial = maker.initial if isinstance(maker, Allocate) and (is_set or size > 1) else None
-        self.allocations.append(Allocate(array, initial, origin=maker.origin))
+        initial = maker.initial if isinstance(maker, ir.Allocate) and (is_set or size > 1) else None
+        self.allocations.append(ir.Allocate(array, initial, origin=maker.origin))
 
     def _only_allocates(self, number: int) -> bool:
-        return all(isinstance(s, Allocate) for s in self.parts[number])
+        return all(isinstance(s, ir.Allocate) for s in self.parts[number])
 
-    def part(self, number: int) -> list[Statement]:
+    def part(self, number: int) -> list[ir.Statement]:
         """The statements of a part, which begin by loading what they are handed, and end by storing what
         they hand on."""
         if self._only_allocates(number):
             return []
-        statements, begin, end = self.parts[number], list[Statement](), list[Statement]()
+        statements, begin, end = self.parts[number], list[ir.Statement](), list[ir.Statement]()
         used, stored = names_in(statements), stored_names(statements)
         for earlier, makers in enumerate(self.handed_on[: number + 1]):
             is_handed = earlier < number
@@ -149,39 +144,43 @@ class _Expansion:
                     continue
                 is_loaded_only = is_handed and thing.name not in stored
                 is_element = is_loaded_only or (is_handed and self.in_memory)
-                if isinstance(thing, PrivateArray) and (thing.size > 1 or is_element):
+                if isinstance(thing, ir.PrivateArray) and (thing.size > 1 or is_element):
                     array = self.arrays[thing.name]
                     statements = in_array(statements, thing, array, self.at * thing.size)
                     continue
-                with statements_of(maker.origin):
+                with ir.statements_of(maker.origin):
                     begin += self._loaded(thing) if is_handed else []
                     end += [] if is_handed and is_loaded_only else self._stored(thing)
         return [*begin, *statements, *end]
 
-    def _loaded(self, thing: Value | PrivateArray) -> list[Statement]:
+    def _loaded(self, thing: ir.Value | ir.PrivateArray) -> list[ir.Statement]:
         """What gives a value or variable that an earlier part made."""
         array = self.arrays[thing.name]
-        if isinstance(thing, Value):
-            return [Load(thing, array, self.at)]
-        value = Value(self.fresh("t"), thing.dtype, thing.width)
-        return [Load(value, array, self.at), Allocate(thing, None), Store(thing, index(0), value)]
+        if isinstance(thing, ir.Value):
+            return [ir.Load(thing, array, self.at)]
+        value = ir.Value(self.fresh("t"), thing.dtype, thing.width)
+        return [
+            ir.Load(value, array, self.at),
+            ir.Allocate(thing, None),
+            ir.Store(thing, index(0), value),
+        ]
 
-    def _stored(self, thing: Value | PrivateArray) -> list[Statement]:
+    def _stored(self, thing: ir.Value | ir.PrivateArray) -> list[ir.Statement]:
         """What keeps it for later parts, or for this one's next turn."""
         array = self.arrays[thing.name]
-        if isinstance(thing, Value):
-            return [Store(array, self.at, thing)]
-        value = Value(self.fresh("t"), thing.dtype, thing.width)
-        return [Load(value, thing, index(0)), Store(array, self.at, value)]
+        if isinstance(thing, ir.Value):
+            return [ir.Store(array, self.at, thing)]
+        value = ir.Value(self.fresh("t"), thing.dtype, thing.width)
+        return [ir.Load(value, thing, index(0)), ir.Store(array, self.at, value)]
 
 
 def in_array(
-    body: list[Statement], old: PrivateArray, new: PrivateArray, first: Index
-) -> list[Statement]:
+    body: list[ir.Statement], old: ir.PrivateArray, new: ir.PrivateArray, first: Index
+) -> list[ir.Statement]:
     """The statements with the elements of another array, from `first` on, in place of a private array."""
-    kept = replaced(body, lambda s: [] if isinstance(s, Allocate) and s.array == old else [s])
+    kept = replaced(body, lambda s: [] if isinstance(s, ir.Allocate) and s.array == old else [s])
     return relocated(kept, lambda memory, at: (new, first + at) if memory == old else None)
 
 
-def _made_by(maker: Let | Load | Allocate) -> Value | PrivateArray:
-    return maker.array if isinstance(maker, Allocate) else maker.target
+def _made_by(maker: ir.Let | ir.Load | ir.Allocate) -> ir.Value | ir.PrivateArray:
+    return maker.array if isinstance(maker, ir.Allocate) else maker.target

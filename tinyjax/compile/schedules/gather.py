@@ -17,16 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    Const,
-    For,
-    Kernel,
-    Let,
-    Load,
-    Statement,
-)
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.schedules.dependences import iterations, why_not_numbered
 from tinyjax.compile.schedules.directive import LoopDirective, loop_over, with_loop
 from tinyjax.compile.schedules.distribute import distributed
@@ -38,7 +29,7 @@ from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
 class Gather(LoopDirective):
     """What the loop over `axis` loads from inputs, and neighbouring iterations from places apart."""
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if reason := why_not_numbered(loop):
             return reason
         first = _apart(loop)
@@ -48,31 +39,33 @@ class Gather(LoopDirective):
             )
         return "" if first else "neighbouring iterations load neighbouring elements"
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
         first = _apart(loop)
         rest = [s for s in loop.body if not any(s is other for other in first)]
         made, (copy, others) = distributed([loop], [first, rest], 1, Fresh(kernel))
         # Zeros for lanes beyond the last iteration.
-        zeros = [replace(s, initial=_zero(s)) for s in made if isinstance(s, Allocate)]
+        zeros = [replace(s, initial=_zero(s)) for s in made if isinstance(s, ir.Allocate)]
         return with_loop(kernel, self.axis, lambda _: [*zeros, *copy, *others])
 
 
-def _zero(allocation: Allocate) -> Const:
+def _zero(allocation: ir.Allocate) -> ir.Const:
     dtype = allocation.array.dtype
-    return Const(dtype.type(0), dtype)
+    return ir.Const(dtype.type(0), dtype)
 
 
-def _apart(loop: For) -> list[Statement]:
+def _apart(loop: ir.For) -> list[ir.Statement]:
     """The loads that are no vectors, and what their places are computed from."""
     lanes = Lanes(loop.variable.args[0], loop.start, None, iterations(loop))
     lanes.find_varying(loop.body)
-    found: list[Statement] = []
+    found: list[ir.Statement] = []
     wanted: set[str] = set()
     for s in reversed(loop.body):
-        is_load = isinstance(s, Load) and isinstance(s.source, Buffer) and s.source.role == "in"
+        is_load = (
+            isinstance(s, ir.Load) and isinstance(s.source, ir.Buffer) and s.source.role == "in"
+        )
         is_apart = is_load and lanes.differs(s.index) and lanes.stride(s.index) != 1
-        if is_apart or (isinstance(s, Let | Load) and s.target.name in wanted):
+        if is_apart or (isinstance(s, ir.Let | ir.Load) and s.target.name in wanted):
             found.insert(0, s)
             wanted |= names_in(s)
     return found

@@ -16,17 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    For,
-    IfLast,
-    Kernel,
-    Let,
-    Load,
-    Statement,
-    item_index,
-)
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
@@ -47,7 +37,7 @@ class Grid(LoopDirective):
     group: int = 1
     multiple: int = 1
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.items < 1:
             return "there must be 1 work-item or more"
         total = kernel.items * self.items
@@ -58,15 +48,15 @@ class Grid(LoopDirective):
         if left := carried(loop):
             return f"an iteration of {self.axis} needs what others leave in {left}"
         beside = _statements_beside(_parts(kernel.body, self.axis)[0], self.axis)
-        if not all(isinstance(s, Let | Load | Allocate | IfLast) for s in beside):
+        if not all(isinstance(s, ir.Let | ir.Load | ir.Allocate | ir.IfLast) for s in beside):
             return f"other work is beside the loop over {self.axis}, and each item would do it"
         return ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         total = math.ceil(kernel.items * self.items / self.group) * self.group
-        item = item_index(total)
+        item = ir.item_index(total)
 
-        def shared_out(loop: For) -> list[Statement]:
+        def shared_out(loop: ir.For) -> list[ir.Statement]:
             whole = loop.stop - loop.start
             run = math.ceil(whole.lo / self.items / self.multiple) * self.multiple
             number = item if kernel.items == 1 else item % self.items
@@ -82,8 +72,8 @@ class Grid(LoopDirective):
         body, rest = _parts(body, self.axis)
         buffers = kernel.buffers
         if rest:
-            ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
-            last = IfLast(ticket, rest, origin=rest[0].origin)
+            ticket = ir.Buffer("ticket", np.dtype("int32"), 1, "scratch")
+            last = ir.IfLast(ticket, rest, origin=rest[0].origin)
             buffers, rest = [*buffers, ticket], [last]
         grown = replace(kernel, items=total, buffers=buffers, body=[*body, *rest])
         return with_loop(grown, self.axis, shared_out)
@@ -96,22 +86,22 @@ def share(count: int, grain: int, most: int) -> tuple[int, int]:
     return math.ceil(count / run), run
 
 
-def _parts(body: list[Statement], axis: str) -> tuple[list[Statement], list[Statement]]:
+def _parts(body: list[ir.Statement], axis: str) -> tuple[list[ir.Statement], list[ir.Statement]]:
     """The statements up to the loop over an axis, or to one around it; and those after it, for which all of
     the loop must be done."""
     for number, statement in enumerate(body, 1):
         if axis in map(axis_of, loops_of([statement])):
             rest = body[number:]
-            if not any(isinstance(s, IfLast) for s in rest):
+            if not any(isinstance(s, ir.IfLast) for s in rest):
                 return body[:number], rest
     return body, []
 
 
-def _statements_beside(body: Sequence[Statement], axis: str) -> list[Statement]:
+def _statements_beside(body: Sequence[ir.Statement], axis: str) -> list[ir.Statement]:
     """What is not inside of the loop over an axis, and not a loop around it."""
-    beside: list[Statement] = []
+    beside: list[ir.Statement] = []
     for statement in body:
-        if not isinstance(statement, For) or axis not in map(axis_of, loops_of([statement])):
+        if not isinstance(statement, ir.For) or axis not in map(axis_of, loops_of([statement])):
             beside.append(statement)
         elif axis_of(statement) != axis:
             beside += _statements_beside(statement.body, axis)

@@ -24,19 +24,8 @@ from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Atom,
-    For,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    Value,
-)
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import replaced, stored_memory
 from tinyjax.compile.schedules.directive import (
@@ -58,28 +47,31 @@ class Keep(Directive):
     value: str
     axis: str
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis)
-        if not any(isinstance(s, Let) and s.target.name == self.value for s in loop.body):
+        if not any(isinstance(s, ir.Let) and s.target.name == self.value for s in loop.body):
             return f"the loop over {self.axis} computes no {self.value!r}"
         if not _readers(kernel, loop, self.value):
             return f"no loop that stands after that over {self.axis} computes {self.value!r} again"
         return ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
         made = _statement(loop, self.value)
         target = made.target
-        kept = PrivateArray(Fresh(kernel)("kept"), target.dtype, loop.stop.hi, target.width)
+        kept = ir.PrivateArray(Fresh(kernel)("kept"), target.dtype, loop.stop.hi, target.width)
         readers = _readers(kernel, loop, self.value)
 
-        def change(statement: Statement) -> list[Statement]:
-            if not isinstance(statement, For):
+        def change(statement: ir.Statement) -> list[ir.Statement]:
+            if not isinstance(statement, ir.For):
                 return [statement]
             if axis_of(statement) == self.axis:
-                return [Allocate(kept, None, origin=made.origin), _storing(statement, made, kept)]
+                return [
+                    ir.Allocate(kept, None, origin=made.origin),
+                    _storing(statement, made, kept),
+                ]
             if axis_of(statement) in readers:
                 return [_loading(statement, readers[axis_of(statement)], kept)]
             return [statement]
@@ -87,12 +79,12 @@ class Keep(Directive):
         return replace(kernel, body=replaced(kernel.body, change))
 
 
-def _statement(loop: For, name: str) -> Let:
+def _statement(loop: ir.For, name: str) -> ir.Let:
     """The statement that computes the value of that name."""
-    return next(s for s in loop.body if isinstance(s, Let) and s.target.name == name)
+    return next(s for s in loop.body if isinstance(s, ir.Let) and s.target.name == name)
 
 
-def _readers(kernel: Kernel, loop: For, value: str) -> dict[str, str]:
+def _readers(kernel: ir.Kernel, loop: ir.For, value: str) -> dict[str, str]:
     """The axes of loops after it that compute the value again, each with its name there."""
     body = body_with(kernel, loop)
     _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
@@ -107,19 +99,19 @@ def _readers(kernel: Kernel, loop: For, value: str) -> dict[str, str]:
     }
 
 
-def _storing(loop: For, made: Let, kept: PrivateArray) -> For:
+def _storing(loop: ir.For, made: ir.Let, kept: ir.PrivateArray) -> ir.For:
     at = loop.body.index(made) + 1
-    store = Store(kept, loop.variable, made.target, origin=made.origin)
+    store = ir.Store(kept, loop.variable, made.target, origin=made.origin)
     return replace(loop, body=[*loop.body[:at], store, *loop.body[at:]])
 
 
-def _loading(loop: For, name: str, kept: PrivateArray) -> For:
+def _loading(loop: ir.For, name: str, kept: ir.PrivateArray) -> ir.For:
     """The loop, with the value of that name loaded, and without what only went into that."""
-    body: list[Statement] = []
+    body: list[ir.Statement] = []
     for statement in loop.body:
         if getattr(getattr(statement, "target", None), "name", None) == name:
-            assert isinstance(statement, Let)
-            statement = Load(statement.target, kept, loop.variable, origin=statement.origin)
+            assert isinstance(statement, ir.Let)
+            statement = ir.Load(statement.target, kept, loop.variable, origin=statement.origin)
         body.append(statement)
     return replace(loop, body=without_unused(body))
 
@@ -131,20 +123,20 @@ def _loading(loop: For, name: str, kept: PrivateArray) -> For:
 Numbers = dict[Hashable, int]
 
 
-def _stores(body: Sequence[Statement]) -> Counter[str]:
+def _stores(body: Sequence[ir.Statement]) -> Counter[str]:
     """How many statements store to each memory."""
     return Counter(memory.name for memory in stored_memory(body))
 
 
-def _meanings(loop: For, numbers: Numbers, stored: Counter[str]) -> dict[str, int]:
+def _meanings(loop: ir.For, numbers: Numbers, stored: Counter[str]) -> dict[str, int]:
     """A number for each value of a loop's body: the same for equal values, and for those of an iteration
     of another loop with the same `numbers`. So many statements as `stored` says change memory meanwhile.
     (Local value numbering: Cocke and Schwartz, 1970.)"""
     meanings: dict[str, int] = {}
     here = index_var("here", loop.variable.lo, loop.variable.hi)
 
-    def meaning(atom: Atom) -> Hashable:
-        if isinstance(atom, Value):
+    def meaning(atom: ir.Atom) -> Hashable:
+        if isinstance(atom, ir.Value):
             return meanings.get(atom.name, atom.name)
         return place(atom) if isinstance(atom, Index) else (atom.value, atom.dtype)
 
@@ -154,13 +146,13 @@ def _meanings(loop: For, numbers: Numbers, stored: Counter[str]) -> dict[str, in
     for statement in loop.body:
         what: Hashable
         match statement:
-            case Let(target, op, args):
+            case ir.Let(target, op, args):
                 what = (op, target.dtype, *map(meaning, args))
-            case Load(target, source, at, end):
+            case ir.Load(target, source, at, end):
                 what = (source.name, place(at), None if end is None else place(end), target.width)
                 if source.name in stored and what not in numbers:
                     what = (axis_of(loop), target.name)  # a value that no other loop has
-            case Store(memory, at, Value(name, _, width), None) if stored[memory.name] == 1:
+            case ir.Store(memory, at, ir.Value(name, _, width), None) if stored[memory.name] == 1:
                 if name in meanings:  # loops after this one load the value
                     numbers[memory.name, place(at), None, width] = meanings[name]
                 continue
@@ -173,12 +165,12 @@ def _meanings(loop: For, numbers: Numbers, stored: Counter[str]) -> dict[str, in
 class Repeated(NamedTuple):
     """A value that a loop computes at a cost, in operations, and loops after it compute again."""
 
-    value: Value
+    value: ir.Value
     axis: str
     cost: float
 
 
-def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
+def repeated_work(kernel: ir.Kernel, axes: Sequence[str]) -> list[Repeated]:
     """What the loops of these axes, in their order, compute more than once: of values that are made of
     each other, the last."""
     found_loops = (find_loop(kernel, axis) for axis in axes)
@@ -191,7 +183,7 @@ def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
         later = zip(loops[number + 1 :], meanings[number + 1 :])
         wanted = set().union(*(_wanted(other, its, known) for other, its in later))
         for statement in loop.body:
-            if not isinstance(statement, Let):
+            if not isinstance(statement, ir.Let):
                 continue
             what = meanings[number][statement.target.name]
             if what in wanted and what not in found:
@@ -200,24 +192,24 @@ def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
     return list(found.values())
 
 
-def _wanted(loop: For, meanings: Mapping[str, int], known: Set[int]) -> set[int]:
+def _wanted(loop: ir.For, meanings: Mapping[str, int], known: Set[int]) -> set[int]:
     """What a loop needs for something that is not known from a loop before."""
-    lets = {s.target.name for s in loop.body if isinstance(s, Let)}
+    lets = {s.target.name for s in loop.body if isinstance(s, ir.Let)}
     is_known = {name for name in lets if meanings[name] in known}
-    new = (s for s in loop.body if not (isinstance(s, Let) and s.target.name in is_known))
+    new = (s for s in loop.body if not (isinstance(s, ir.Let) and s.target.name in is_known))
     return {meanings[name] for s in new for name in names_in(s) & lets}
 
 
-def work_of(let: Let) -> int:
+def work_of(let: ir.Let) -> int:
     """What it costs, in simple operations; to rearrange lanes costs none."""
     return scalar_ops[let.op].cost if let.op in scalar_ops else 0
 
 
-def _cost(loop: For, name: str) -> float:
+def _cost(loop: ir.For, name: str) -> float:
     """The operations that a value takes, with those of all that it is made of in this loop."""
     needed, cost = {name}, 0.0
     for statement in reversed(loop.body):
-        if isinstance(statement, Let) and statement.target.name in needed:
+        if isinstance(statement, ir.Let) and statement.target.name in needed:
             cost += work_of(statement)
             needed |= names_in(statement)
     return cost

@@ -20,19 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    Const,
-    For,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    statements_of,
-)
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import defined_names, substituted
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_not_numbered
 from tinyjax.compile.schedules.directive import (
@@ -58,7 +46,7 @@ class Pack(Directive):
     axis: str
     inner: tuple[str, ...]
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         if reason := no_such_axis(kernel, *self.inner):
             return reason
         outer = main_loop(kernel, self.axis)
@@ -77,21 +65,21 @@ class Pack(Directive):
             return f"it reads nothing that is the same in all iterations of {self.axis}"
         return ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loops = [loop_over(kernel, axis) for axis in self.inner]
         innermost, (same, packed) = self._innermost(kernel), self._packed(kernel)
         fresh, (number, count) = Fresh(kernel), numbers(loops)
         has_gaps = len(loops) > 1 and iterations(loops[-1]).bit_count() > 1
-        allocated, loads, stores = list[Statement](), list[Statement](), list[Statement]()
+        allocated, loads, stores = list[ir.Statement](), list[ir.Statement](), list[ir.Statement]()
         for maker in packed:
-            with statements_of(maker.origin):
+            with ir.statements_of(maker.origin):
                 v = maker.target
-                array = PrivateArray(fresh("panel"), v.dtype, count, v.width)
+                array = ir.PrivateArray(fresh("panel"), v.dtype, count, v.width)
                 # Rows of a power of two have gaps, which are then set as well.
-                zero = Const(v.dtype.type(0), v.dtype) if has_gaps else None
-                allocated.append(Allocate(array, zero))
-                stores.append(Store(array, number, v))
-                loads.append(Load(v, array, number))
+                zero = ir.Const(v.dtype.type(0), v.dtype) if has_gaps else None
+                allocated.append(ir.Allocate(array, zero))
+                stores.append(ir.Store(array, number, v))
+                loads.append(ir.Load(v, array, number))
         copy = in_loops(loops, [*same, *stores])
         names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
         stay = _needed_for_places(innermost.body, same, self.inner[-1])
@@ -102,19 +90,19 @@ class Pack(Directive):
         new = [*allocated, *substituted(copy, {}, names), outer]
         return replace(rest, body=with_statement(rest.body, outer, new))
 
-    def _innermost(self, kernel: Kernel) -> For:
+    def _innermost(self, kernel: ir.Kernel) -> ir.For:
         """The loop that all others of `inner` are around."""
         loops = [loop_over(kernel, axis) for axis in self.inner]
         return min(loops, key=lambda loop: len(loops_of(loop.body)))
 
-    def _packed(self, kernel: Kernel) -> tuple[list[Let | Load], list[Let | Load]]:
+    def _packed(self, kernel: ir.Kernel) -> tuple[list[ir.Let | ir.Load], list[ir.Let | ir.Load]]:
         """The statements that compute the same in each iteration of the loop over `axis`, and those of them
         whose values others use."""
         body = self._innermost(kernel).body
         outer = main_loop(kernel, self.axis)
         assert not isinstance(outer, str)
         varying = varying_in(outer) - set(self.inner)
-        from_inputs = [s for s in body if not isinstance(s, Load) or _is_input(s)]
+        from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
         same = the_same(from_inputs, varying)
         stay = _needed_for_places(body, same, self.inner[-1])
         used = names_in([s for s in body if s not in same])
@@ -122,16 +110,16 @@ class Pack(Directive):
 
 
 def _needed_for_places(
-    body: list[Statement], same: list[Let | Load], axis: str
-) -> list[Let | Load]:
+    body: list[ir.Statement], same: list[ir.Let | ir.Load], axis: str
+) -> list[ir.Let | ir.Load]:
     """Those of the statements `same` that say where others load, and what they are computed from. If they
     don't depend on `axis` they are not packed: from a panel, each lane would have a place of its own."""
     along = {axis}
     for s in same:
         if names_in(s) & along:
             along.add(s.target.name)
-    places = [s.index for s in body if isinstance(s, Load) and s not in same]
-    wanted, stay = names_in(places) - along, list[Let | Load]()
+    places = [s.index for s in body if isinstance(s, ir.Load) and s not in same]
+    wanted, stay = names_in(places) - along, list[ir.Let | ir.Load]()
     for s in reversed(same):
         if s.target.name in wanted:
             stay.insert(0, s)
@@ -139,5 +127,5 @@ def _needed_for_places(
     return stay
 
 
-def _is_input(load: Load) -> bool:
-    return isinstance(load.source, Buffer) and load.source.role == "in"
+def _is_input(load: ir.Load) -> bool:
+    return isinstance(load.source, ir.Buffer) and load.source.role == "in"

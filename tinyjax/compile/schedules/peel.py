@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index_var
-from tinyjax.compile.kernel.kernel_ir import Const, For, Kernel, Let, Load, Statement, Store, Value
 from tinyjax.compile.kernel.stored import as_index, linear
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of
@@ -29,15 +29,15 @@ from tinyjax.compile.schedules.nests import without_unused
 class Peel(LoopDirective):
     """The last iteration of the loop over `axis` after the loop. In it, loops get names that end in _last."""
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if loop.start.op != "const" or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, and no constants"
         return "" if loop.start.lo < loop.stop.lo else f"{self.axis} has no iteration"
 
-    def _changed(self, loop: For) -> list[Statement]:
+    def _changed(self, loop: ir.For) -> list[ir.Statement]:
         last = loop.stop - 1
         names = {axis_of(s): _last_name(axis_of(s)) for s in loops_of(loop.body)}
-        peeled: list[Statement] = substituted(loop.body, {self.axis: last}, names)
+        peeled: list[ir.Statement] = substituted(loop.body, {self.axis: last}, names)
         if last == loop.start:
             return peeled
         variable = index_var(self.axis, loop.start.lo, last.lo - 1)
@@ -53,28 +53,32 @@ def _last_name(axis: str) -> str:
 # ---- what is always inside ----
 
 
-def _without_masks(body: Sequence[Statement]) -> list[Statement]:
+def _without_masks(body: Sequence[ir.Statement]) -> list[ir.Statement]:
     """The statements without masks that hold in all lanes, and without ends that vectors do not reach."""
     numbers: dict[str, Index] = {}  # vectors of a run of integers, with the first
     everywhere: set[str] = set()  # masks
     same: dict[str, str] = {}
-    result: list[Statement] = []
+    result: list[ir.Statement] = []
     for statement in body:
         match statement:
-            case Let(target, "ramp", (Index() as first, Const(1))):
+            case ir.Let(target, "ramp", (Index() as first, ir.Const(1))):
                 numbers[target.name] = first
-            case Let(target, "lt", (Value(name, _, width), Index() as end)) if (
+            case ir.Let(target, "lt", (ir.Value(name, _, width), Index() as end)) if (
                 name in numbers and _reaches(numbers[name], width, end)
             ):
                 everywhere.add(target.name)
-            case Let(target, "select", (Value(mask), Value(name), _)) if mask in everywhere:
+            case ir.Let(target, "select", (ir.Value(mask), ir.Value(name), _)) if (
+                mask in everywhere
+            ):
                 same[target.name] = name
                 continue
-            case Load(target, _, at, Index() as end) if _reaches(at, target.width, end):
+            case ir.Load(target, _, at, Index() as end) if _reaches(at, target.width, end):
                 statement = replace(statement, end=None)
-            case Store(_, at, Value() as value, Index() as end) if _reaches(at, value.width, end):
+            case ir.Store(_, at, ir.Value() as value, Index() as end) if _reaches(
+                at, value.width, end
+            ):
                 statement = replace(statement, end=None)
-            case For():
+            case ir.For():
                 statement = replace(statement, body=_without_masks(statement.body))
         result.append(statement)
     return without_unused(substituted(result, {}, same), {*numbers, *everywhere})

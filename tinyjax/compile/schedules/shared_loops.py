@@ -11,47 +11,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    Combine,
-    For,
-    If,
-    IfLast,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    While,
-    inner_bodies,
-)
 from tinyjax.compile.kernel.substitution import every_statement, stored_memory
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 
 
-def is_shared(loop: For) -> bool:
+def is_shared(loop: ir.For) -> bool:
     """Whether it is an innermost loop without dependences. One with steps is a work-item's own."""
     if loop.step > 1 or any(map(is_shared, loops_of(loop.body))):
         return False
     return not why_dependent(loop) and not _sets_variables(loop)
 
 
-def _sets_variables(loop: For) -> bool:
+def _sets_variables(loop: ir.For) -> bool:
     """Whether it stores to variables that are made before it, be it in a single iteration."""
-    own = {s.array for s in every_statement(loop.body) if isinstance(s, Allocate)}
-    arrays = {memory for memory in stored_memory(loop.body) if isinstance(memory, PrivateArray)}
+    own = {s.array for s in every_statement(loop.body) if isinstance(s, ir.Allocate)}
+    arrays = {memory for memory in stored_memory(loop.body) if isinstance(memory, ir.PrivateArray)}
     return any(array.size == 1 for array in arrays - own)
 
 
-def shared_nest(loop: Statement, size: int) -> tuple[For, ...]:
+def shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
     """The loops that a group of so many work-items shares out when it comes to this one: the loop itself; or,
     where the one inside it has too few iterations for all, both."""
-    if not isinstance(loop, For) or is_shared(loop):
-        return (loop,) if isinstance(loop, For) else ()
+    if not isinstance(loop, ir.For) or is_shared(loop):
+        return (loop,) if isinstance(loop, ir.For) else ()
     match loop.body:
-        case [For() as inner] if is_shared(inner) and iterations(inner) < size:
+        case [ir.For() as inner] if is_shared(inner) and iterations(inner) < size:
             return (loop, inner) if loop.step == 1 and not why_dependent(loop) else ()
     return ()
 
@@ -60,34 +47,34 @@ def shared_nest(loop: Statement, size: int) -> tuple[For, ...]:
 class Access:
     """Of memory, by a statement; in a shared loop, or by all work-items in the same way."""
 
-    memory: Buffer | PrivateArray
+    memory: ir.Buffer | ir.PrivateArray
     at: Index
     is_store: bool
-    shared: tuple[For, ...]
+    shared: tuple[ir.For, ...]
 
 
 def accesses_of(
-    body: Sequence[Statement], size: int, shared: tuple[For, ...] = ()
+    body: Sequence[ir.Statement], size: int, shared: tuple[ir.For, ...] = ()
 ) -> Iterator[Access]:
     for s in body:
         if not shared and (nest := shared_nest(s, size)):
             yield from accesses_of(nest[-1].body, size, nest)
             continue
         match s:
-            case Load(_, memory, at):
+            case ir.Load(_, memory, at):
                 yield Access(memory, at, False, shared)
-            case Store(memory, at) | Combine(memory, at):
+            case ir.Store(memory, at) | ir.Combine(memory, at):
                 yield Access(memory, at, True, shared)
-        for inner in inner_bodies(s):
+        for inner in ir.inner_bodies(s):
             yield from accesses_of(inner, size, shared)
 
 
-def by_all(body: Sequence[Statement], size: int) -> Iterator[Statement]:
+def by_all(body: Sequence[ir.Statement], size: int) -> Iterator[ir.Statement]:
     """What is not shared out."""
     for s in body:
         if not shared_nest(s, size):
             yield s
-            for inner in inner_bodies(s):
+            for inner in ir.inner_bodies(s):
                 yield from by_all(inner, size)
 
 
@@ -108,7 +95,7 @@ def _place(access: Access) -> tuple:
     )
 
 
-def room(nest: Sequence[For]) -> int:
+def room(nest: Sequence[ir.For]) -> int:
     """How many work-items have an iteration each: those of the last loop are a power of two."""
     _, count = numbers(nest)
     return count
@@ -119,14 +106,14 @@ def is_shared_array(accesses: Sequence[Access]) -> bool:
     return any(a.is_store and a.shared for a in accesses)
 
 
-def why_not_in_group(body: Sequence[Statement], size: int) -> str:
+def why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
     """Why a group of so many work-items can't run the statements; empty if it can."""
     accesses = list(accesses_of(body, size))
     for_all = list(by_all(body, size))
-    made = {s.array: s for s in for_all if isinstance(s, Allocate)}
+    made = {s.array: s for s in for_all if isinstance(s, ir.Allocate)}
     for memory in {a.memory: None for a in accesses if a.is_store}:
         of_it = [a for a in accesses if a.memory == memory]
-        if isinstance(memory, Buffer) and not all(a.is_store for a in of_it):
+        if isinstance(memory, ir.Buffer) and not all(a.is_store for a in of_it):
             return f"some work-items would store what others load from {memory.name}"
         if memory not in made or is_own(of_it, size) or not is_shared_array(of_it):
             continue
@@ -137,13 +124,13 @@ def why_not_in_group(body: Sequence[Statement], size: int) -> str:
     return next(filter(None, map(_why_not_by_all, for_all)), "")
 
 
-def _why_not_by_all(statement: Statement) -> str:
+def _why_not_by_all(statement: ir.Statement) -> str:
     """Why not all work-items of a group can run a statement in the same way."""
     inside = list(every_statement([statement]))
     has_shared = any(map(is_shared, loops_of([statement])))
-    if isinstance(statement, If | While | IfLast) and has_shared:
+    if isinstance(statement, ir.If | ir.While | ir.IfLast) and has_shared:
         return "a loop that could be shared out is in a branch or a loop of unknown length"
-    stores = [s for s in inside if isinstance(s, Store) and isinstance(s.destination, Buffer)]
-    if inner_bodies(statement) and stores and not has_shared:
+    stores = [s for s in inside if isinstance(s, ir.Store) and isinstance(s.destination, ir.Buffer)]
+    if ir.inner_bodies(statement) and stores and not has_shared:
         return f"the loop that stores {stores[0].destination.name} can't be shared out"
     return ""

@@ -27,26 +27,15 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    Combine,
-    For,
-    Kernel,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    Value,
-)
 from tinyjax.compile.kernel.substitution import every_statement, substituted
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, in_loops
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
 # What a loop combines, and the memory of its partial results
-Combines = Sequence[tuple[Combine, Buffer | PrivateArray]]
+Combines = Sequence[tuple[ir.Combine, ir.Buffer | ir.PrivateArray]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +47,7 @@ class SplitReduction(LoopDirective):
     pieces: int
     multiple: int = 1
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if not loop.start.is_const(0) or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
         if loop.stop.lo < self.multiple * self.pieces:
@@ -66,11 +55,11 @@ class SplitReduction(LoopDirective):
         parts = _parts(kernel, self.axis)
         if parts is None:
             return f"a loop around that over {self.axis} has other statements too"
-        if not all(isinstance(s, Allocate) and s.initial is not None for s in parts.before):
+        if not all(isinstance(s, ir.Allocate) and s.initial is not None for s in parts.before):
             return f"more than accumulators are made before the loop over {self.axis}"
         return why_no_parts(kernel, loop, _arrays(parts))
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         parts = _parts(kernel, self.axis)
         assert parts is not None
         loop, fresh = parts.loop, Fresh(kernel)
@@ -80,18 +69,18 @@ class SplitReduction(LoopDirective):
         count = math.ceil(done / run)
         results = math.prod(outer.stop.lo for outer in parts.around)
         combines = [
-            (s, Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
+            (s, ir.Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
             for s in combines_of(loop, _arrays(parts))
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
         stores = left_partial(combines, piece * results + parts.number, fresh)
         body = in_loops(parts.around, [*parts.before, whole, *stores])
-        pieces = For(piece, index(0), index(count), body, origin=loop.origin)
+        pieces = ir.For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
         body = with_partial(combines, other * results + parts.number, fresh)
-        finish = [*parts.before, For(other, index(0), index(count), body, origin=loop.origin)]
+        finish = [*parts.before, ir.For(other, index(0), index(count), body, origin=loop.origin)]
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
         names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in parts.around}
@@ -101,28 +90,28 @@ class SplitReduction(LoopDirective):
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
 
-def combines_of(loop: For, accumulators: Container[PrivateArray]) -> list[Combine]:
+def combines_of(loop: ir.For, accumulators: Container[ir.PrivateArray]) -> list[ir.Combine]:
     """What the loop does with accumulators: one statement for each of these."""
-    combines = (s for s in every_statement(loop.body) if isinstance(s, Combine))
+    combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
     return list({s.array: s for s in combines if s.array in accumulators}.values())
 
 
-def left_partial(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
+def left_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
     """What a part leaves: each accumulator, as that element of its memory."""
-    stores: list[Statement] = []
+    stores: list[ir.Statement] = []
     for combine, memory in combines:
-        value = Value(fresh("t"), memory.dtype)
-        stores.append(Load(value, combine.array, index(0), origin=combine.origin))
-        stores.append(Store(memory, at, value, origin=combine.origin))
+        value = ir.Value(fresh("t"), memory.dtype)
+        stores.append(ir.Load(value, combine.array, index(0), origin=combine.origin))
+        stores.append(ir.Store(memory, at, value, origin=combine.origin))
     return stores
 
 
-def with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
+def with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
     """Each accumulator combined with what a part left, which is that element of its memory."""
-    body: list[Statement] = []
+    body: list[ir.Statement] = []
     for combine, memory in combines:
-        value = Value(fresh("t"), memory.dtype)
-        body.append(Load(value, memory, at, origin=combine.origin))
+        value = ir.Value(fresh("t"), memory.dtype)
+        body.append(ir.Load(value, memory, at, origin=combine.origin))
         body.append(replace(combine, value=value))
     return body
 
@@ -131,10 +120,10 @@ class _Parts(NamedTuple):
     """The loops around a loop, and the statements beside it in the innermost of those; `number` numbers the
     iterations of the loops around."""
 
-    around: list[For]
-    before: list[Statement]
-    loop: For
-    after: list[Statement]
+    around: list[ir.For]
+    before: list[ir.Statement]
+    loop: ir.For
+    after: list[ir.Statement]
 
     @property
     def number(self) -> Index:
@@ -144,27 +133,27 @@ class _Parts(NamedTuple):
         return number
 
 
-def _parts(kernel: Kernel, axis: str) -> _Parts | None:
+def _parts(kernel: ir.Kernel, axis: str) -> _Parts | None:
     """None if a loop around has more inside than the next one."""
-    around: list[For] = []
+    around: list[ir.For] = []
     body = kernel.body
     while True:
         for at, statement in enumerate(body):
-            if isinstance(statement, For) and axis_of(statement) == axis:
+            if isinstance(statement, ir.For) and axis_of(statement) == axis:
                 return _Parts(around, body[:at], statement, body[at + 1 :])
-        if len(body) != 1 or not isinstance(body[0], For):
+        if len(body) != 1 or not isinstance(body[0], ir.For):
             return None
         around.append(body[0])
         body = body[0].body
 
 
-def _arrays(parts: _Parts) -> set[PrivateArray]:
+def _arrays(parts: _Parts) -> set[ir.PrivateArray]:
     """The accumulators."""
-    return {s.array for s in parts.before if isinstance(s, Allocate)}
+    return {s.array for s in parts.before if isinstance(s, ir.Allocate)}
 
 
-def _between(loop: For, axis: str, start: Index, stop: Index) -> For:
+def _between(loop: ir.For, axis: str, start: Index, stop: Index) -> ir.For:
     """The iterations from `start` to before `stop`, as a loop over that axis."""
     variable = index_var(axis, start.lo, stop.hi - 1)
     body = substituted(loop.body, {axis_of(loop): variable})
-    return For(variable, start, stop, body, origin=loop.origin)
+    return ir.For(variable, start, stop, body, origin=loop.origin)

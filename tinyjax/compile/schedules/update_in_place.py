@@ -28,20 +28,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    For,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Scalar,
-    Statement,
-    Store,
-    Value,
-    statements_of,
-)
 from tinyjax.compile.kernel.stored import as_index, linear
 from tinyjax.compile.kernel.substitution import (
     defined_names,
@@ -74,24 +62,24 @@ class UpdateInPlace(Directive):
 
     array: str
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         found = _find_update(kernel, self.array)
         return found if isinstance(found, str) else ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         update = _find_update(kernel, self.array)
         assert isinstance(update, _Update)
-        with statements_of(update.maker.origin):
+        with ir.statements_of(update.maker.origin):
             return with_body(kernel, update.around, update.statements(Fresh(kernel)))
 
 
-def next_values(kernel: Kernel) -> list[str]:
+def next_values(kernel: ir.Kernel) -> list[str]:
     """The arrays that iterations compute for others, from before, to take their value."""
     return [
         s.array.name
         for body in every_body(kernel.body)
         for s in body
-        if isinstance(s, Allocate) and any(_takes_value(other, s.array, body) for other in body)
+        if isinstance(s, ir.Allocate) and any(_takes_value(other, s.array, body) for other in body)
     ]
 
 
@@ -103,8 +91,8 @@ class _Window:
     """Elements that become `value` where `mask` holds, which it does in the window alone: along each of the
     axes that are here, so many from a place on."""
 
-    mask: Scalar
-    value: Scalar
+    mask: ir.Scalar
+    value: ir.Scalar
     ranges: Mapping[str, tuple[Index, int]]
 
 
@@ -112,42 +100,42 @@ class _Window:
 class _Update:
     """Of the statements `around`, `maker` stores all elements of `array`; `copy` copies them to `carry`."""
 
-    around: list[Statement]
-    array: PrivateArray
-    carry: PrivateArray
-    maker: For
-    copy: For
-    store: Store
-    old: Value  # what an element is in no window
+    around: list[ir.Statement]
+    array: ir.PrivateArray
+    carry: ir.PrivateArray
+    maker: ir.For
+    copy: ir.For
+    store: ir.Store
+    old: ir.Value  # what an element is in no window
     windows: Sequence[_Window]  # in the order in which they are stored
     is_early: bool
 
-    def statements(self, fresh: Fresh) -> list[Statement]:
+    def statements(self, fresh: Fresh) -> list[ir.Statement]:
         """What takes the place of those around."""
         nest = perfect_nest([self.maker])
         same, rest = _parted(nest)
         others = without_unused([s for s in rest if s != self.store])
-        computing, storing = list[Statement](), list[Statement]()
+        computing, storing = list[ir.Statement](), list[ir.Statement]()
         for window in self.windows:
             computed, stored = self._window(window, nest, rest, fresh)
             computing += computed
             storing += stored
         made = [*same, *computing, *(in_loops(nest, others) if others else [])]
-        result: list[Statement] = []
+        result: list[ir.Statement] = []
         for s in self.around:
             if s is self.maker:
                 result += [*made, *storing] if self.is_early else made
             elif s is self.copy:
                 result += [] if self.is_early else storing
-            elif not (isinstance(s, Allocate) and s.array == self.array):
+            elif not (isinstance(s, ir.Allocate) and s.array == self.array):
                 result.append(s)
         return relocated(
             result, lambda memory, at: (self.carry, at) if memory == self.array else None
         )
 
     def _window(
-        self, window: _Window, nest: Sequence[For], rest: Sequence[Statement], fresh: Fresh
-    ) -> tuple[list[Statement], list[Statement]]:
+        self, window: _Window, nest: Sequence[ir.For], rest: Sequence[ir.Statement], fresh: Fresh
+    ) -> tuple[list[ir.Statement], list[ir.Statement]]:
         """What computes the elements of the window, and what stores them. Several wait in an array: each may
         be computed from what is stored over others."""
         loops, places, number = [], {}, index(0)
@@ -158,26 +146,29 @@ class _Update:
             loops += [replace(loop, variable=at, stop=index(count))] if count > 1 else []
             places[axis], number = first + at, number * count + at
         names = {name: fresh(name) for name in defined_names(rest)}
-        lets = [s for s in rest if isinstance(s, Let | Load)]
-        new = Value(fresh("t"), self.carry.dtype)
+        lets = [s for s in rest if isinstance(s, ir.Let | ir.Load)]
+        new = ir.Value(fresh("t"), self.carry.dtype)
         store = replace(self.store, destination=self.carry, value=new)
-        chosen = Let(new, "select", (window.mask, window.value, self.old))
+        chosen = ir.Let(new, "select", (window.mask, window.value, self.old))
         needed = without_unused([*lets, chosen, store])
         *computing, last = substituted(needed, places, names)
-        assert isinstance(last, Store)
+        assert isinstance(last, ir.Store)
         if loops:
             size = math.prod(loop.stop.lo for loop in loops)
-            waiting = PrivateArray(fresh("window"), self.carry.dtype, size)
-            value = Value(fresh("t"), waiting.dtype)
+            waiting = ir.PrivateArray(fresh("window"), self.carry.dtype, size)
+            value = ir.Value(fresh("t"), waiting.dtype)
             keep = replace(last, destination=waiting, index=number)
-            computing = [Allocate(waiting, None), *in_loops(loops, [*computing, keep])]
+            computing = [ir.Allocate(waiting, None), *in_loops(loops, [*computing, keep])]
             again = {axis_of(loop): fresh(axis_of(loop)) for loop in loops}
-            copying: list[Statement] = [Load(value, waiting, number), replace(last, value=value)]
+            copying: list[ir.Statement] = [
+                ir.Load(value, waiting, number),
+                replace(last, value=value),
+            ]
             return computing, substituted(in_loops(loops, copying), {}, again)
         return computing, [last]
 
 
-def _parted(nest: Sequence[For]) -> tuple[list[Let | Load], list[Statement]]:
+def _parted(nest: Sequence[ir.For]) -> tuple[list[ir.Let | ir.Load], list[ir.Statement]]:
     """The statements in the loops: those that are the same in all iterations, and the others."""
     body = nest[-1].body
     same = the_same(body, varying_in(nest[0]))
@@ -187,19 +178,19 @@ def _parted(nest: Sequence[For]) -> tuple[list[Let | Load], list[Statement]]:
 # ---- finding it ----
 
 
-def _find_update(kernel: Kernel, name: str) -> _Update | str:
+def _find_update(kernel: ir.Kernel, name: str) -> _Update | str:
     """The update that makes the array of that name, or why there is none that can be in place."""
     around = next((b for b in every_body(kernel.body) if name in (_allocated(s) for s in b)), None)
     if around is None:
         return f"it has no private array {name!r}"
-    array = next(s.array for s in around if isinstance(s, Allocate) and s.array.name == name)
+    array = next(s.array for s in around if isinstance(s, ir.Allocate) and s.array.name == name)
     makers = [s for s in around if array in stored_memory([s])]
     copies = [s for s in around if _takes_value(s, array, around)]
     if len(copies) != 1:
         return f"{name} is not the next value of an array"
     (copy,) = copies
     carry = copy.body[1].destination
-    if len(makers) != 1 or not isinstance(maker := makers[0], For):
+    if len(makers) != 1 or not isinstance(maker := makers[0], ir.For):
         return f"{name} is not made by one loop"
     if stored_memory(around).count(carry) > 1:
         return "what it is the next value of is stored to elsewhere"
@@ -214,23 +205,25 @@ def _find_update(kernel: Kernel, name: str) -> _Update | str:
     return _Update(around, array, carry, maker, copy, store, old, found, is_read)
 
 
-def _allocated(s: Statement) -> str:
-    return s.array.name if isinstance(s, Allocate) else ""
+def _allocated(s: ir.Statement) -> str:
+    return s.array.name if isinstance(s, ir.Allocate) else ""
 
 
-def _loaded(body: Sequence[Statement]) -> list[Any]:
-    return [s.source for s in every_statement(body) if isinstance(s, Load)]
+def _loaded(body: Sequence[ir.Statement]) -> list[Any]:
+    return [s.source for s in every_statement(body) if isinstance(s, ir.Load)]
 
 
 def _takes_value(
-    statement: Statement, array: PrivateArray, around: Sequence[Statement]
-) -> TypeGuard[For]:
+    statement: ir.Statement, array: ir.PrivateArray, around: Sequence[ir.Statement]
+) -> TypeGuard[ir.For]:
     """Whether the statement copies the whole array to another, which is from before those around."""
     match statement:
-        case For(at, start, stop, [Load(value, source, place), Store(memory, other, stored)], 1):
+        case ir.For(
+            at, start, stop, [ir.Load(value, source, place), ir.Store(memory, other, stored)], 1
+        ):
             is_copy = source == array and value == stored and at == place == other
             is_all = start.is_const(0) and stop.is_const(array.size) and memory.size == array.size
-            is_older = isinstance(memory, PrivateArray) and memory.name not in map(
+            is_older = isinstance(memory, ir.PrivateArray) and memory.name not in map(
                 _allocated, around
             )
             return is_copy and is_all and is_older
@@ -238,36 +231,36 @@ def _takes_value(
 
 
 def _windows(
-    maker: For, array: PrivateArray, carry: PrivateArray
-) -> tuple[Store, Value, list[_Window]] | str:
+    maker: ir.For, array: ir.PrivateArray, carry: ir.PrivateArray
+) -> tuple[ir.Store, ir.Value, list[_Window]] | str:
     """What stores the array's elements, those of the carry, and the windows outside of which they stay."""
     nest = perfect_nest([maker])
     body = nest[-1].body
-    stores = [s for s in body if isinstance(s, Store) and s.destination == array]
-    is_plain = all(isinstance(s, Let | Load | Store) for s in body)
+    stores = [s for s in body if isinstance(s, ir.Store) and s.destination == array]
+    is_plain = all(isinstance(s, ir.Let | ir.Load | ir.Store) for s in body)
     if len(stores) != 1 or not is_plain or any(loop.step > 1 for loop in nest):
         return f"{array.name} is not made element by element"
     if any(loop.start.op != "const" or loop.start.lo or loop.stop.op != "const" for loop in nest):
         return f"{array.name} is not made by loops from 0 to a number"
     (store,) = stores
-    made = {s.target.name: s for s in body if isinstance(s, Let | Load)}
+    made = {s.target.name: s for s in body if isinstance(s, ir.Let | ir.Load)}
     same, rest = _parted(nest)
     varying = {*map(axis_of, nest), *defined_names(rest)}
     windows, value = [], store.value
-    while isinstance(select := made.get(_name(value)), Let) and select.op == "select":
+    while isinstance(select := made.get(_name(value)), ir.Let) and select.op == "select":
         mask, new, value = select.args  # type: ignore[assignment]
         window = _window(mask, new, made, varying)
         if isinstance(window, str):
             return window
         windows.append(window)
     match made.get(_name(value)):
-        case Load(old, source, at, None) if windows and source == carry and at == store.index:
+        case ir.Load(old, source, at, None) if windows and source == carry and at == store.index:
             return store, old, windows[::-1]
     return f"{array.name} is not {carry.name} but for a window"
 
 
 def _window(
-    mask: Any, value: Any, made: Mapping[str, Statement], varying: set[str]
+    mask: Any, value: Any, made: Mapping[str, ir.Statement], varying: set[str]
 ) -> _Window | str:
     """The window that a mask says an element to be in."""
     least: dict[str, Index] = {}  # along an axis: what is at least 0
@@ -276,10 +269,10 @@ def _window(
         if not names_in(term) & varying:  # for all elements, or for none
             continue
         match made.get(_name(term)):
-            case Let(_, "ge", (Index() as at, Index() as zero)) if zero.is_const(0):
+            case ir.Let(_, "ge", (Index() as at, Index() as zero)) if zero.is_const(0):
                 axis = _only(at.names & varying)
                 is_one = least.setdefault(axis, at) == at
-            case Let(_, "lt", (Index() as at, Index(op="const") as count)):
+            case ir.Let(_, "lt", (Index() as at, Index(op="const") as count)):
                 axis = _only(at.names & varying)
                 is_one = below.setdefault(axis, (at, count.lo)) == (at, count.lo)
             case _:
@@ -297,10 +290,10 @@ def _window(
     return _Window(mask, value, ranges)
 
 
-def _terms(mask: Any, made: Mapping[str, Statement], varying: set[str]) -> Iterator[Any]:
+def _terms(mask: Any, made: Mapping[str, ir.Statement], varying: set[str]) -> Iterator[Any]:
     """The conditions that are all to hold."""
     match made.get(_name(mask)):
-        case Let(_, "and", args) if names_in(mask) & varying:
+        case ir.Let(_, "and", args) if names_in(mask) & varying:
             for arg in args:
                 yield from _terms(arg, made, varying)
         case _:
@@ -308,7 +301,7 @@ def _terms(mask: Any, made: Mapping[str, Statement], varying: set[str]) -> Itera
 
 
 def _name(value: Any) -> str:
-    return value.name if isinstance(value, Value) else ""
+    return value.name if isinstance(value, ir.Value) else ""
 
 
 def _only(names: set[str] | frozenset[str]) -> str:

@@ -29,23 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Barrier,
-    Buffer,
-    For,
-    If,
-    IfLast,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    Value,
-    group_indices,
-)
 from tinyjax.compile.kernel.substitution import (
     defined_names,
     every_statement,
@@ -69,7 +54,7 @@ from tinyjax.compile.schedules.shared_loops import (
 )
 
 BOOL = np.dtype(bool)
-NUMBER = Value("", BOOL)  # of width 1
+NUMBER = ir.Value("", BOOL)  # of width 1
 
 
 @dataclass(frozen=True)
@@ -78,7 +63,7 @@ class WorkGroups(Directive):
 
     size: int
 
-    def why_not(self, kernel: Kernel) -> str:
+    def why_not(self, kernel: ir.Kernel) -> str:
         if self.size < 2 or self.size & (self.size - 1):
             return f"{self.size} is no power of two, or 1"
         if kernel.local_size > 1:
@@ -88,9 +73,9 @@ class WorkGroups(Directive):
         parts = [_without_last(kernel.body), *(s.body for s in _last(kernel.body))]
         return next(filter(None, (why_not_in_group(body, self.size) for body in parts)), "")
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         grown = replace(kernel, items=kernel.items * self.size, local_size=self.size)
-        group, local = group_indices(grown)
+        group, local = ir.group_indices(grown)
         body, names = substituted(kernel.body, {"item": group}), _Names(kernel)
         work = _GroupWork(_without_last(body), local, self.size, names)
         new, allocated = work.written, work.local
@@ -101,12 +86,12 @@ class WorkGroups(Directive):
         return replace(grown, body=[*allocated, *new])
 
 
-def _last(body: Sequence[Statement]) -> list[IfLast]:
-    return [s for s in body if isinstance(s, IfLast)]
+def _last(body: Sequence[ir.Statement]) -> list[ir.IfLast]:
+    return [s for s in body if isinstance(s, ir.IfLast)]
 
 
-def _without_last(body: Sequence[Statement]) -> list[Statement]:
-    return [s for s in body if not isinstance(s, IfLast)]
+def _without_last(body: Sequence[ir.Statement]) -> list[ir.Statement]:
+    return [s for s in body if not isinstance(s, ir.IfLast)]
 
 
 # ---- a group's work ----
@@ -115,7 +100,7 @@ def _without_last(body: Sequence[Statement]) -> list[Statement]:
 class _Names:
     """New names; and those that several statements give, each in a loop of its own."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: ir.Kernel):
         self.fresh = Fresh(kernel)
         counted = Counter(defined_names(kernel.body))
         self.repeated = {name for name, count in counted.items() if count > 1}
@@ -124,14 +109,14 @@ class _Names:
 class _GroupWork:
     """Writes what each work-item of a group does: `written`; with the group's memory, `local`."""
 
-    def __init__(self, body: list[Statement], local_id: Index, size: int, names: _Names):
+    def __init__(self, body: list[ir.Statement], local_id: Index, size: int, names: _Names):
         self.local_id, self.size, self.names = local_id, size, names
-        self.is_first = Value(names.fresh("is_first"), BOOL)
-        self.local: list[Statement] = []
-        self.arrays: dict[PrivateArray, PrivateArray] = {}  # what takes the place of each
+        self.is_first = ir.Value(names.fresh("is_first"), BOOL)
+        self.local: list[ir.Statement] = []
+        self.arrays: dict[ir.PrivateArray, ir.PrivateArray] = {}  # what takes the place of each
         accesses = list(accesses_of(body, size))
         for s in by_all(body, size):
-            if isinstance(s, Allocate):
+            if isinstance(s, ir.Allocate):
                 self._place(s, [a for a in accesses if a.memory == s.array])
         self.stored: set[str] = set()  # local memory, since the last barrier
         self.loaded: set[str] = set()
@@ -139,9 +124,9 @@ class _GroupWork:
         if any(
             getattr(s, "condition", None) is self.is_first for s in every_statement(self.written)
         ):
-            self.written.insert(0, Let(self.is_first, "eq", (local_id, index(0))))
+            self.written.insert(0, ir.Let(self.is_first, "eq", (local_id, index(0))))
 
-    def _place(self, allocate: Allocate, accesses: Sequence[Access]) -> None:
+    def _place(self, allocate: ir.Allocate, accesses: Sequence[Access]) -> None:
         array = allocate.array
         if not is_shared_array(accesses):
             return
@@ -153,11 +138,11 @@ class _GroupWork:
 
     # ---- statements ----
 
-    def _body(self, body: Sequence[Statement]) -> list[Statement]:
-        new: list[Statement] = []
+    def _body(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
+        new: list[ir.Statement] = []
         for s in body:
             nest = shared_nest(s, self.size)
-            if isinstance(s, For) and not nest and any(map(is_shared, loops_of(s.body))):
+            if isinstance(s, ir.For) and not nest and any(map(is_shared, loops_of(s.body))):
                 new.append(self._serial(s))
                 continue
             for statement in self._in_place([s]):
@@ -165,55 +150,55 @@ class _GroupWork:
                 new += self._shared_out(statement, len(nest))
         return new
 
-    def _serial(self, loop: For) -> For:
+    def _serial(self, loop: ir.For) -> ir.For:
         """A loop that all go through together. Its next iteration waits for this one."""
         before = set(self.stored), set(self.loaded)
         body = self._body(loop.body)
         if self.stored or self.loaded:
-            body.append(Barrier())
+            body.append(ir.Barrier())
         self.stored, self.loaded = before
         return replace(loop, body=body)
 
-    def _in_place(self, body: Sequence[Statement]) -> list[Statement]:
+    def _in_place(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
         """The statements with the arrays that take others' places."""
 
-        def change(s: Statement) -> list[Statement]:
+        def change(s: ir.Statement) -> list[ir.Statement]:
             match s:
-                case Allocate(array) if array in self.arrays:
+                case ir.Allocate(array) if array in self.arrays:
                     mine = self.arrays[array]
                     return [] if mine.is_local else [replace(s, array=mine)]
             return [s]
 
-        def place(array: Any, at: Index) -> tuple[PrivateArray, Index] | None:
+        def place(array: Any, at: Index) -> tuple[ir.PrivateArray, Index] | None:
             mine = self.arrays.get(array)
             return None if mine is None else (mine, at if mine.is_local else index(0))
 
         return relocated(replaced(body, change), place)
 
-    def _wait(self, statement: Statement, new: list[Statement]) -> None:
+    def _wait(self, statement: ir.Statement, new: list[ir.Statement]) -> None:
         """A barrier, where the statement loads what others stored, or stores where they loaded."""
-        loaded = (s.source for s in every_statement([statement]) if isinstance(s, Load))
+        loaded = (s.source for s in every_statement([statement]) if isinstance(s, ir.Load))
         loads, stores = (
             {memory.name for memory in found if getattr(memory, "is_local", False)}
             for found in (loaded, stored_memory([statement]))
         )
         if loads & self.stored or stores & (self.stored | self.loaded):
-            new.append(Barrier(origin=statement.origin))
+            new.append(ir.Barrier(origin=statement.origin))
             self.stored, self.loaded = set(), set()
         self.stored |= stores
         self.loaded |= loads
 
-    def _shared_out(self, statement: Statement, loops: int) -> list[Statement]:
+    def _shared_out(self, statement: ir.Statement, loops: int) -> list[ir.Statement]:
         """What each work-item does of a statement, of which so many loops are shared out."""
         if loops:
             iterations = self._iterations(statement, loops)
             names = self.names.repeated & set(defined_names(iterations))
             return substituted(iterations, {}, {name: self.names.fresh(name) for name in names})
-        if isinstance(statement, Store) and isinstance(statement.destination, Buffer):
-            return [If(self.is_first, [statement], origin=statement.origin)]
+        if isinstance(statement, ir.Store) and isinstance(statement.destination, ir.Buffer):
+            return [ir.If(self.is_first, [statement], origin=statement.origin)]
         return [statement]
 
-    def _iterations(self, loop: Any, loops: int) -> list[Statement]:
+    def _iterations(self, loop: Any, loops: int) -> list[ir.Statement]:
         """The iterations of one work-item: every n-th, where n of them go through the loop. A loop with one
         for each is gone."""
         if loops == 1:
@@ -223,7 +208,9 @@ class _GroupWork:
         body = self._every(inner, self.local_id % width, width, inner.body)
         return self._every(loop, self.local_id // width, self.size // width, body)
 
-    def _every(self, loop: For, first: Index, step: int, body: list[Statement]) -> list[Statement]:
+    def _every(
+        self, loop: ir.For, first: Index, step: int, body: list[ir.Statement]
+    ) -> list[ir.Statement]:
         start = loop.start + first
         if not (loop.stop - loop.start).is_const(step):
             return [replace(loop, start=start, step=step, body=body)]

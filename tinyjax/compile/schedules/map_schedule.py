@@ -69,7 +69,7 @@ def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
 
 
 def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
-    *rows, columns = _without_divisions(draft, axes)
+    *rows, columns = draft.without_divisions(axes, "indices need no division for it")
     count, width = draft.size(columns), vector_width(draft.kernel, target)
     is_vector = count >= width > 1 and draft.can_be_vectors(columns, width)
     if is_vector:
@@ -102,15 +102,6 @@ def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -
     axis = draft.one_axis(rows[:number], "enough iterations to share out, with few divisions")
     grain = max(1, target.grain // (count * math.prod(sizes[number:])))
     return _share_out(draft, axis, grain, target.max_items)
-
-
-def _without_divisions(draft: Draft, axes: list[str]) -> list[str]:
-    """The axes that are left when neighbours are made one as far as no index is then divided."""
-    left: list[str] = []
-    while axes:
-        *axes, last = draft.without_divisions(axes, "indices need no division for it")
-        left.insert(0, last)
-    return left
 
 
 def vectorize_sums(draft: Draft, width: int) -> None:

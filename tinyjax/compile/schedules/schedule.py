@@ -74,11 +74,13 @@ class Draft:
         return "_".join(axes)
 
     def without_divisions(self, axes: Sequence[str], why: str) -> list[str]:
-        """The axes, as many of the last ones as one as can be if no index is found by division."""
-        for first in range(len(axes) - 1):
-            if not Collapse(tuple(axes[first:])).why_not(self.kernel):
-                return [*axes[:first], self.one_axis(axes[first:], why)]
-        return list(axes)
+        """The axes that are left when neighbours are made one, the last ones first, as far as no index is
+        then found by division."""
+        first = 0
+        while len(axes) - first > 1 and Collapse(tuple(axes[first:])).why_not(self.kernel):
+            first += 1
+        before = self.without_divisions(axes[:first], why) if first else []
+        return [*before, self.one_axis(axes[first:], why)]
 
     def can_be_vectors(self, axis: str, width: int) -> bool:
         """Whether neighbours along an axis can be vectors, once it is split by their width."""

@@ -22,7 +22,7 @@ from tinyjax.compile.schedules.dependences import iterations, why_not_numbered
 from tinyjax.compile.schedules.directive import LoopDirective, loop_over, with_loop
 from tinyjax.compile.schedules.distribute import distributed
 from tinyjax.compile.schedules.lanes import Lanes
-from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
+from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names, without
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Gather(LoopDirective):
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
         first = _apart(loop)
-        rest = [s for s in loop.body if not any(s is other for other in first)]
-        made, (copy, others) = distributed([loop], [first, rest], 1, Fresh(kernel))
+        parts = [first, without(loop.body, first)]
+        made, (copy, others) = distributed([loop], parts, 1, Fresh(kernel))
         # Zeros for lanes beyond the last iteration.
         zeros = [replace(s, initial=_zero(s)) for s in made if isinstance(s, ir.Allocate)]
         return with_loop(kernel, self.axis, lambda _: [*zeros, *copy, *others])

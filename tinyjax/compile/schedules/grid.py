@@ -81,7 +81,7 @@ class Grid(LoopDirective):
 
 def share(count: int, grain: int, most: int) -> tuple[int, int]:
     """(work-items, iterations of each): at least `grain` iterations each, and at most `most` items."""
-    items = min(most, max(1, math.ceil(count / grain)))
+    items = min(most, max(1, math.ceil(count / max(1, grain))))
     run = math.ceil(count / items)
     return math.ceil(count / run), run
 

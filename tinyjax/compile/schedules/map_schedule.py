@@ -80,7 +80,7 @@ def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
     if not is_vector:
         _share_out(draft, columns, target.grain, target.max_items // items)
     elif count > width:
-        grain = max(1, target.grain // width)
+        grain = target.grain // width
         _share_out(draft, f"{columns}_outer", grain, target.max_items // items)
 
 
@@ -95,12 +95,12 @@ def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -
     """Shares out the outermost loop, if it has enough iterations: else it takes in the next one. An innermost
     one has `count` elements. Gives the number of work-items."""
     sizes = [draft.size(axis) for axis in rows]
-    wanted, _ = share(math.prod(sizes), max(1, target.grain // count), target.max_items)
+    wanted, _ = share(math.prod(sizes), target.grain // count, target.max_items)
     first, number = sizes[0], 1
     while number < len(sizes) and first < min(wanted, ENOUGH):
         first, number = first * sizes[number], number + 1
     axis = draft.one_axis(rows[:number], "enough iterations to share out, with few divisions")
-    grain = max(1, target.grain // (count * math.prod(sizes[number:])))
+    grain = target.grain // (count * math.prod(sizes[number:]))
     return _share_out(draft, axis, grain, target.max_items)
 
 
@@ -139,7 +139,7 @@ def transposed_axis(naive: Kernel) -> str | None:
 
 def _in_tiles(draft: Draft, axes: list[str], rows: str, target: Target) -> None:
     columns = axes[-1]
-    grain = max(1, target.grain // (TILE * draft.size(columns)))
+    grain = target.grain // (TILE * draft.size(columns))
     why = f"what is read lies in memory along {rows}"
     draft.apply(Tile(rows, columns, TILE, TILE, why=why))
     others = [axis for axis in axes[:-1] if axis != rows]
@@ -154,5 +154,5 @@ def _share_out(draft: Draft, axis: str, grain: int, most: int) -> int:
     """Shares a loop out among work-items with at least `grain` iterations each; gives their number."""
     items, run = share(draft.size(axis), grain, most)
     if items > 1:
-        draft.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {grain:,}"))
+        draft.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}"))
     return items

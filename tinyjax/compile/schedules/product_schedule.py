@@ -122,7 +122,7 @@ class _Choice:
         most = 4 * self.target.max_items
         items, _ = share(self.draft.size(task), math.ceil(GRAIN / work), most)
         why = f"{GRAIN:,} multiplications are worth a work-item"
-        self.draft.apply(Grid(task, items, self.target.local_size, why=why))
+        self.draft.apply(Grid(task, items, why=why))
 
     def _size(self, axis: str) -> int:
         loop = find_loop(self.draft.kernel, axis)

@@ -107,9 +107,9 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
         if count > 1 and columns >= several * choice.width:
             draft.apply_if_possible(accumulators)
     if row:
-        grain = max(1, target.grain // (columns * at_once))
+        grain = target.grain // (columns * at_once)
         items, _ = share(math.ceil(rows / at_once), grain, target.max_items)
-        draft.apply(Grid(row, items, target.local_size, at_once, why=f"{rows} rows do not wait"))
+        draft.apply(Grid(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
         if at_once > 1:
             why = "the sum of one row need not wait for that of another"
             draft.apply(UnrollAndJam(row, at_once, why=why))
@@ -148,7 +148,7 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     units, unit_columns = form.outer * blocks, block * width
     pieces = 1
     if units < PIECES // 2:
-        grain = max(1, target.grain // (at_once * unit_columns))
+        grain = target.grain // (at_once * unit_columns)
         pieces, _ = share(max(1, form.combined // at_once), grain, PIECES // units)
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
@@ -171,7 +171,7 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
             choice.vectorized(f"{column}_total", overlap=True)
         draft.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
-        grain = max(1, target.grain * pieces // (form.combined * unit_columns))
+        grain = target.grain * pieces // (form.combined * unit_columns)
         items, _ = share(units, grain, max(1, target.max_items // pieces))
         draft.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
 
@@ -190,14 +190,14 @@ def _split(choice: _Choice, axes: ReductionAxes) -> None:
     is_vector = choice.can_be_vectors(axis)
     at_once = choice.unrolled(axis) if is_vector else target.accumulators
     block = at_once * (choice.width if is_vector else 1)
-    grain = max(1, target.reduction_grain // block)
+    grain = target.reduction_grain // block
     items, _ = share(form.combined // block, grain, target.reduction_items)
     why = f"{form.combined} elements for {form.results} results"
     draft.apply(SplitReduction(axis, items, block, why=why))
     chunk = choice.vectorized(axis) if is_vector else axis
     if at_once > 1:
         draft.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
-    draft.apply(Grid(f"{axis}_piece", items, target.local_size, why="each leaves a partial result"))
+    draft.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
 def _has_long_rows(choice: _Choice, axes: Sequence[str]) -> bool:
@@ -215,7 +215,7 @@ def _split_rows(choice: _Choice, axes: Sequence[str]) -> None:
     row = draft.one_axis(axes[:-1], "rows are numbered")
     rows, columns = (choice.draft.size(axis) for axis in (row, axes[-1]))
     at_once = choice.unrolled(axes[-1])
-    grain = max(1, target.reduction_grain // columns)
+    grain = target.reduction_grain // columns
     items, _ = share(rows, grain, target.reduction_items)
     why = f"{form.combined} elements for {form.results} results"
     draft.apply(SplitReduction(row, items, why=why))
@@ -224,4 +224,4 @@ def _split_rows(choice: _Choice, axes: Sequence[str]) -> None:
         draft.apply(Peel(chunk, why="only the last vector needs a mask"))
     if columns >= at_once * choice.width > choice.width:
         draft.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
-    draft.apply(Grid(f"{row}_piece", items, target.local_size, why="each leaves a partial result"))
+    draft.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))

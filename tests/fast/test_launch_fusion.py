@@ -132,7 +132,7 @@ def test_a_launch_has_so_many_parameters_at_most():
     lowered = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU)
     plan, memory = lowered.plan, lowered.memory
     launches = fused(plan, list(plan.kernels))
-    counts = [len(fused_launch(plan, memory, n).buffers) for n in launches]
+    counts = [len(fused_launch(plan, memory, n).kernel.buffers) for n in launches]
     assert len(counts) > 1 and max(counts) <= 1024 / 8
     for found, wanted in zip(jax.jit(products)(*xs), products(*xs)):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)

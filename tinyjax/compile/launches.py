@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.codegen.codegen import FusedKernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, Iterations, Kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Launch:
-    """One kernel of the program. Its arguments are arrays that it reads, its `temporaries`, arrays that it
-    makes, and scratch memory."""
+    """One kernel of the program, launched until its loop has ended if it has iterations. Its arguments are
+    arrays that it reads, its `temporaries`, arrays that it makes, and scratch memory."""
 
     kernel: Kernel | FusedKernel
     numbers: Sequence[int]  # of the groups whose work it does
@@ -37,33 +37,14 @@ class Launch:
     outputs: Sequence[Var]
     inline: bool = False  # run by the thread that launches it, and done when that goes on
 
-    @property
-    def name(self) -> str:
-        return self.kernel.name
-
-    @property
-    def items(self) -> int:
-        """How many work-items run it."""
-        return self.kernel.items
-
     def local_size(self, usual: int) -> int:
-        """How many of them are a work-group: as many as the kernel needs, else as the device likes."""
+        """How many work-items are a group: as many as the kernel needs, else as the device likes."""
         needed = self.kernel.local_size
-        return needed if needed > 1 else math.gcd(self.items, usual)
-
-    @property
-    def iterations(self) -> Iterations | None:
-        """With iterations, it is launched until its loop has ended."""
-        return self.kernel.iterations
-
-    @property
-    def buffers(self) -> Sequence[Buffer]:
-        """Its parameters: the memory of all its arguments."""
-        return self.kernel.buffers
+        return needed if needed > 1 else math.gcd(self.kernel.items, usual)
 
     @property
     def scratch(self) -> list[Buffer]:
-        return [buffer for buffer in self.buffers if buffer.role == "scratch"]
+        return [buffer for buffer in self.kernel.buffers if buffer.role == "scratch"]
 
 
 def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:

@@ -87,7 +87,7 @@ def fused_launch(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> Laun
     calls: list[list[Buffer]] = []
     for number, launch in zip(numbers, single):
         variables = [*launch.inputs, *launch.outputs]
-        for v, buffer in zip(variables, launch.buffers):
+        for v, buffer in zip(variables, launch.kernel.buffers):
             if v not in arrays:  # numbered, as all results that nothing reads are called "_"
                 arrays[v] = replace(buffer, name=f"{plan.names[v]}_{len(arrays)}")
         own = [replace(buffer, name=f"{buffer.name}_of_{number}") for buffer in launch.scratch]

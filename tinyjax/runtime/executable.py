@@ -97,10 +97,10 @@ class Executable:
         for (name, inline), built in self._builder.built.items():
             if until():
                 return
-            kernel = kernels[inline][name]
-            sizes = [(buffer.size, buffer.dtype) for buffer in kernel.buffers]
-            size = kernel.local_size(local_size)
-            self.queue.warm_up(built, kernel.items, size, sizes, inline)
+            launch = kernels[inline][name]
+            sizes = [(buffer.size, buffer.dtype) for buffer in launch.kernel.buffers]
+            size = launch.local_size(local_size)
+            self.queue.warm_up(built, launch.kernel.items, size, sizes, inline)
 
     def as_text(self, stage: str | None = None) -> str:
         """As Lowered.as_text."""

@@ -42,7 +42,7 @@ class ScheduleBuilder:
         self.kernels: dict[bool, dict[str, Launch]] = {False: {}, True: {}}
         for plan in lowered.plan.all_plans():
             for launch in plan.launches:
-                self.kernels[launch.inline][launch.name] = launch
+                self.kernels[launch.inline][launch.kernel.name] = launch
         self.built: dict[tuple[str, bool], Any] = {}
         self.new_entries: dict[Path, Any] = {}
         for inline, launches in self.kernels.items():
@@ -117,13 +117,13 @@ class ScheduleBuilder:
             *(output.slot for output in outputs),
             *scratch,
         ]
-        built, items = self.built[launch.name, launch.inline], launch.items
+        built, items = self.built[launch.kernel.name, launch.inline], launch.kernel.items
         local_size = launch.local_size(self.local_size)
         step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, dies)
-        if launch.iterations is None:
+        if launch.kernel.iterations is None:
             return step
         control = [buffer.name for buffer in launch.scratch].index("iterations")
-        return ResumableLoopStep(step, launch.iterations, scratch[control])
+        return ResumableLoopStep(step, launch.kernel.iterations, scratch[control])
 
     def _step(
         self,

@@ -9,7 +9,7 @@ from site_links import dead_links
 from slowly import slowly
 from website.assets import NPM, with_files_for_names
 from website.exercises import exercise_html
-from website.lessons import lesson_page, lessons
+from website.lessons import lesson_page, lessons, need_driver
 from website.names import entry
 from website.pages import Pages
 from website.policy import policy_of
@@ -30,6 +30,17 @@ def test_every_program_of_a_lesson_is_a_cell_with_its_text(name, tmp_path):
     assert texts == [cell.text.strip("\n").rstrip() for cell in cells if cell.kind != "markdown"]
     assert page.count('class="output"') == len(texts) + page.count('class="command"')
     assert page.count("\n```python\n") == (1 if name == "18_devices" else 0)  # part of a text there
+
+
+def test_programs_need_a_driver_if_they_use_what_pyopencl_made():
+    programs = [
+        "import numpy as np\nx = 1",
+        "import pyopencl as cl",
+        "x = y = cl.f()",
+        "x + 1",
+        "x = 2",
+    ]
+    assert need_driver([*programs, "x + np.pi", "y"]) == {1, 2, 3, 6}
 
 
 def test_an_exercise_has_what_is_handed_out_and_hides_its_hints(tmp_path):

@@ -20,7 +20,6 @@ ask_first()  # with --ask: questions come before their answers
 import time
 
 import numpy as np
-import pyopencl as cl
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -66,6 +65,8 @@ kernel void wave(global const float *a_in, global float *c_out) {
 # one device; it does it in order.
 
 # %%
+import pyopencl as cl
+
 context = cl.Context([cpu.cl_device])
 takes_times = cl.command_queue_properties.PROFILING_ENABLE
 queue = cl.CommandQueue(context, properties=takes_times)
@@ -279,7 +280,8 @@ print(f"after {time.perf_counter() - start:.4f} s the result is there; done: {re
 # ## The memory plan
 #
 # Here is a program of five kernels. Each reads an array from both ends, so that array must be
-# [stored](glossary.md#stored-value) before:
+# [stored](glossary.md#stored-value) before. (From here on the target is named, so that what is shown is a
+# CPU's with OpenCL wherever this runs: in a browser, kernels are WebAssembly.)
 
 
 # %%
@@ -291,7 +293,7 @@ def there_and_back(x):
 
 
 x = jnp.arange(100.0)
-lowered = lower_jaxpr(jax.make_jaxpr(there_and_back)(x), cpu, "there_and_back")
+lowered = lower_jaxpr(jax.make_jaxpr(there_and_back)(x), cpu, "there_and_back", target=CPU)
 print(lowered.as_text("groups"))
 
 # %% [markdown]
@@ -354,7 +356,7 @@ print(lowered.as_text("memory"))
 
 # %%
 sorted_waves = jax.make_jaxpr(lambda x: jax.lax.sort(f(x)) + f(x))(x)
-in_place = lower_jaxpr(sorted_waves, cpu, "sorted_waves")
+in_place = lower_jaxpr(sorted_waves, cpu, "sorted_waves", target=CPU)
 print(in_place.as_text("memory"))
 print(in_place.plan.all_kernels()[-1])
 
@@ -394,7 +396,7 @@ print("used again when that is gone as well:", again.ctypes.data == address)
 
 # %%
 table = jnp.ones((300, 200))
-lowered = lower_jaxpr(jax.make_jaxpr(jax.nn.softmax)(table), cpu, "softmax")
+lowered = lower_jaxpr(jax.make_jaxpr(jax.nn.softmax)(table), cpu, "softmax", target=CPU)
 print(lowered.as_text("groups"))
 print(lowered.as_text("loop nests"))
 
@@ -416,7 +418,8 @@ print(lowered.as_text("schedule of k0"))
 # When does that not work? Without rows that are independent:
 
 # %%
-whole = lower_jaxpr(jax.make_jaxpr(lambda x: jax.nn.softmax(x, axis=None))(table), cpu, "whole")
+over_all = jax.make_jaxpr(lambda x: jax.nn.softmax(x, axis=None))(table)
+whole = lower_jaxpr(over_all, cpu, "whole", target=CPU)
 print(whole.as_text("groups"))
 
 # %% [markdown]

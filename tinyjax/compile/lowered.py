@@ -124,8 +124,7 @@ class LoweredProgram:
         return self._with(self._with_loop_nests())
 
     def _with(self, planned: Plan) -> LoweredProgram:
-        stages = self.name, self.closed, self.device, self.target
-        return _with_memory(*stages, planned, self.donated)
+        return _with_memory(self.name, self.closed, self.device, self.target, planned, self.donated)
 
     def loop_nests(self) -> list[Kernel]:
         """The naive nests of all kernels; of a kernel that has none, itself."""
@@ -177,15 +176,19 @@ STAGES = {
 
 
 def lower_jaxpr(
-    closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = ()
+    closed: ClosedJaxpr,
+    device: Device,
+    name: str = "jitted",
+    donated: Sequence[bool] = (),
+    target: Target | None = None,
 ) -> LoweredProgram:
     """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
-    results; warns of those that are of no use for it."""
+    results; warns of those that are of no use for it. With another `target` than its own, only to be read."""
     types = ", ".join(aval.str_short() for aval in closed.in_avals)
     compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
     donated = usable_donations(closed, donated) if any(donated) else ()
     device.warn_without_opencl()
-    target = target_of(device) if device.runs_kernels else None
+    target = target or (target_of(device) if device.runs_kernels else None)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
         planned = make_plan(run_passes(closed), target)
         return _with_memory(name, closed, device, target, planned, donated)

@@ -6,6 +6,7 @@ they show are those of tutorials/rendered/; which program is a cell, the script 
 
 from __future__ import annotations
 
+import ast
 import html
 import re
 
@@ -19,11 +20,12 @@ from website.pages import ROOT, Pages, raw, relative, text_of
 
 LEXER, FORMATTER = PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)
 
-# Lessons whose programs no browser can run, and what the page says of it.
-ELSEWHERE = {
-    "17_device": "This lesson launches kernels by hand, through an OpenCL driver: no browser has one. "
-    "Read it here, with what it shows; run it on your own machine, by `python tutorials/17_device.py`."
-}
+DRIVER = "pyopencl"  # talks to an OpenCL driver, and no browser has one
+SOME_ELSEWHERE = (
+    "Some of this lesson's programs launch kernels by hand, through an OpenCL driver: no browser has one. "
+    "Read these here, with what they show; the others run. On your own machine all do, by "
+    "`python tutorials/{name}.py`."
+)
 
 # A command that shows a function in the terminal or in a page; the site's pages have the same.
 COMMAND = re.compile(
@@ -58,13 +60,13 @@ def lesson_page(name: str, pages: Pages) -> str:
     file, page = f"tutorials/rendered/{name}.md", f"lessons/{name}"
     text = re.sub(r"^.*\[map\]\(.*\n", "", text_of(file), flags=re.MULTILINE)
     text = text.rstrip().removesuffix("---").lstrip()
-    if name in ELSEWHERE:
+    cells = [c for c in read_cells(text_of(f"tutorials/{name}.py")) if c.kind != "markdown"]
+    elsewhere = need_driver([cell.text for cell in cells])
+    if elsewhere:
         heading, _, rest = text.partition("\n")
-        text = f"{heading}\n\n```{{note}}\n{ELSEWHERE[name]}\n```\n{rest}"
+        text = f"{heading}\n\n```{{note}}\n{SOME_ELSEWHERE.format(name=name)}\n```\n{rest}"
     parts, place = [], 0
-    for cell in read_cells(text_of(f"tutorials/{name}.py")):
-        if cell.kind == "markdown":
-            continue
+    for number, cell in enumerate(cells):
         fence = f"```python\n{cell.text.strip()}\n```\n"
         begin = text.index(fence, place)
         parts.append(text[place:begin])
@@ -72,7 +74,9 @@ def lesson_page(name: str, pages: Pages) -> str:
         assert shown is not None  # all of it may be missing
         place, question = shown.end(), shown["question"] or ""
         output = output_of(shown, pages, page)
-        parts.append(raw(cell_html(cell.text.strip("\n"), name, cell.line, output, question)))
+        marks = f'data-name="{name}" data-line="{cell.line}"'
+        marks += " data-elsewhere" if number in elsewhere else ""
+        parts.append(raw(cell_html(cell.text.strip("\n"), marks, output, question)))
         if question:
             end = text.index("</details>", place)
             parts += [text[place:end], raw("</details></div>")]
@@ -80,6 +84,26 @@ def lesson_page(name: str, pages: Pages) -> str:
     parts.append(text[place:])
     text = with_commands("".join(parts))
     return with_exercises(pages.with_links(text, file, page), name, page)
+
+
+def need_driver(programs: list[str]) -> set[int]:
+    """The places of programs that import pyopencl, or use a name that one of them made."""
+    places: set[int] = set()
+    made: set[str] = set()
+    for place, program in enumerate(programs):
+        tree = ast.parse(program)
+        nodes = list(ast.walk(tree))
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        stored |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+        imported = [a for node in tree.body if isinstance(node, ast.Import) for a in node.names]
+        drivers = {a.asname or a.name for a in imported if a.name == DRIVER}
+        if drivers or made & ({name.id for name in names} - stored):
+            places.add(place)
+            made |= stored | drivers
+        else:
+            made -= stored
+    return places
 
 
 def output_of(shown: re.Match[str], pages: Pages, page: str) -> str:
@@ -96,11 +120,11 @@ def output_of(shown: re.Match[str], pages: Pages, page: str) -> str:
     return "".join(parts)
 
 
-def cell_html(code: str, name: str, line: int, output: str, question: str = "") -> str:
+def cell_html(code: str, marks: str, output: str, question: str = "") -> str:
     """A cell: the program, buttons, what it shows. One with a question stays open: its answer follows."""
     shown = f'<div class="output">{output}</div>'
     return (
-        f'<div class="cell" data-name="{name}" data-line="{line}">{code_html(code)}'
+        f'<div class="cell" {marks}>{code_html(code)}'
         '<div class="bar" hidden><button type="button" class="run">Run</button>'
         '<button type="button" class="edit">Edit</button></div>'
         + (

@@ -19,4 +19,13 @@ html_domain_indices = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 language = "en"
+
+
+def setup(app):
+    """Sources are pages that Sphinx does not make; they are searched all the same."""
+    from website.sources import add_to_search
+
+    app.connect("html-collect-pages", add_to_search)
+
+
 suppress_warnings = ["myst.header", "myst.xref_missing", "misc.highlighting_failure"]

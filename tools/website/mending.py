@@ -7,8 +7,9 @@ WORDS = {
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
     '<th class="head"><p></p></th>': "<td></td>",  # a corner of a table is no heading
-    '<div id="search-results">': "<h1>Search</h1><p>Lessons, exercises, glossary and names are searched; "
-    'the source is in its <a href="source/index.html">reading order</a>.</p><div id="search-results">',
+    '<div id="search-results">': "<h1>Search</h1>"
+    '<form class="bar" action="search.html"><label>for <input name="q"></label>'
+    '<button class="run">Search</button></form><div id="search-results">',
 }
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import html
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tinyjax.studio.steps import CHAPTERS, STEPS
 from website.lessons import code_html
 from website.pages import Pages, prose, raw, relative, text_of
 
 SHELL, TITLE, BODY = "source/shell", "TitleOfTheSource", "BodyOfTheSource"
+LIST = "sources.txt"  # the files that get a page
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -59,6 +60,7 @@ def line(pages: Pages, step: str, words: str, mark: str) -> str:
 def write_shell(pages: Pages) -> None:
     """A page that stands for all sources: Sphinx takes a quarter of a second for each that it makes."""
     pages.write(SHELL, TITLE, f"# {TITLE}\n{raw(BODY)}", ("orphan: true", "hide-toc: true"))
+    (pages.folder / LIST).write_text("\n".join(sorted(pages.sources)), encoding="utf-8")
 
 
 def fill_shell(pages: Pages, site: Path) -> None:
@@ -71,6 +73,27 @@ def fill_shell(pages: Pages, site: Path) -> None:
         title = html.escape(file.removeprefix("tinyjax/"))
         page = site / f"{pages.page_of(file)}.html"
         page.write_text(around.replace(TITLE, title).replace(BODY, body), encoding="utf-8")
+
+
+def add_to_search(app: Any) -> list[Any]:
+    """Let Sphinx's search find the names and docstrings of all sources, and not the shell. Adds no pages."""
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    search = app.builder.indexer
+    search.prune(app.env.all_docs.keys() - {SHELL})
+    search.prune = lambda pages: None  # Sphinx would leave out what it has not made
+    for file in (app.srcdir / LIST).read_text(encoding="utf-8").splitlines():
+        words = new_document("")
+        for piece in pieces(text_of(file)):
+            words += nodes.section(
+                "",
+                nodes.title("", piece.name),
+                nodes.paragraph("", piece.said.partition("\n\n")[0]),
+            )
+        page = Pages(app.srcdir).page_of(file)
+        search.feed(page, f"{page}.md", file.removeprefix("tinyjax/"), words)
+    return []
 
 
 def neighbours(pages: Pages, file: str) -> str:

@@ -7,6 +7,7 @@ import html
 import importlib
 import inspect
 import json
+import re
 import types
 import warnings
 from collections.abc import Iterator
@@ -71,6 +72,7 @@ def signature(value: Any) -> str:
         return ""
     try:
         found = str(inspect.signature(value))
+        found = re.sub(r"(: |-> )'([^']*)'", r"\1\2", found)  # an annotation is a text
     except (TypeError, ValueError):
         return "(...)"
     return found if len(found) < 400 and " at 0x" not in found else "(...)"

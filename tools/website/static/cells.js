@@ -2,28 +2,28 @@
 
 import { Program, button } from "./editor.js";
 import { drawn, note, printingIn } from "./notes.js";
-import { Python } from "./python.js";
+import { Queue } from "./queue.js";
 import { framed } from "./stages.js";
 
+const ELSEWHERE = "This program needs an OpenCL driver, which no browser has: run it on your own machine.";
 const cells = [];
-let now = null; // the cell that runs, or waits for Python
-const python = new Python((line) => now?.say(line));
+const queue = new Queue();
 
 class Cell {
   constructor(box, place) {
     this.box = box;
     this.output = box.querySelector(".output");
     this.question = box.querySelector("details.question");
-    this.ran = 0; // in which start of Python it has run
+    this.ran = null; // in which life of Python it has run
     const { name, line } = box.dataset;
     this.asked = { name, line: Number(line) };
     this.program = new Program(box, `cell:${name}:${place}`, {
-      run: () => this.press(),
+      run: () => queue.press(this),
       changed: () => this.showChange(),
     });
     const bar = box.querySelector(".bar");
     this.runs = bar.querySelector(".run");
-    this.runs.addEventListener("click", () => this.press());
+    this.runs.addEventListener("click", () => queue.press(this));
     this.runs.setAttribute("aria-label", `Run cell ${place + 1}`);
     const edit = bar.querySelector(".edit");
     edit.addEventListener("click", () => this.program.edit());
@@ -35,6 +35,12 @@ class Cell {
     bar.append(this.resets, this.state);
     bar.hidden = false;
     this.showChange();
+    if (this.isElsewhere) this.say("needs a driver");
+  }
+
+  /** Whether it needs what no browser has. What the reader has put there may not. */
+  get isElsewhere() {
+    return "elsewhere" in this.box.dataset && !this.program.isChanged;
   }
 
   say(line) {
@@ -45,29 +51,34 @@ class Cell {
     this.resets.hidden = !this.program?.isChanged;
   }
 
-  press() {
-    if (now) return now === this || now.isBefore(this) ? python.stop() : undefined;
-    return runThrough(this);
-  }
-
-  isBefore(other) {
-    return cells.indexOf(this) < cells.indexOf(other);
+  /** Run the cells before this one that have not run yet, and this one. */
+  async run(python) {
+    this.busy = "Running the cells above ...";
+    for (const [place, needed] of cells.slice(0, cells.indexOf(this)).entries()) {
+      if (needed.ran === python.life) continue;
+      this.say(this.busy);
+      if (!(await needed.show(python))) return this.say(`Cell ${place + 1} did not end well.`);
+    }
+    this.busy = "...";
+    await this.show(python);
   }
 
   /** Run the program, and show what it prints, ends with, or fails with. True if it ended well. */
-  async run() {
-    now = this;
-    this.ran = 0;
+  async show(python) {
+    if (this.isElsewhere) {
+      this.say(ELSEWHERE);
+      return true;
+    }
+    this.ran = null;
     this.box.classList.add("running");
-    this.say("");
-    this.runs.textContent = "Stop";
+    this.say("...");
     const printed = document.createElement("pre");
     const begin = performance.now();
     this.output.replaceChildren(printed);
     try {
       const answer = await python.call("cell", { ...this.asked, text: this.program.text }, printingIn(printed));
-      this.ran = python.starts;
-      this.show(answer, printed);
+      this.ran = python.life;
+      this.showAnswer(answer, printed);
       this.say(answer.error ? "" : `${((performance.now() - begin) / 1000).toFixed(1)} s`);
       return !answer.error;
     } catch (error) {
@@ -77,13 +88,11 @@ class Cell {
     } finally {
       if (!printed.textContent) printed.remove();
       this.box.classList.remove("running");
-      this.runs.textContent = "Run";
-      now = null;
       if (this.question) this.question.open = true; // what it shows is the answer
     }
   }
 
-  show({ value, error, pictures = [], stages }, printed) {
+  showAnswer({ value, error, pictures = [], stages }, printed) {
     if (value) printed.append(`${value}\n`);
     for (const picture of pictures) this.output.append(drawn(picture));
     if (stages) this.output.append(framed(stages));
@@ -97,9 +106,9 @@ class Command {
   constructor(box) {
     this.asked = { words: box.dataset.words };
     this.view = box.dataset.view;
+    this.busy = "...";
     [this.runs, this.state, this.output] = [".run", ".state", ".output"].map((name) => box.querySelector(name));
-    this.words = this.runs.textContent;
-    this.runs.addEventListener("click", () => this.press());
+    this.runs.addEventListener("click", () => queue.press(this));
     box.querySelector(".bar").hidden = false;
   }
 
@@ -107,15 +116,8 @@ class Command {
     this.state.textContent = line;
   }
 
-  isBefore() {
-    return false;
-  }
-
-  async press() {
-    if (now) return now === this ? python.stop() : undefined;
-    now = this;
-    this.runs.textContent = "Stop";
-    this.say("...");
+  async run(python) {
+    this.say(this.busy);
     try {
       const { stages, error } = await python.call("command", this.asked);
       this.output.replaceChildren(stages ? framed(stages, this.view) : note(error));
@@ -123,23 +125,8 @@ class Command {
     } catch (error) {
       this.output.replaceChildren(note(error.message));
       this.say("");
-    } finally {
-      this.runs.textContent = this.words;
-      now = null;
     }
   }
-}
-
-/** Run the cells before this one that have not run yet, and this one. */
-async function runThrough(cell) {
-  const before = cells.slice(0, cells.indexOf(cell)).filter((c) => c.ran === 0 || c.ran !== python.starts || !python.ready);
-  for (const needed of before) {
-    if (!(await needed.run())) {
-      cell.say("A cell above did not end well.");
-      return;
-    }
-  }
-  await cell.run();
 }
 
 document.querySelectorAll(".cell").forEach((box, place) => cells.push(new Cell(box, place)));

@@ -1,6 +1,7 @@
 // A program on a page that can be edited: CodeMirror takes the place of the text when the reader asks for it.
 
 import * as kept from "./kept.js";
+import { tell } from "./notes.js";
 
 let codemirror; // loaded once, for all editors of the page
 
@@ -17,6 +18,7 @@ export class Program {
     this.view = null;
     const mine = key && kept.read(key);
     if (typeof mine === "string" && mine !== this.given) this.shown.textContent = mine;
+    if (key) kept.follow(key, (text) => this.set(typeof text === "string" ? text : this.given));
     this.shown.addEventListener("dblclick", () => this.edit());
     this.shown.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && event.target === this.shown) {
@@ -38,9 +40,10 @@ export class Program {
   async edit() {
     if (this.view) return this.view.focus();
     codemirror ??= import("./codemirror/setup.js");
-    const { makeEditor } = await codemirror;
-    if (this.view) return;
-    this.view = makeEditor(this.shown.textContent, {
+    const loaded = await codemirror.catch(() => (codemirror = null));
+    tell(loaded ? "" : "The editor could not be loaded: press again when the network is there.");
+    if (this.view || !loaded) return;
+    this.view = loaded.makeEditor(this.shown.textContent, {
       label: "Program. Escape, then Tab, leaves the editor.",
       run: () => this.run(),
       changed: (text) => this.keep(text),

@@ -2,10 +2,9 @@
 
 import { Program, button } from "./editor.js";
 import * as kept from "./kept.js";
-import { Python } from "./python.js";
+import { Queue } from "./queue.js";
 
-let now = null;
-const python = new Python((line) => now?.say(line));
+const queue = new Queue();
 
 class Exercise {
   constructor(box) {
@@ -13,10 +12,11 @@ class Exercise {
     this.number = box.dataset.number;
     this.name = box.dataset.name;
     this.verdict = box.querySelector(".verdict");
+    this.busy = "Judging ...";
     this.functions = [...box.querySelectorAll(".function")].map((part) => {
       const name = part.dataset.function;
       const changed = () => (reset.hidden = !program.isChanged);
-      const program = new Program(part, `function:${name}`, { run: () => this.press(), changed });
+      const program = new Program(part, `function:${name}`, { run: () => queue.press(this), changed });
       const edit = button("Write", "edit", () => program.edit());
       edit.setAttribute("aria-label", `Write ${name}`);
       const reset = button("As it was", "reset", () => program.reset());
@@ -30,7 +30,7 @@ class Exercise {
     });
     const bar = box.querySelector(":scope > .bar");
     this.runs = bar.querySelector(".run");
-    this.runs.addEventListener("click", () => this.press());
+    this.runs.addEventListener("click", () => queue.press(this));
     this.runs.setAttribute("aria-label", `Judge exercise ${this.number}`);
     this.hints = [...box.querySelectorAll(".hints li")];
     this.hintsBox = box.querySelector(".hints");
@@ -43,7 +43,7 @@ class Exercise {
   }
 
   say(line) {
-    if (line) this.verdict.textContent = line;
+    this.verdict.textContent = line;
   }
 
   hint() {
@@ -60,12 +60,9 @@ class Exercise {
     this.box.querySelector("button.hint").textContent = left ? `Hint (${left} left)` : "No more hints";
   }
 
-  async press() {
-    if (now) return now === this ? python.stop() : undefined;
-    now = this;
-    this.runs.textContent = "Stop";
+  async run(python) {
     this.verdict.className = "verdict";
-    this.verdict.textContent = "Judging ...";
+    this.say(this.busy);
     const texts = Object.fromEntries(this.functions.map(({ name, program }) => [name, program.text]));
     try {
       const found = await python.call("judge", { number: this.number, texts });
@@ -74,9 +71,6 @@ class Exercise {
       this.show(found);
     } catch (error) {
       this.show({ state: "not run", lines: [error.message] });
-    } finally {
-      this.runs.textContent = "Judge";
-      now = null;
     }
   }
 

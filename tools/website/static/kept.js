@@ -1,5 +1,7 @@
 // What the reader writes, kept in this browser alone: texts by the place that they are written in.
 
+import { tell } from "./notes.js";
+
 const PREFIX = "tinyjax:";
 
 export function read(key, otherwise = null) {
@@ -15,14 +17,13 @@ export function write(key, value) {
   try {
     localStorage.setItem(PREFIX + key, JSON.stringify(value));
   } catch {
-    tell(); // it is full, or not allowed
+    tell("This browser keeps nothing here: its storage is full, or switched off. Copy what you wrote before you leave the page.");
   }
 }
 
-function tell() {
-  if (document.getElementById("not-kept")) return;
-  const words = "This browser keeps nothing here: its storage is full, or switched off. Copy what you wrote before you leave the page.";
-  document.body.append(Object.assign(document.createElement("p"), { id: "not-kept", role: "alert", textContent: words }));
+/** Calls this with what is kept there whenever another tab changes it. */
+export function follow(key, changed) {
+  addEventListener("storage", (event) => event.key === PREFIX + key && changed(read(key)));
 }
 
 export function forget(key) {

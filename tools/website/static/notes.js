@@ -20,3 +20,11 @@ export function drawn(svg, words = "the graph that the cell ends with") {
   picture.alt = words;
   return picture;
 }
+
+/** Says something at the foot of the window; an empty text says nothing more. */
+export function tell(words) {
+  const there = document.querySelector(".told");
+  if (there?.textContent === words) return;
+  there?.remove();
+  if (words) document.body.append(Object.assign(document.createElement("p"), { className: "told", role: "alert", textContent: words }));
+}

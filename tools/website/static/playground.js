@@ -13,7 +13,7 @@ const fields = Object.fromEntries(["function", "args", "transforms"].map((name) 
 const live = form.querySelector("#live");
 
 const python = new Python((line) => (state.textContent = line));
-let running = false, again = false, follows = false, waiting = null;
+let began = 0, running = false, again = false, follows = false, waiting = null;
 const put = stagesIn(frame);
 
 const fragment = readLink(location.hash);
@@ -22,7 +22,8 @@ const program = new Program(root.querySelector(".program"), fragment ? null : "p
 // ---- showing ----
 
 async function show() {
-  if (running) return python.stop();
+  if (running) return performance.now() - began > 500 && python.stop(); // sooner, it is a double click
+  began = performance.now();
   running = true;
   follows = true;
   runs.textContent = "Stop";

@@ -5,13 +5,14 @@
 
 const ROOT = new URL(document.documentElement.dataset.content_root || "./", location.href);
 const STATIC = new URL("_static/", ROOT);
+const NOT_LOADED = "Python could not be loaded: press again when the network is there.";
 
 export class Python {
   constructor(tell) {
     this.tell = tell; // is given a line that says what is being loaded, and "" when all is there
     this.waiting = new Map();
     this.number = 0;
-    this.starts = 0; // how often Python was started: what ran before is gone
+    this.life = 0; // which Python it is, or will be: what ran in an earlier one is gone
     this.ready = null;
   }
 
@@ -24,23 +25,26 @@ export class Python {
       const { ready } = this;
       ready.then(
         (worker) => this.ready === ready && worker.postMessage({ id, kind, asked }),
-        (error) => this.fail(error),
+        (error) => this.ready === ready && this.fail(error),
       );
     });
   }
 
   async start() {
-    this.starts += 1;
+    const { life } = this;
     this.tell("Loading Python ...");
     const [settings, source] = await Promise.all([
       fetch(new URL("settings.json", STATIC)).then((answer) => answer.json()),
       fetch(new URL("worker.js", STATIC)).then((answer) => answer.text()),
-    ]);
+    ]).catch(() => {
+      throw new Error(NOT_LOADED);
+    });
+    if (life !== this.life) throw new Error("stopped");
     const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const worker = new Worker(address, { type: "module" });
     this.worker = worker;
     worker.onmessage = ({ data }) => this.worker === worker && this.take(data);
-    worker.onerror = (event) => this.worker === worker && this.fail(new Error(event.message || "Python could not be loaded."));
+    worker.onerror = (event) => this.worker === worker && this.fail(new Error(event.message || NOT_LOADED));
     const [pyodide, stdlib] = [settings.pyodide, settings.stdlib].map((address) => new URL(address, ROOT).href);
     worker.postMessage({ begin: { ...settings, pyodide, stdlib, site: STATIC.href } });
     return worker;
@@ -61,6 +65,7 @@ export class Python {
   stop(why = "stopped") {
     this.worker?.terminate();
     this.worker = this.ready = null;
+    this.life += 1;
     this.tell("");
     const waiting = [...this.waiting.values()];
     this.waiting.clear();

@@ -2,6 +2,7 @@
 
 let python, here, toJudge, svgOf, received = 0, expected = 1, asleep = Promise.resolve();
 const say = (message) => self.postMessage(message);
+const sayNotLoaded = ({ message }) => say({ broken: `Python could not be loaded: ${message}. Press again when the network is there.` });
 
 function count(bytes) {
   received += bytes;
@@ -33,7 +34,7 @@ WebAssembly.instantiateStreaming = async (...asked) => {
   try {
     return await streaming.apply(WebAssembly, asked);
   } catch (error) {
-    say({ broken: `Python could not be loaded: ${error.message}` });
+    sayNotLoaded(error);
     throw error;
   }
 };
@@ -122,7 +123,7 @@ self.onmessage = ({ data }) => {
       try {
         await begin(data.begin);
       } catch (error) {
-        say({ broken: `Python could not be loaded: ${error.message}` });
+        sayNotLoaded(error);
       }
       return;
     }

@@ -193,7 +193,6 @@ CHAPTERS = (
             "compile.schedules.peel": "the last iteration by itself",
             "compile.schedules.keep": "what two loops compute, computed once",
             "compile.schedules.accumulators": "several accumulators for one",
-            "compile.schedules.interchange": "two loops change places",
             "compile.schedules.split_reduction": "one sum in pieces, for all work-items",
             "compile.schedules.group_schedule": "who adds up what on a GPU",
             "compile.schedules.tree_reduction": "a sum as many, added in pairs",

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.runtime.pocl.declarations import SKIP_HEADER, has_long_header, with_declarations
+from tinyjax.runtime.pocl.declarations import SKIP_HEADER, is_pocl_3, with_bodies, with_declarations
 
 
 @functools.cache
@@ -35,6 +35,9 @@ def shared_program(
 
     if binary is not None:
         return build(options, [cl_device], [binary])
-    if has_long_header(cl_device) and (declared := with_declarations(text)) is not None:
+    if not is_pocl_3(cl_device):
+        return build(options, text)
+    text = with_bodies(text)
+    if (declared := with_declarations(text)) is not None:
         return build([*options, SKIP_HEADER], declared)
     return build(options, text)

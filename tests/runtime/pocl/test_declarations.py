@@ -1,4 +1,5 @@
-"""PoCL's long header is skipped: programs bring the declarations of what they call."""
+"""PoCL's long header is skipped: programs bring the declarations of what they call. A kernel's body is a
+function, on the same lines."""
 
 import re
 
@@ -11,7 +12,7 @@ from tinyjax.compile.kernel.functions.kernel_function import widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.runtime import programs
-from tinyjax.runtime.pocl.declarations import has_long_header, with_declarations
+from tinyjax.runtime.pocl.declarations import is_pocl_3, with_bodies, with_declarations
 from tinyjax.runtime.queues import queue_of
 
 OPERATIONS = [(name, text) for name, op in scalar_ops.items() for text in op.c.values()]
@@ -61,7 +62,7 @@ DEVICE = jax.devices()[0]
 
 
 @pytest.mark.skipif(
-    DEVICE.cl_device is None or not has_long_header(DEVICE.cl_device),
+    DEVICE.cl_device is None or not is_pocl_3(DEVICE.cl_device),
     reason="the driver's header is read",
 )
 def test_bits_are_those_that_the_header_gives(monkeypatch):
@@ -78,3 +79,34 @@ def test_bits_are_those_that_the_header_gives(monkeypatch):
     programs.shared_program.cache_clear()
     monkeypatch.setattr(programs, "with_declarations", lambda text: None)
     np.testing.assert_array_equal(ours, bits())
+
+
+KERNEL = """\
+__kernel void double_it(
+    __global const float *restrict a_in,
+    __global float *restrict b_out) {
+  const int item = get_global_id(0);
+  if (item < 5) {
+    b_out[item] = a_in[item] + a_in[item];
+  }
+}
+"""
+
+
+def test_the_kernel_calls_a_function_with_its_body():
+    lines = with_bodies(KERNEL).splitlines()
+    assert lines[3] == "  const int item = tj_id;"
+    assert lines[5] == KERNEL.splitlines()[5]
+    assert lines[7].endswith(
+        "{ double_it_body(get_global_id(0), get_global_size(0), a_in, b_out); }"
+    )
+
+
+def test_each_kernel_of_a_program_has_a_function():
+    text = KERNEL + "\n" + KERNEL.replace("double_it", "again")
+    assert with_bodies(text).count("noinline") == 2
+
+
+def test_work_items_that_work_together_do_so_in_the_kernel():
+    together = KERNEL.replace("get_global_id", "get_local_id")
+    assert with_bodies(together) == together

@@ -3,9 +3,9 @@
 After this file you can say what the folder holds, and when a program is read from it instead of being
 compiled. PoCL has a cache of its own, but must preprocess the source to find a program there, and it is
 the user's home folder; here an entry is the device's machine code, by the hash of all that it depends on:
-the OpenCL text (which is the same in every run), the build options, and device and driver. Equal text is
-an equal program, whatever Python function it came from. An entry that is cut short, altered or from
-another version is not used, and is written anew. Builds on compile_log.
+the OpenCL text (which is the same in every run), the build options, device, driver and processor. Equal
+text is an equal program, whatever Python function it came from. An entry that is cut short, altered or
+from another version is not used, and is written anew. Builds on compile_log and processor.
 
 Source: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 """
@@ -25,6 +25,7 @@ from typing import Any
 
 from tinyjax.core.compile_log import cache_logger, log_level
 from tinyjax.core.config import config
+from tinyjax.runtime.pocl import processor
 
 FORMAT = b"tinyjax program 1\n"  # begins each entry; then 32 bytes, the hash of what follows
 
@@ -42,6 +43,7 @@ def entry_path(name: str, text: str, cl_device: Any, options: Sequence[str]) -> 
         cl_device.version,
         cl_device.driver_version,
         cl_device.platform.version,
+        processor.level(),
     ]
     key = hashlib.sha256(b"\0".join(part.encode() for part in parts)).hexdigest()
     safe_name = re.sub(r"\W", "_", name)[:64]

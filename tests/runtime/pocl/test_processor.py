@@ -1,4 +1,4 @@
-"""Kernels are built on processors that PoCL's compiler does not know; others are left as they are."""
+"""Kernels are built on processors that PoCL's compiler does not know, or takes for older ones."""
 
 import ctypes
 import os
@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import tinyjax as jax
+from tinyjax.runtime.pocl import processor
 from tinyjax.runtime.pocl.processor import LEVELS, level_of, name_processor
 
 ON_POCL = "pthread" in jax.devices()[0].device_kind and sys.platform == "linux"
@@ -34,9 +35,20 @@ def test_a_processor_that_is_not_known_gets_its_level():
     assert device.text(3) == b"x86_64-unknown-linux-gnu"
 
 
-@pytest.mark.parametrize("target, name", [(b"x86_64-pc-linux", b"znver3"), (b"arm64", b"generic")])
+@pytest.mark.parametrize("target, name", [(b"x86_64-pc-linux", b"haswell"), (b"arm64", b"generic")])
 def test_any_other_record_is_left_as_it_is(target, name):
     device = Recorded(b"pthread", target, name)
+    name_processor(device)
+    assert device.text(2) == name
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PoCL's record is read on Linux alone")
+@pytest.mark.parametrize("level, name", [("x86-64-v4", b"x86-64-v4"), ("x86-64-v3", b"znver3")])
+def test_a_processor_with_the_name_of_an_older_one_gets_its_level_if_that_has_more(
+    level, name, monkeypatch
+):
+    monkeypatch.setattr(processor, "level", lambda: level)
+    device = Recorded(b"pthread", b"x86_64-pc-linux", b"znver3")
     name_processor(device)
     assert device.text(2) == name
 

@@ -144,6 +144,18 @@ def speed_table(workloads: list[Workload], medians: list[dict[Contender, float]]
     return table(lines)
 
 
+def jitted_mean(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
+    """The geometric mean of how many times as fast as JAX jitted workloads are."""
+    ratios = [
+        row["JAX", "jit"] / row["tinyjax", "jit"]
+        for workload, row in zip(workloads, medians)
+        if "jit" in workload.modes and ("JAX", "jit") in row
+    ]
+    if not ratios:
+        return ""
+    return f"Geometric mean of the jitted ones: {statistics.geometric_mean(ratios):.2f} times as fast as JAX."
+
+
 def missed_goals(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
     """A line for each workload that misses a goal: by how much, and why."""
     lines = []
@@ -187,6 +199,8 @@ the column after it how many times it is meant to be; then the same for NumPy. M
 {options.rounds} rounds.
 
 {speed_table(workloads, medians)}
+
+{jitted_mean(workloads, medians)}
 
 {missed_goals(workloads, medians)}
 

@@ -1,9 +1,9 @@
 """Why a goal is missed, by workload: what stands in the way, and what was tried. RESULTS.md has the
 reasons of those that are missed, with the figures of its measurement.
 
-Figures here are the least of many calls in turns, on two cores of an AMD EPYC with AVX2 and 32 MB of cache,
-with PoCL 3.0 and JAX 0.10.2. "Processor time" is that of all threads together: a call's time on two cores is
-half of it at best, and threads must be woken.
+Figures here are the least of many calls in turns, on two cores of an AMD EPYC with 32 MB of cache, with PoCL
+3.0 and JAX 0.10.2: of one that has AVX-512 where that is named, else with AVX2. "Processor time" is that of
+all threads together: a call's time on two cores is half of it at best, and threads must be woken.
 """
 
 REASONS = {
@@ -19,22 +19,26 @@ The matrix has 16 MB. A kernel that only adds up so many bytes takes 0.33 ms on 
 gives. A call takes 0.36 ms of processor time, and JAX's 0.55: what is lost is lost in waking threads.
 Tried, without a gain: 1, 2, 4 and 8 rows at a time; 1, 2, 4, 5 and 8 sums of each; vectors of 8 and 16; 2
 to 64 work-items. Where the caches don't have the matrix, pages of 2 MB make 0.4 of 0.9 ms: NumPy asks for
-them from 4 MB on.""",
+them from 4 MB on. With a gain, but each kernel would be built twice: 0.14 for 0.22 ms, where the thread that
+calls does six tenths of the work and wakes only one other.""",
     "sum(x + y * z)": """\
 It reads 12 MB. A kernel that does just that takes 0.18 ms on one core and 0.2 on both, as to wake a thread
 takes as long as its half of the work. A call takes 0.26 to 0.35 ms of processor time, and JAX's 0.27 to
 0.48. Tried: work-items that take turns (half as fast as blocks, and worse), one sum at a time (a quarter
-slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same).""",
+slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a gain, but each
+kernel would be built twice: 0.10 for 0.16 ms, where the thread that calls does six tenths of the work and
+wakes only one other.""",
     "gradient of sum(logistic(x))": """\
-The kernel takes 0.37 ms on one core, one that reads and writes as many bytes, x * 2 + 1, 0.12: the time is
-that of exp. A call takes 0.45 ms of processor time, and JAX's 0.56: 1.2 times. Tried, each with a gain: two
-to the n from the bits of the sum that rounds, in place of a conversion and two products; logistic as one
-fraction; fewer results under way, so that their memory stays in the caches.""",
+The kernel takes 0.37 ms on one core (0.24 with AVX-512), one that reads and writes as many bytes, x * 2 +
+1, 0.12: the time is that of exp. A call takes 0.45 ms of processor time, and JAX's 0.56: 1.2 times. Tried,
+each with a gain: two to the n from the bits of the sum that rounds, in place of a conversion and two
+products; logistic as one fraction; fewer results under way, so that their memory stays in the caches.""",
     "SELU": """\
-The kernel takes 0.57 ms of a core, one that reads and writes as many bytes 0.12: the time is that of expm1.
-On both cores a call takes 0.37 ms at best, and JAX's 0.77: two times JAX is just what there is, and less
-where waking threads takes long. Tried, each with a gain: expm1 without branches (15 times as fast); two to
-the n from bits; fewer results under way, so that their memory stays in the caches.""",
+The kernel takes 0.57 ms of a core (0.31 with AVX-512), one that reads and writes as many bytes 0.12: the
+time is that of expm1. On both cores a call takes 0.37 ms at best, and JAX's 0.77: two times JAX is just
+what there is, and less where waking threads takes long. Tried, each with a gain: expm1 without branches
+(15 times as fast); two to the n from bits; fewer results under way, so that their memory stays in the
+caches.""",
     "gradient of a small network": """\
 Six small kernels, which take less time than a launch of each would. In a process of its own a call takes 56
 microseconds, of which the kernels are 46, and JAX's 66. Tried, each with a gain: products with what follows
@@ -46,10 +50,10 @@ computed, and 34 written down. Tried: derivatives remembered by avals (1.4 times
 where a reader looks for it). With a gain: avals of results that are remembered; less around scalars; small
 broadcasts as copies.""",
     "sin(x) * cos(x) + tanh(x)": """\
-The time is that of arithmetic: 2.0 ms of a core, where to read and write as many bytes takes 0.12; JAX
-takes 10.7. NumPy's functions use vector instructions too, so that two cores and one pass make four to five
-times. Tried: functions of our own for OpenCL's (ten times as fast); sin and cos that share their range
-reduction (1.6 for 2.2); vectors of 8 for 16, fewer results under way (nothing).""",
+The time is that of arithmetic: 2.0 ms of a core (1.3 with AVX-512), where to read and write as many bytes
+takes 0.12; JAX takes 10.7. NumPy's functions use vector instructions too, so that two cores and one pass
+make four to five times. Tried: functions of our own for OpenCL's (ten times as fast); sin and cos that
+share their range reduction (1.6 for 2.2); vectors of 8 for 16, fewer results under way (nothing).""",
     "x + y of 10": """\
 In a process of its own a call takes 3.7 microseconds, and JAX's 10: 2.7 times; the processor has a mode in
 which Python takes 1.5 to 2 times as long, and measurements meet it. Tried, each with a gain: NumPy in a
@@ -66,11 +70,11 @@ lookup from arguments to the program; the driver's device without threads; one l
 it (4.1 for 7.6 after the lookup); the structure of arguments as a tuple. Without a gain: small results from
 a pool.""",
     "softmax": """\
-It takes 3.7 ms of a core: 1.6 are those of exp, and to read and write 16 MB takes 1.55 (1.05 on both
-cores). A call takes 4.1 ms of processor time, and JAX's 5.6 to 6.1: 1.4 times. On both cores the kernel
-takes 2.3 ms, where others empty the caches in between 3 to 4. Tried, each with a gain: one kernel for all
-of it, exp in vectors, four rows at a time. Without one: one, two or eight rows; vectors of 8; a product
-with 1 / sum, which would be rounded otherwise; a maximum with one comparison less.""",
+It takes 3.7 ms of a core (2.9 with AVX-512): 1.6 are those of exp, and to read and write 16 MB takes 1.55
+(1.05 on both cores). A call takes 4.1 ms of processor time, and JAX's 5.6 to 6.1: 1.4 times. On both cores
+the kernel takes 2.3 ms, where others empty the caches in between 3 to 4. Tried, each with a gain: one
+kernel for all of it, exp in vectors, four rows at a time. Without one: one, two or eight rows; vectors of
+8; a product with 1 / sum, which would be rounded otherwise; a maximum with one comparison less.""",
     "sums of 2000 columns": """\
 The matrix has 16 MB, of which memory gives one in 0.2 ms at best, on both cores. A call takes 0.4 ms of
 processor time, and JAX's 0.9: what is lost is lost in waking threads. Tried, each with a gain: walking down

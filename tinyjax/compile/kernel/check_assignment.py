@@ -25,6 +25,7 @@ from tinyjax.compile.kernel.stored import (
     Where,
     as_index,
     covered,
+    joined,
     linear,
     renamed,
     variables,
@@ -226,7 +227,7 @@ class _Walk:
 
     def _is_same_loop(self, wanted: Stored, stores: Sequence[Stored]) -> bool:
         """Whether loops that have ended stored what is wanted, in one of their iterations."""
-        return any(self._is_iteration(wanted, s, s.around, {}) for s in stores)
+        return any(self._is_iteration(wanted, s, s.around, {}) for s in joined(stores))
 
     def _is_iteration(
         self, wanted: Stored, stored: Stored, ended: Sequence[Loop | Where], places: Places

@@ -341,7 +341,7 @@ def best(function, *args):
     timer = timeit.Timer(lambda: jax.block_until_ready(function(*args)))
     timer.timeit(1)  # traces and compiles
     calls = 1
-    while (seconds := timer.timeit(calls)) < 0.001:
+    while (seconds := min(timer.repeat(3, calls))) < 0.001:
         calls *= 4
     return 1e6 / calls * min(timer.repeat(max(3, int(0.2 / seconds)), calls))
 

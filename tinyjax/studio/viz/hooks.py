@@ -238,13 +238,13 @@ def lowering_loop(eqn: Any, producer: Any, names: Any, target: Any) -> Call:
     return call
 
 
-def writing_code(kernels: Sequence[Any]) -> Call:
+def writing_code(launches: Sequence[Any]) -> Call:
     def results(text: str) -> Roles:
         call.params["lines of OpenCL C"] = text.count("\n") + 1
         call.text = text
         return []
 
-    names = " ".join(kernel.name for kernel in kernels)
+    names = " ".join(launch.kernel.name for launch in launches)
     call = _compile("codegen", schedule_builder.text_of, kernels=names)
     call.results = results
     return call

@@ -134,12 +134,13 @@ print(f"the device computed for {(event.profile.end - event.profile.start) / 100
 # %%
 lowered = lower_jaxpr(jax.make_jaxpr(f)(x), cpu, "f")
 (launch,) = lowered.plan.launches
-print(launch.name, [buffer.name for buffer in launch.buffers], "work-items:", launch.items)
+kernel = launch.kernel
+print(kernel.name, [buffer.name for buffer in kernel.buffers], "work-items:", kernel.items)
 
 our_queue = queue_of(cpu)
-(built,) = our_queue.build(program_text([launch.kernel]), [launch.name])
+(built,) = our_queue.build(program_text([kernel]), [kernel.name])
 memories = [our_queue.upload(x), our_queue.allocate(x.shape, x.dtype)]
-our_queue.launch(built, launch.items, 1, memories)
+our_queue.launch(built, kernel.items, 1, memories)
 print("as by hand:   ", np.allclose(our_queue.read(memories[1]), y, atol=1e-4))
 
 # %% [markdown]

@@ -42,7 +42,16 @@ def test_functions_of_a_float(dtype):
         "inverse square": lambda x: lax.integer_pow(x, -2),
         "reduce_precision": lambda x: lax.reduce_precision(x, 5, 2),
     }
+    del cases["logistic"]
     compare(cases, edge_values(dtype)[0][0])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_logistic_but_where_it_is_next_to_nothing(dtype):
+    x = edge_values(dtype)[0][0]
+    compare(
+        {"logistic": lax.logistic}, x[~(x.astype(float) < -80)]
+    )  # below, a denormal is computed, or 0
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

@@ -19,15 +19,15 @@ The matrix has 16 MB. A kernel that only adds up so many bytes takes 0.33 ms on 
 gives. A call takes 0.36 ms of processor time, and JAX's 0.55: what is lost is lost in waking threads.
 Tried, without a gain: 1, 2, 4 and 8 rows at a time; 1, 2, 4, 5 and 8 sums of each; vectors of 8 and 16; 2
 to 64 work-items. Where the caches don't have the matrix, pages of 2 MB make 0.4 of 0.9 ms: NumPy asks for
-them from 4 MB on. With a gain, but each kernel would be built twice: 0.14 for 0.22 ms, where the thread that
-calls does six tenths of the work and wakes only one other.""",
+them from 4 MB on. With a gain, but each kernel would be built twice: 0.14 for 0.22 ms at best, and no
+gain in other runs, where the thread that calls does six tenths of the work and wakes only one other.""",
     "sum(x + y * z)": """\
-It reads 12 MB. A kernel that does just that takes 0.18 ms on one core and 0.2 on both, as to wake a thread
-takes as long as its half of the work. A call takes 0.26 to 0.35 ms of processor time, and JAX's 0.27 to
-0.48. Tried: work-items that take turns (half as fast as blocks, and worse), one sum at a time (a quarter
-slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a gain, but each
-kernel would be built twice: 0.10 for 0.16 ms, where the thread that calls does six tenths of the work and
-wakes only one other.""",
+It reads 12 MB. A kernel that does just that takes 0.18 ms on one core and 0.2 on both, as to wake a
+thread takes as long as its half of the work. A call takes 0.26 to 0.35 ms of processor time, and JAX's
+0.27 to 0.48. Tried: work-items that take turns (half as fast as blocks, and worse), one sum at a time (a
+quarter slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a
+gain, but each kernel would be built twice: 0.10 for 0.16 ms at best, and no gain in other runs, where the
+thread that calls does six tenths of the work and wakes only one other.""",
     "gradient of sum(logistic(x))": """\
 The kernel takes 0.37 ms on one core (0.24 with AVX-512), one that reads and writes as many bytes, x * 2 +
 1, 0.12: the time is that of exp. A call takes 0.45 ms of processor time, and JAX's 0.56: 1.2 times. Tried,

@@ -23,6 +23,8 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import eval_shape
 from tinyjax.core.tree_util.registration import register_pytree_node_class
 from tinyjax.experimental.sparse.base import JAXSparse
 from tinyjax.transform.batching import vmap
@@ -134,6 +136,11 @@ def _check_shapes(mat: BCOO) -> None:
 
 
 # ---- for the operations ----
+
+
+def check_as_dense(fun: Callable[..., Any], *mats: Any) -> None:
+    """Raises what a function of arrays raises for these, were they dense."""
+    eval_shape(fun, *[ShapeDtypeStruct(mat.shape, mat.dtype) for mat in mats])
 
 
 def over_batches(fun: Callable[..., Any], n_batch: int) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ Builds on coordinates and bcsr.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,8 +70,10 @@ def empty(
 ) -> Any:
     """A sparse array of this shape that stores nothing, with room for `nse` elements.
 
-    `sparse_format` is "bcoo" or "bcsr"; raises ValueError for others."""
+    `sparse_format` is "bcoo" or "bcsr"; raises ValueError for others, and for more axes than there are."""
     shape = tuple([int(size) for size in shape])
+    if min(n_batch, n_dense, nse) < 0 or n_batch + n_dense > len(shape):
+        raise ValueError(f"Invalid inputs: {shape=}, {n_dense=}, {n_batch=}, {nse=}")
     batch, sparse = shape[:n_batch], shape[n_batch : len(shape) - n_dense]
     if sparse_format == "bcsr" and len(sparse) != 2:
         raise ValueError(f"BCSR sparse.empty: must have 2 sparse dimensions. Got {len(sparse)}")
@@ -92,7 +95,7 @@ def eye(
     n_dense: int = 0,
 ) -> Any:
     """Ones along the k-th diagonal of an (N, M) matrix."""
-    M = N if M is None else M  # noqa: N806
+    N, M = operator.index(N), operator.index(N if M is None else M)  # noqa: N806
     make = _format(sparse_format)
     if n_batch or n_dense:
         dense = jnp.eye(N, M, k, dtype=dtype)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tinyjax.numpy as jnp
+from tinyjax.core.api_util import check_callable
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.experimental.sparse.sparsify import is_sparse
 from tinyjax.lax import jacobian as dense
@@ -62,7 +63,8 @@ def value_and_grad(
     fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
 ) -> Callable[..., Any]:
     """jax.value_and_grad of a function of sparse arguments; the gradient of a sparse one is sparse, with
-    its indices. Raises ValueError for argnums that the call lacks."""
+    its indices. Raises ValueError for argnums that the call lacks, TypeError for what is no function."""
+    check_callable(fun, "value_and_grad")
 
     @functools.wraps(fun)
     def value_and_grad_fun(*args: Any, **kwds: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.experimental.sparse.base import SparseEfficiencyError, SparseEfficiencyWarning
-from tinyjax.experimental.sparse.bcoo import BCOO, over_batches, whole_batches
+from tinyjax.experimental.sparse.bcoo import BCOO, check_as_dense, over_batches, whole_batches
 from tinyjax.experimental.sparse.coordinates import bcoo_sum_duplicates
 
 
@@ -183,8 +183,9 @@ def bcoo_squeeze(mat: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 
 
 def bcoo_rev(mat: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """The elements in reverse order along these axes."""
-    batch, sparse, dense = axes_by_kind(mat, [int(i) % mat.ndim for i in dimensions])
+    """The elements in reverse order along these axes. Raises TypeError for axes that there are not."""
+    check_as_dense(lambda x: lax.rev(x, dimensions), mat)
+    batch, sparse, dense = axes_by_kind(mat, [int(i) for i in dimensions])
     data, indices = whole_batches(mat)
     data = jnp.flip(data, (*batch, *[mat.n_batch + 1 + i for i in dense]))
     indices = jnp.flip(indices, tuple(batch))
@@ -197,21 +198,19 @@ def bcoo_rev(mat: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     """The arrays one after the other along a batch axis or a sparse one.
 
-    Raises ValueError if they are not all BCOO or their shapes don't fit, NotImplementedError for dense
-    axes."""
+    Raises ValueError if they are not all BCOO or have other axes that are batch or dense, TypeError if
+    shapes or dtypes don't fit, NotImplementedError for dense axes."""
     if not operands or not all(isinstance(mat, BCOO) for mat in operands):
         raise ValueError(
             "bcoo_concatenate: expected operands to be a sequence of BCOO arrays. Got "
             f"{tuple(operands)}"
         )
+    check_as_dense(lambda *mats: lax.concatenate(mats, dimension), *operands)
     first = operands[0]
-    dimension = int(dimension) % first.ndim
     for mat in operands:
-        others = [tuple(np.delete(x.shape, dimension)) for x in (mat, first)]
-        if (mat.n_batch, mat.n_dense, others[0]) != (first.n_batch, first.n_dense, others[1]):
+        if (mat.n_batch, mat.n_dense) != (first.n_batch, first.n_dense):
             raise ValueError(
-                "bcoo_concatenate requires inputs to have matching nbatch/nsparse/ndense, and shapes "
-                f"that differ along the axis alone, got {first} and {mat}"
+                f"bcoo_concatenate requires inputs to have matching n_batch and n_dense: {first}, {mat}"
             )
     if dimension >= first.n_batch + first.n_sparse:
         raise NotImplementedError("Concatenation along dense dimensions.")
@@ -292,7 +291,7 @@ def _dense_to_sparse(mat: BCOO) -> BCOO:
     def rows(data: Any, indices: Any) -> tuple[Any, Any]:
         columns = jnp.tile(jnp.arange(size, dtype=indices.dtype), len(indices))
         return (
-            data.reshape(-1, *data.shape[2:]),
+            data.reshape(math.prod(data.shape[:2]), *data.shape[2:]),
             jnp.column_stack([jnp.repeat(indices, size, axis=0), columns]),
         )
 
@@ -317,8 +316,8 @@ def _batch_to_sparse(mat: BCOO) -> BCOO:
         count, nse = indices.shape[:2]
         number = jnp.repeat(jnp.arange(count, dtype=indices.dtype), nse)
         return (
-            data.reshape(-1, *data.shape[2:]),
-            jnp.column_stack([number, indices.reshape(count * nse, -1)]),
+            data.reshape(math.prod(data.shape[:2]), *data.shape[2:]),
+            jnp.column_stack([number, indices.reshape(count * nse, indices.shape[2])]),
         )
 
     return BCOO(over_batches(together, mat.n_batch - 1)(*whole_batches(mat)), shape=mat.shape)

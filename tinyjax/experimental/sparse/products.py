@@ -11,6 +11,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.bcoo
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.experimental.sparse.bcoo import (
     BCOO,
+    check_as_dense,
     columns,
     over_batches,
     whole_batches,
@@ -47,16 +49,15 @@ def bcoo_dot_general(
         [tuple([int(i) for i in axes]) for axes in pair] for pair in dimension_numbers
     ]
     lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
-    for kind, ours, theirs in (
-        ("contracting", lhs_contract, rhs_contract),
-        ("batch", lhs_batch, rhs_batch),
-    ):
-        sizes = [tuple([x.shape[i] for i in axes]) for x, axes in ((lhs, ours), (rhs, theirs))]
-        if sizes[0] != sizes[1]:
-            raise TypeError(
-                f"dot_general requires {kind} dimensions to have the same shape, got {sizes[0]} and "
-                f"{sizes[1]}."
-            )
+    dense_product = functools.partial(
+        lax.dot_general,
+        dimension_numbers=dimension_numbers,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+    if not isinstance(lhs, BCOO) and not isinstance(rhs, BCOO):
+        return dense_product(lhs, rhs)
+    check_as_dense(dense_product, lhs, rhs)
     for x, contract in ((lhs, lhs_contract), (rhs, rhs_contract)):
         if isinstance(x, BCOO) and any(i >= x.n_batch + x.n_sparse for i in contract):
             raise NotImplementedError("bcoo_dot_general: contracting over dense dimensions.")
@@ -152,7 +153,7 @@ def _sparse_sparse(
             jnp.broadcast_to(indices[:, None, free[0]], (*pairs, len(free[0]))),
             jnp.broadcast_to(their_indices[None, :, free[1]], (*pairs, len(free[1]))),
         ]
-        return terms.ravel(), jnp.concatenate(parts, -1).reshape(-1, len(sizes))
+        return terms.ravel(), jnp.concatenate(parts, -1).reshape(terms.size, len(sizes))
 
     leaves = over_batches(product, lhs.n_batch)(*without_outside(lhs), *whole_batches(rhs))
     return _at_most(BCOO(leaves, shape=(*lhs.shape[: lhs.n_batch], *sizes)), math.prod(sizes))
@@ -232,7 +233,8 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         both_in_data = lax.expand_dims(both, range(2, data.ndim + 1))
         terms = jnp.where(both_in_data, data[:, None] * their_data[None, :], 0)
         places = jnp.where(both[..., None], ours, end)
-        return terms.reshape(-1, *terms.shape[2:]), places.reshape(-1, places.shape[-1])
+        count = both.size
+        return terms.reshape(count, *terms.shape[2:]), places.reshape(count, places.shape[-1])
 
     leaves = _with_batch(lhs, shape), _with_batch(rhs, shape)
     out = over_batches(product, lhs.n_batch)(*leaves[0], *leaves[1])

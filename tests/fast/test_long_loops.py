@@ -13,12 +13,16 @@ from tinyjax.transform.jit import primitive
 
 @pytest.fixture
 def programs(monkeypatch):
-    """The names of the programs that are compiled; every loop is long."""
+    """The jaxprs that are compiled, or found compiled; every loop is long."""
     monkeypatch.setattr(long_loops, "WORTH_IT", 10)
-    names, plain = [], primitive.compiled
-    monkeypatch.setattr(primitive, "compiled", lambda *args: names.append(args[2]) or plain(*args))
+    jaxprs, plain = [], primitive.compiled
+    monkeypatch.setattr(primitive, "compiled", lambda *args: jaxprs.append(args[0]) or plain(*args))
     run_eagerly.shortcut = long_loops.run_compiled
-    return names
+    return jaxprs
+
+
+def is_a_scan(program):
+    return [eqn.primitive.name for eqn in program.jaxpr.eqns] == ["scan"]
 
 
 def step(carry, x):
@@ -31,10 +35,10 @@ def test_the_results_are_those_of_a_loop_in_python(programs, reverse):
         return lax.scan(step, jnp.ones(3), jnp.arange(12.0).reshape(4, 3), reverse=reverse)
 
     compiled = loop()
-    assert programs == ["scan"]
+    assert len(programs) == 1 and is_a_scan(programs[0])
     with jax.config.set("tinyjax_fast", False):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, 1e-6), compiled, loop())
-    assert programs == ["scan"]
+    assert len(programs) == 1
 
 
 def test_a_body_that_is_jitted_or_closes_over_arrays_is_compiled_with_the_loop(programs):
@@ -42,13 +46,14 @@ def test_a_body_that_is_jitted_or_closes_over_arrays_is_compiled_with_the_loop(p
     f = jax.jit(lambda c: c * 0.5 + y)
     out = lax.fori_loop(0, 20, lambda i, c: f(c), jnp.ones(3))
     np.testing.assert_allclose(out, 2 * y, 1e-5, 1e-5)
-    assert set(programs) == {"scan"}
+    assert programs and all(map(is_a_scan, programs))
 
 
 def test_a_loop_that_is_run_again_is_not_built_again(programs):
     for _ in range(2):
         lax.scan(step, jnp.ones(3), jnp.ones((9, 3)))
-    assert len(programs) == 2 and len({id(p) for p in programs}) == 1
+    first, second = programs
+    assert first is second
 
 
 def test_short_loops_stay_in_python(programs, monkeypatch):
@@ -70,4 +75,4 @@ def test_a_gradient_of_a_long_loop(programs):
     slope = jax.grad(loss)(0.5)
     with jax.config.set("tinyjax_fast", False):
         np.testing.assert_allclose(slope, jax.grad(loss)(0.5), 1e-4)
-    assert "scan" in programs
+    assert any(map(is_a_scan, programs))

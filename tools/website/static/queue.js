@@ -31,7 +31,7 @@ export class Queue {
   async work() {
     while (this.jobs.length) {
       const [job] = this.jobs;
-      await job.run(this.python);
+      await job.run(this.python).catch((error) => job.say(error.message));
       this.leave(job);
       this.jobs.shift();
     }

@@ -123,5 +123,5 @@ def escaped_tracer_error(tracer: Any) -> UnexpectedTracerError:
 
 
 def _origin(tracer: Any) -> str:
-    line = getattr(tracer, "line", None)  # a mask may be an array: a Ref takes none
+    line = getattr(tracer, "line", None)  # an array, such as a Ref's mask, has none
     return f" The tracer was made at {line}." if line else ""

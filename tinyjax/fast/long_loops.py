@@ -1,4 +1,4 @@
-"""Long loops are compiled: `lax.scan` of thousands of iterations runs outside of jit as it does under it.
+"""Long loops are compiled: a `lax.scan` of half a million equations runs outside of jit as it does under it.
 
 It buys: 30,000 steps of Adam on three numbers take 0.8 s with the time of building the kernels, or 0.4 where
 they were built by an earlier process, for 4.2 in Python. Run again, they take 0.02.

@@ -11,12 +11,7 @@ import functools
 from collections.abc import Iterable, Sequence
 
 from tinyjax.compile.codegen.c_text import type_text
-from tinyjax.compile.codegen.codegen import (
-    FusedKernel,
-    Scope,
-    kernel_text,
-    lines_of,
-)
+from tinyjax.compile.codegen.codegen import FusedKernel, Scope, kernel_text, lines_of
 from tinyjax.compile.codegen.helpers import Callee, Calls, Helper
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.branches import branched

@@ -82,11 +82,15 @@ def test_an_empty_slice_with_a_step_is_empty(ref):
     assert holds(ref, 0, 1, 2)
 
 
-@pytest.mark.parametrize(
-    "index", [jax.ds(2, 2), jax.ds(jnp.int32(2), 2), jax.ds(-1, 1), np.array(3)]
-)
+@pytest.mark.parametrize("index", [jax.ds(2, 2), jax.ds(jnp.int32(2), 2), np.array(3)])
 def test_what_is_known_to_be_out_of_range_is_refused(ref, index):
-    with pytest.raises((ValueError, TypeError), match="Out of bound|slice must be within"):
+    with pytest.raises(ValueError, match="Out of bound"):
+        ref[index]
+
+
+@pytest.mark.parametrize("index", [jax.ds(-1, 1), jax.ds(0, 4)])
+def test_a_slice_that_no_axis_of_this_size_has_is_refused(ref, index):
+    with pytest.raises(TypeError, match="slice must be within"):
         ref[index]
 
 

@@ -61,7 +61,7 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]
     """The indexer of ref[index], and its operands, in order.
 
     Raises ValueError for an index out of range, a slice backwards or too many entries, TypeError for what is
-    no index or a `ds` that reaches out of range, NonConcreteBooleanIndexError for a mask."""
+    no index, a `ds` of negative numbers or longer than its axis, NonConcreteBooleanIndexError for a mask."""
     items = index if isinstance(index, tuple) else (index,)
     if items == () or index is Ellipsis or index is None:
         return (), []
@@ -117,11 +117,12 @@ def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
         return replace(item, start=OPERAND)
     start = operator.index(item.start)
     _check_start(start, size)
-    if start < 0 or item.size and start + (item.size - 1) * item.stride >= size:
-        raise TypeError(
-            f"slice must be within the Ref, got start={start}, size={item.size} and stride={item.stride} "
-            f"for an axis of {size}"
-        )
+    is_past = item.size and start + (item.size - 1) * item.stride >= size
+    said = f"start={start}, size={item.size}, stride={item.stride}, dim={size}"
+    if is_past and start > 0:  # another class than from 0 on, as in JAX
+        raise ValueError(f"Out of bound slice: {said}.")
+    if is_past or start < 0:
+        raise TypeError(f"slice must be within the Ref: {said}")
     return replace(item, start=start)
 
 

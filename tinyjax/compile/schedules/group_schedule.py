@@ -14,9 +14,10 @@ import math
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, Kernel, Load
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.accumulators import combined
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import find_loop, loop_over
 from tinyjax.compile.schedules.distribute import Distribute
@@ -98,7 +99,7 @@ def _few_at_once(draft: Draft, row: str, column: str, target: Target) -> None:
 
 def _as_tree(draft: Draft, axis: str, lanes: int) -> None:
     """What a loop combines, if it does, by all items of a group."""
-    if any(isinstance(s, Combine) for s in every_statement(loop_over(draft.kernel, axis).body)):
+    if combined(loop_over(draft.kernel, axis).body):
         steps = lanes.bit_length() - 1
         why = f"items load neighbours, and combine what {lanes} of them have in {steps} steps"
         draft.apply(TreeReduction(axis, lanes, why=why))

@@ -20,6 +20,18 @@ def test_work_items_beyond_the_last_run_find_an_empty_loop(size, items, group):
     assert_computes_the_same(kernel, doubled(size))
 
 
+@pytest.mark.parametrize("items, group", [(1, 1), (4, 1), (4, 3), (17, 64), (1023, 1)])
+@pytest.mark.parametrize("size", [1, 17, 1023])
+def test_in_a_cyclic_grid_neighbours_have_neighbouring_iterations(size, items, group):
+    kernel = Grid("i1", items, group, cyclic=True).apply(doubled(size))
+    assert_computes_the_same(kernel, doubled(size))
+
+
+def test_a_cyclic_grid_goes_on_by_the_number_of_its_items():
+    text = str(Grid("i1", 4, cyclic=True).apply(doubled(100)))
+    assert "for i1 in item .. 100 by 4:" in text
+
+
 @pytest.mark.parametrize("rows, columns", [(1, 17), (3, 100), (5, 1)])
 def test_several_work_items_share_a_row(rows, columns):
     naive = scaled_rows(rows, columns)

@@ -66,7 +66,7 @@ def test_of_many_elements_each_group_leaves_a_part():
 
 def test_a_short_row_has_one_work_item():
     assert schedule_of(FUNCTIONS["softmax"], 5000, 8) == [
-        "Grid('i1', 5000, group=64)  # a row of 8 elements is no work for a group"
+        "Grid('i1', 5000, group=256)  # a row of 8 elements is no work for a group"
     ]
 
 

@@ -124,7 +124,7 @@ def test_a_vmapped_while_loop_is_one_vectorized_kernel():
 
 def test_on_a_gpu_every_element_is_a_work_item():
     kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40), target=GPU)
-    assert (kernel.form, kernel.items) == ("elementwise", 64)
+    assert (kernel.form, kernel.items) == ("elementwise", 256)
     assert "float16" not in program_text([kernel])
 
 

@@ -1,8 +1,9 @@
 """Grid: a loop's iterations shared out among work-items, which run at once.
 
 After this file you can say which iterations work-item 3 runs: those of the fourth run. On a CPU runs are long
-and items few; on a GPU an item has one iteration, and its neighbours in a group the next ones. Applied again,
-to a loop inside of one that is shared out, it lets several items share one run. Builds on directive.
+and items few. On a GPU runs are *cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that
+neighbours load neighbours (CUDA calls it a grid-stride loop). Applied again, to a loop inside of one that is
+shared out, it lets several items share one run. Builds on directive.
 
     for i1 in 0 .. 100:              for i1 in item * 25 .. min(item * 25 + 25, 100):
       ...                              ...
@@ -31,11 +32,13 @@ from tinyjax.compile.schedules.directive import (
 class Grid(LoopDirective):
     """The iterations of the loop over `axis` in `items` runs, one for each work-item (or for each that there
     was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop. Runs
-    begin at multiples of `multiple`. What follows the loop is for the work-item that is done last."""
+    begin at multiples of `multiple`, or are `cyclic`. What follows the loop is for the work-item that is done
+    last."""
 
     items: int
     group: int = 1
     multiple: int = 1
+    cyclic: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.items < 1:
@@ -58,13 +61,18 @@ class Grid(LoopDirective):
 
         def shared_out(loop: ir.For) -> list[ir.Statement]:
             whole = loop.stop - loop.start
-            run = math.ceil(whole.lo / self.items / self.multiple) * self.multiple
             number = item if kernel.items == 1 else item % self.items
-            start = loop.start + number * run
-            stop = (start + run).min(loop.stop)
-            if (stop - start).is_const(1):  # there is nothing to go round
+            if self.cyclic:
+                start, stop, step = loop.start + number, loop.stop, total // kernel.items
+                is_one = whole.is_const(step)
+            else:
+                run = math.ceil(whole.lo / self.items / self.multiple) * self.multiple
+                start, step = loop.start + number * run, 1
+                stop = (start + run).min(loop.stop)
+                is_one = (stop - start).is_const(1)
+            if is_one:  # there is nothing to go round
                 return substituted(loop.body, {self.axis: start})
-            return [replace(loop, start=start, stop=stop)]
+            return [replace(loop, start=start, stop=stop, step=step)]
 
         body = kernel.body
         if kernel.items > 1:

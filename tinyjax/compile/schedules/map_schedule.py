@@ -4,7 +4,7 @@ After this file you can predict the schedule of any kernel without reductions of
 collapsed as long as no index is then found by division; the innermost one is split into vectors where
 neighbours are contiguous in memory; and the outermost one is shared out among work-items, which should have
 long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are one, and
-each element has a work-item. Builds on schedule and the directives.
+a work-item has every n-th of their elements. Builds on schedule and the directives.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _iterations(body: Sequence[Statement]) -> int:
 
 def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
     axis = draft.one_axis(axes, "neighbouring work-items have neighbouring elements")
-    items, _ = share(draft.size(axis), target.grain, target.max_items)
-    why = f"a work-item an element, in groups of {target.local_size}"
-    draft.apply(Grid(axis, items, target.local_size, why=why))
+    items, run = share(draft.size(axis), target.grain, target.max_items)
+    why = f"{run} elements a work-item, far apart: its neighbours have those beside them"
+    draft.apply(Grid(axis, items, target.local_size, cyclic=run > 1, why=why))
 
 
 # ---- a CPU ----

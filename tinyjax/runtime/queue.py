@@ -32,10 +32,9 @@ class Queue:
     each step: a profiler's ears."""
 
     # Calls that may be under way, and bytes that they may make, before the next one waits for half of
-    # them. A few keep the device busy; with more of them, large results take turns in so much memory that
-    # none of it is still in a cache.
+    # them: a few keep the device busy.
     MAX_PENDING = 8
-    MAX_PENDING_BYTES = 2**23
+    MAX_PENDING_BYTES = 2**30
     # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
     MAX_FREE = 2
     MAX_FREE_BYTES = 2**28
@@ -55,6 +54,7 @@ class Queue:
         with named_errors(f"opening {device.device_kind}"):
             self.context = shared_context(*self._cl_devices())
             self.open()
+            self.pool = self._new_pool()
         os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
         # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
         # and the bytes that they make.
@@ -81,15 +81,20 @@ class Queue:
 
     # ---- memory ----
 
+    def _new_pool(self) -> Any:
+        """What allocates. To ask the driver takes a GPU ten times as long as a launch, so that pyopencl keeps
+        what arrays leave behind; as the queue runs in order, what still reads it then does so before."""
+        from pyopencl.tools import ImmediateAllocator, MemoryPool
+
+        return MemoryPool(ImmediateAllocator(self.queue))
+
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
         """Memory for an array, not initialised."""
         count = math.prod(shape)
         if count == 0:
             return self.upload(np.empty(shape, dtype))
         with named_errors(f"allocating {dtype}{list(shape)}"):
-            buffer = self.cl.Buffer(
-                self.context, self.cl.mem_flags.READ_WRITE, count * dtype.itemsize
-            )
+            buffer = self.pool.allocate(count * dtype.itemsize)
         return Memory(self, buffer, None, shape, dtype)
 
     def upload(self, array: np.ndarray) -> Memory:

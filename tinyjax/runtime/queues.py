@@ -27,12 +27,14 @@ class SharedMemoryQueue(Queue):
     launches it, when all that was launched before is done. To wake the other device's threads and to be
     woken by them takes as long as to add 100,000 numbers."""
 
-    def __init__(self, device: Device):
-        super().__init__(device)
+    # Large results that take turns in more memory than this are in no cache any more.
+    MAX_PENDING_BYTES = 2**23
+
+    def _new_pool(self) -> Pool:
         flags = self.cl.mem_flags
         self.read_write = flags.READ_WRITE | flags.USE_HOST_PTR
         self.read_only = flags.READ_ONLY | flags.USE_HOST_PTR
-        self.pool = Pool(lambda host: self.cl.Buffer(self.context, self.read_write, hostbuf=host))
+        return Pool(lambda host: self.cl.Buffer(self.context, self.read_write, hostbuf=host))
 
     def open(self) -> None:
         super().open()

@@ -85,6 +85,7 @@ from tinyjax.compat.named_scopes import named_call as named_call
 from tinyjax.compat.named_scopes import named_scope as named_scope
 from tinyjax.lax.callback import pure_callback as pure_callback
 from tinyjax.lax.debugging import effects_barrier as effects_barrier
+from tinyjax.lax.lowering import convolution as _convolution_rules  # noqa: F401
 from tinyjax.lax.lowering import elementwise as _lax_rules  # noqa: F401  (fills lowering_rules)
 from tinyjax.lax.lowering import products as _product_rules  # noqa: F401
 from tinyjax.lax.lowering import windows as _window_rules  # noqa: F401

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
@@ -347,4 +346,3 @@ impl_rules[conv_general_dilated_p] = convolve
 abstract_eval_rules[conv_general_dilated_p] = _conv_aval
 defbilinear(conv_general_dilated_p, _transpose_lhs, _transpose_rhs)
 batch_rules[conv_general_dilated_p] = _conv_batch
-lowering_rules[conv_general_dilated_p] = OnHost("a product of matrices, of the windows' elements")

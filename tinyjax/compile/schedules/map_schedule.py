@@ -61,7 +61,8 @@ def _iterations(body: Sequence[Statement]) -> int:
 def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
     axis = draft.one_axis(axes, "neighbouring work-items have neighbouring elements")
     items, run = share(draft.size(axis), target.grain, target.max_items)
-    why = f"{run} elements a work-item, far apart: its neighbours have those beside them"
+    each = "an element" if run == 1 else f"{run} elements, as far apart as there are items,"
+    why = f"{each} for each work-item"
     draft.apply(Grid(axis, items, target.local_size, cyclic=run > 1, why=why))
 
 

@@ -70,7 +70,7 @@ def _term(ctx: Any, summed: Position, *operands: Any, **params: Any) -> Scalar:
 def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
     (summed, _), _ = params["dimension_numbers"]
     product = _product_at(ctx, [index(0)] * len(summed), *operands, **params)
-    return _converted(ctx, product, ctx.avals_out[0].dtype)
+    return converted(ctx, product, ctx.avals_out[0].dtype)
 
 
 def _product_at(
@@ -85,11 +85,11 @@ def _product_at(
         given = dict(zip(summed_axes, summed_coords)) | dict(zip(batch_axes, batch_coords))
         axes = range(operand.aval.ndim)
         element = operand.at([given[axis] if axis in given else next(kept) for axis in axes])
-        factors.append(_converted(ctx, element, dtype))
+        factors.append(converted(ctx, element, dtype))
     return ctx.op("mul", *factors)
 
 
-def _converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
+def converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
     return x if x.dtype == dtype else ctx.op("convert", x, dtype=dtype)
 
 

@@ -32,6 +32,16 @@ def test_iterations_are_independent_if_each_stores_elements_of_its_own(at, indep
     assert bool(why_dependent(stored_at(at))) != independent
 
 
+@pytest.mark.parametrize(
+    "offsets, independent",
+    [((0, 16, 64), True), ((0, 4, 40), True), ((0, 3, 16), False), ((0, 17, 20), False)],
+)
+def test_several_elements_of_an_iteration_may_lie_between_those_of_others(offsets, independent):
+    i = axis("i1", 4)
+    stores = [Store(OUT, i + offset, A) for offset in offsets]
+    assert bool(why_dependent(loop(i, 4, *stores))) != independent
+
+
 @pytest.mark.parametrize("kernel", [doubled(10), scaled_rows(3, 5), row_sums(3, 5)])
 def test_outer_loops_of_naive_nests_are_independent(kernel):
     assert why_dependent(kernel.body[0]) == ""

@@ -11,6 +11,7 @@ from lowering import aval, data, interpreted, stages
 import tinyjax as jax
 from tinyjax.compile import lowered
 from tinyjax.compile.codegen.codegen import GPU
+from tinyjax.compile.schedules import group_schedule
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
@@ -156,6 +157,24 @@ def test_interpreted_products_give_what_eager_mode_gives(name, sizes):
         np.testing.assert_allclose(result, wanted, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("sizes", [(16, 16, 16), (33, 3, 18), (20, 40, 35)], ids=str)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_items_with_several_elements_of_a_product_give_the_same(name, sizes, monkeypatch):
+    monkeypatch.setattr(group_schedule, "GROUPS", 1)
+    rows, depth, columns = sizes
+    args = data(rows, depth), data(depth, columns)
+    results, expected = interpreted(PRODUCTS[name], *args, target=TILES)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("size, each", [(300, 1), (512, 2), (1000, 4)])
+def test_items_have_several_rows_and_columns_where_groups_are_enough(size, each):
+    assert schedule_of_product(size, size, size)[0].startswith(
+        f"Tile('row', 'column', {16 * each}, {16 * each})"
+    )
+
+
 def test_before_work_items_share_its_work_a_product_is_the_same():
     shapes = aval(9, 14), aval(14, 21)
     *_, (kernel,) = stages(lambda x, y: x @ y, *shapes, target=TILES)
@@ -163,7 +182,7 @@ def test_before_work_items_share_its_work_a_product_is_the_same():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [(64, 64, 64), (17, 40, 17)], ids=str)
+@pytest.mark.parametrize("sizes", [(64, 64, 64), (17, 40, 17), (500, 9, 750)], ids=str)
 def test_a_cpu_can_run_products(sizes):
     rows, depth, columns = sizes
     args = data(rows, depth), data(depth, columns)

@@ -1,3 +1,4 @@
+import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums
 
 from tinyjax.compile.schedules.distribute import Distribute
@@ -28,8 +29,13 @@ def test_results_are_the_same():
         assert_computes_the_same(kernel, row_sums(rows, 5))
 
 
-def test_what_is_stored_to_a_buffer_has_an_end():
+@pytest.mark.parametrize("count", [4, 10, 17])
+def test_no_result_is_stored_beyond_the_end(count):
+    kernel = RoundUp("i1_inner", 4).apply(Split("i1", 4).apply(doubled(count)))
+    assert_computes_the_same(kernel, doubled(count))
+
+
+def test_a_chunk_has_no_more_iterations_than_all_get():
     kernel = Split("i1", 4).apply(doubled(10))
-    assert "would be stored to y_out" in RoundUp("i1_inner", 4).why_not(kernel)
     assert "may have 4 iterations" in RoundUp("i1_inner", 3).why_not(kernel)
     assert "no axis" in RoundUp("i9", 4).why_not(kernel)

@@ -35,6 +35,11 @@ def test_iterations_stand_beside_each_other():
     ]
 
 
+def test_copies_of_copies_have_names_of_their_own():
+    kernel = UnrollAndJam("i1", 3).apply(UnrollAndJam("i2", 2).apply(scaled_rows(6, 4)))
+    assert_computes_the_same(kernel, scaled_rows(6, 4))
+
+
 @pytest.mark.parametrize("count", [3, 4, 5, 9, 11])
 def test_no_iteration_is_left_out(count):
     kernel = doubled(count)

@@ -102,6 +102,12 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
         first.append(low)
         last.append(high)
     ((factor, _), *others) = alike
+    if first == last and not larger and factor and not others:
+        # One element each: which of them is another's, so many iterations later?
+        gaps = {abs(a - b) for a in first for b in first} - {0}
+        return not any(
+            gap % factor == 0 and gap <= abs(factor) * (variable.hi - variable.lo) for gap in gaps
+        )
     total = max(last) - min(first)
     if others or abs(factor) <= total:
         return False
@@ -171,7 +177,8 @@ def _sum(at: Index, loops: Mapping[Index, ir.For]) -> Linear:
     def add(part: Index | None, factor: int) -> None:
         loop = loops.get(part)  # type: ignore[arg-type]
         if loop is not None and (part == whole or names_in(loop.start) - inner):
-            add(_counter(loop), factor)
+            if part == whole or iterations(loop) > 1:
+                add(_counter(loop), factor)
             for p, f in linear(loop.start).items():
                 add(p, f * factor)
         elif part is not None and part.op == "%" and _counts(part, loops):

@@ -24,14 +24,17 @@ from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.tree_reduction import TreeReduction
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
 ROWS = 8  # items of a group that share a column, if there are many columns
+GROUPS = 128  # that a large GPU runs at once: fewer leave a part of it idle
 SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
 
 
@@ -120,18 +123,21 @@ def _power_of_two(count: int) -> int:
 
 def product_in_groups(naive: Kernel, target: Target) -> Draft:
     """The schedule of a product's naive nest, whose axes are (batch,) row, column and k. A group has a square
-    tile of the result, and each item one element of it."""
+    tile of the result, and each item one element of it, or, where there are enough, several rows and columns
+    of elements: of what it loads from local memory it then computes more."""
     draft, size = Draft(naive), math.isqrt(target.group)
-    why = f"a group has a tile of the result, and reads {size} rows for {size * size} sums"
-    draft.apply(Tile("row", "column", size, size, why=why))
-    k, tile = "k", ("row_inner", "column_inner")
+    each = _of_each_item(draft, size)
+    side = each * size
+    why = f"a group has a tile of the result, and reads {side} rows for {side * side} sums"
+    draft.apply(Tile("row", "column", side, side, why=why))
+    k, tile = "k", _several_each(draft, each, size) if each > 1 else ("row_inner", "column_inner")
     if draft.size("k") > size:
         draft.apply(Split("k", size, why=f"of {size} rows and columns, {size} elements at a time"))
         draft.apply(Reorder("k_outer", tile, why="all items go on to the next elements together"))
         k = "k_inner"
     else:
         draft.apply(Distribute(tile, "k", why="sums first, and then what follows them"))
-    _pack(draft, k)
+    _pack(draft, k, *tile)
     batch = ["batch"] if find_loop(naive, "batch") else []
     task = draft.one_axis([*batch, "row_outer", "column_outer"], "tiles are numbered")
     draft.apply(Grid(task, draft.size(task), why="tiles do not wait for each other"))
@@ -139,10 +145,34 @@ def product_in_groups(naive: Kernel, target: Target) -> Draft:
     return draft
 
 
-def _pack(draft: Draft, k: str) -> None:
+def _of_each_item(draft: Draft, size: int) -> int:
+    """How many rows, and columns, of elements an item has: as many as leave enough groups."""
+    batch = draft.size("batch") if find_loop(draft.kernel, "batch") else 1
+    for each in (4, 2):
+        rows, columns = (math.ceil(draft.size(axis) / (each * size)) for axis in ("row", "column"))
+        if batch * rows * columns >= GROUPS:
+            return each
+    return 1
+
+
+def _several_each(draft: Draft, each: int, size: int) -> tuple[str, str]:
+    """A tile's elements, `each` rows and columns of them for an item, of which it has the sums in registers.
+    Its columns are apart, so that those of its neighbours are neighbours. Gives the axes of the items."""
+    for axis in ("row_inner", "column_inner"):
+        draft.apply(RoundUp(axis, each * size, why="all tiles are alike"))
+    column, why = "column_inner_inner", f"{size} items have neighbouring columns"
+    draft.apply(Split("column_inner", size, why=why))
+    draft.apply(RoundUp(column, size, why="they are counted from 0"))
+    draft.apply(Reorder(column, ("column_inner_outer",), why="an item has several columns"))
+    why = f"what an item loads is for {each} sums"
+    draft.apply(UnrollAndJam("column_inner_outer", each, why=why))
+    draft.apply(UnrollAndJam("row_inner", each, why=why))
+    return f"row_inner_by{each}", column
+
+
+def _pack(draft: Draft, k: str, rows: str, columns: str) -> None:
     """Copies of both operands' parts. The last loop over a copy goes along the operand's rows, so that
     neighbours load neighbours, unless that would leave gaps: those would have to be set."""
-    rows, columns = "row_inner", "column_inner"
     for kept, other in ((rows, columns), (columns, rows)):
         draft.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
         order = (kept, k) if _lies_along(draft.kernel, k, kept) else (k, kept)

@@ -1,11 +1,13 @@
 """Round up: the last tile gets as many rows as the others, so that all can be unrolled.
 
 After this file you can say why a tile of four rows may compute the last row twice: a loop with a fixed number
-of iterations needs no test in each. What is computed beyond the end goes to private arrays only, which have
-room for it; operands are read at the last place instead. Builds on directive.
+of iterations needs no test in each. Beyond the end operands are read at the last place instead, private
+arrays have room for what is computed, and no result is stored. Builds on directive.
 
     for row in tile * 4 .. min(tile * 4 + 4, 10):      for row in 0 .. 4:
       a:f32 = a_in[row * 30 + k]                         a:f32 = a_in[min(tile * 4 + row, 9) * 30 + k]
+      c_out[row] = a                                     for row_stored in tile * 4 + row .. min(.., 10) by 4:
+                                                           c_out[row_stored] = a
 
 Source: Halide's TailStrategy::RoundUp, https://halide-lang.org/docs/namespace_halide.html
 """
@@ -16,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Statement, Store
-from tinyjax.compile.kernel.substitution import every_statement, rewritten, substituted
+from tinyjax.compile.kernel.substitution import rewritten, substituted
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import LoopDirective
 
@@ -30,20 +32,25 @@ class RoundUp(LoopDirective):
     def _why_not(self, kernel: Kernel, loop: For) -> str:
         if iterations(loop) > self.count:
             return f"{self.axis} may have {iterations(loop)} iterations"
-        for statement in every_statement(loop.body):
-            if isinstance(statement, Store) and isinstance(statement.destination, Buffer):
-                return f"what is beyond the end would be stored to {statement.destination.name}"
         return ""
 
     def _changed(self, loop: For) -> list[Statement]:
         number = index_var(self.axis, 0, self.count - 1)
         place = loop.start + number
         inside = place.min(loop.variable.hi)
+        is_full = (loop.stop - loop.start).is_const(self.count)
 
         def counted(statement: Statement) -> Statement:
-            if isinstance(statement, For):  # what is in it has been changed before
-                start, stop = _with(statement.start), _with(statement.stop)
-                return replace(statement, start=start, stop=stop)
+            match statement:
+                case For():  # what is in it has been changed before
+                    start, stop = _with(statement.start), _with(statement.stop)
+                    return replace(statement, start=start, stop=stop)
+                case Store(Buffer()) if not is_full:
+                    # A loop of one iteration, or none: it has steps, as nobody else takes part in it.
+                    once = replace(loop.variable, args=(f"{self.axis}_stored",))
+                    body = substituted([statement], {self.axis: once})
+                    stop = (place + 1).min(loop.stop)
+                    return For(once, place, stop, body, self.count, origin=loop.origin)
             is_operand = isinstance(statement, Load) and isinstance(statement.source, Buffer)
             return substituted([statement], {self.axis: inside if is_operand else place})[0]
 

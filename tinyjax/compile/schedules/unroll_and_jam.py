@@ -39,7 +39,9 @@ class UnrollAndJam(LoopDirective):
 
     def _changed(self, loop: For) -> list[Statement]:
         name = f"{self.axis}_by{self.count}"
-        first, *rest = unroll_and_jam(loop, self.count, name)
+        names = defined_names(loop.body)  # some may be copies already
+        mark = next(m for m in "xyz" if not any(n.endswith(f"_{m}1") for n in names))
+        first, *rest = unroll_and_jam(loop, self.count, name, mark=mark)
         if isinstance(first, For) and first.start.is_const(0) and first.stop.is_const(1):
             return [first, *rest] if rest else substituted(first.body, {name: index(0)})
         return [first, *rest]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -300,6 +301,14 @@ def test_the_text_assembles_to_the_bytes():
 def test_lowered_functions_have_it_as_a_stage():
     text = jax.jit(lambda x: x * 2).lower(floats(80)).as_text("webassembly")
     assert "f32x4.mul" in text and text.startswith("(module")
+
+
+def test_constants_are_made_once_before_all_loops():
+    text = jax.jit(jnp.sin).lower(floats(160)).as_text("webassembly")
+    before, loops = text.split(" loop\n", 1)
+    made = [line.split("local.set")[0] for line in before.split("\n") if "v128.const" in line]
+    assert len(made) == len(set(made)) > 5
+    assert not [n for n in re.findall("v128.const [fi]32x4 (\\S+)", loops) if float(n)]
 
 
 def test_webassembly_has_no_work_groups():

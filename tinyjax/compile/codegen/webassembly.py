@@ -5,7 +5,7 @@ on memory that it is given: a function's parameters are the addresses of the ker
 `private_bytes` bytes for its private arrays, and the work-items that it runs one after the other, from
 `first` to before `past`. A private array whose elements are all asked for by numbers that are known here
 is kept in locals. Functions of the kernel language (exp, sin, ...) are functions of the module for numbers;
-for vectors, their statements stand where they are called.
+for vectors, their statements stand where they are called. Vectors that are constants are made first.
 Builds on kernel_ir, functions/, webassembly_memory and webassembly_module.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
@@ -19,9 +19,9 @@ from typing import Any
 
 from tinyjax.compile.codegen.index_type import index_type
 from tinyjax.compile.codegen.webassembly_memory import Memory, MemoryWriter
-from tinyjax.compile.codegen.webassembly_module import Function, Module
+from tinyjax.compile.codegen.webassembly_module import Function, Module, make_constants_first
 from tinyjax.compile.codegen.webassembly_operations import TWO_OPERANDS, Code, Form, number_type
-from tinyjax.compile.codegen.webassembly_values import lane_count
+from tinyjax.compile.codegen.webassembly_values import lane_count, operand_dtype
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, widened
 from tinyjax.compile.kernel.functions.table import function_of
@@ -48,6 +48,7 @@ def webassembly(kernels: Sequence[ir.Kernel]) -> Module:
         function = Function(kernel.name, [(name, "i32") for name in names], exported=True)
         writer = Writer(function, functions)
         writer.kernel(kernel)
+        make_constants_first(function)
         functions[f"kernel {kernel.name}"] = function
         private_bytes = max(private_bytes, writer.private_bytes)
     return Module(list(functions.values()), {"private_bytes": private_bytes})
@@ -165,17 +166,27 @@ class Writer(MemoryWriter):
 
     # ---- functions ----
 
+    def let(self, target: ir.Value, op: str, args: Sequence[ir.Atom]) -> None:
+        """Writes a function's statements for a whole vector in place of a call. Those for its parts of 128
+        bits follow each other, and do not wait for one another, as the statements for one part do."""
+        dtype = operand_dtype(args)
+        function = function_of(f"{op}_{dtype}", dtype) or function_of(op, dtype)
+        if target.width == 1 or function is None or not has_as_many_lanes(function):
+            return super().let(target, op, args)
+        own = self.renamed(widened(function, target.width))
+        for parameter, arg in zip(own.parameters, args):
+            super().let(parameter, "convert", (arg,))
+        self.body(own.body)
+        return super().let(target, "convert", (own.result,))
+
     def call(self, name: str, form: Form) -> Code | None:
         """What has no definition is the host's: Math.exp and other functions of a float64."""
         function = function_of(name, form.dtype)
         if function is None:
             return None if form.is_vector else [("call", self.imported(name, form))]
-        width = lane_count(function.parameters[0].dtype)
-        if form.is_vector and lane_count(function.result.dtype) != width:
-            return None
-        if form.is_vector:
-            return self.inlined(widened(function, width))
-        return [("call", self.defined(function))]
+        if not form.is_vector:
+            return [("call", self.defined(function))]
+        return self.inlined(function) if has_as_many_lanes(function) else None
 
     def imported(self, name: str, form: Form) -> str:
         if form.number != "f64":
@@ -198,9 +209,9 @@ class Writer(MemoryWriter):
         return function.name
 
     def inlined(self, function: KernelFunction) -> Code:
-        """The statements of a function of vectors, in place of a call; its operands were pushed. A loop then
-        makes its constants once, and has more to do at a time: exp takes half as long in V8."""
-        own = changed(function, lambda one: replace(one, name=f"{function.name}.{one.name}"))
+        """The statements of a function of one vector of 128 bits, in place of a call; its operands were
+        pushed."""
+        own = self.renamed(widened(function, lane_count(function.result.dtype)))
         outer, self.function.body = self.function.body, []
         for parameter in reversed(own.parameters):
             self.emit(("local.set", self.value(parameter)))
@@ -208,6 +219,15 @@ class Writer(MemoryWriter):
         self.emit(("local.get", self.value(own.result)))
         code, self.function.body = self.function.body, outer
         return code
+
+    def renamed(self, function: KernelFunction) -> KernelFunction:
+        """With names for its values that are not those of other functions."""
+        return changed(function, lambda one: replace(one, name=f"{function.name}.{one.name}"))
+
+
+def has_as_many_lanes(function: KernelFunction) -> bool:
+    """Whether a vector of 128 bits makes one such vector."""
+    return lane_count(function.parameters[0].dtype) == lane_count(function.result.dtype)
 
 
 def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:

@@ -28,7 +28,6 @@ from tinyjax.compile.codegen.webassembly_operations import (
     sign_of,
     word_instructions,
 )
-from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Const, Value
 from tinyjax.compile.kernel.scalar_ops import EXACT, HALVES
@@ -232,7 +231,7 @@ class ValueWriter:
 
     def _operation(self, op: str, dtype: np.dtype, args: Sequence[Atom], lane: int = 0) -> Code:
         """An operation on numbers, or on a lane of vectors; the result is of `dtype`."""
-        form = Form(dtype if op == "select" else _operand_dtype(args))
+        form = Form(dtype if op == "select" else operand_dtype(args))
 
         def push(n: int) -> Code:
             return self.number(args[n], "" if op == "select" and n == 0 else form.number, lane)
@@ -269,9 +268,7 @@ class ValueWriter:
             )
         if op in ("convert", "truncate"):
             return self._vector_conversion(target, args[0], part)
-        form = Form(target.dtype if op == "select" else _operand_dtype(args), True)
-        if function_of(by_way_of_float64 := f"{op}_{form.dtype}", form.dtype) is not None:
-            op = by_way_of_float64
+        form = Form(target.dtype if op == "select" else operand_dtype(args), True)
         words = (
             "0" if op == "bitcast" else operation_words(op, form.dtype, target.dtype, _count(args))
         )
@@ -291,7 +288,7 @@ class ValueWriter:
         return None if code is None else [*code, *self._rounded(op, dtype, True)]
 
     def _vector_conversion(self, target: Value, arg: Atom, part: int) -> Code | None:
-        of, to = _operand_dtype([arg]), target.dtype
+        of, to = operand_dtype([arg]), target.dtype
         if of == BOOL:
             return self._vector_operation("#1 #0 0 select", "copy", to, [arg], Form(to, True), part)
         form = Form(of, True)
@@ -312,7 +309,7 @@ class ValueWriter:
         return [*code, *change, *self._rounded("convert", to, True)]
 
 
-def _operand_dtype(args: Sequence[Atom]) -> np.dtype:
+def operand_dtype(args: Sequence[Atom]) -> np.dtype:
     return next((arg.dtype for arg in args if not isinstance(arg, Index)), INT32)
 
 

@@ -23,6 +23,7 @@ from tinyjax.compile.kernel.functions.notation import (
     select,
     size_of,
     truncate,
+    where_any,
     with_sign_of,
 )
 
@@ -41,17 +42,18 @@ def log_of_product(f: Number, k: Number) -> Number:
     return mul_add(k, 0.693359375, f + y)
 
 
-# log(x) = e log(2) + log(1 + f), with x = 2**e (1 + f) and 1 + f between sqrt(1/2) and sqrt(2).
+# log(x) = e log(2) + log(1 + f), with x = 2**e (1 + f) and 1 + f between sqrt(1/2) and sqrt(2). Numbers
+# that are not positive, and inf, are rare.
 @definition
 def log(x: Number) -> Number:
     is_small = x < 1.17549435e-38
-    bits = as_int(select(is_small, x * 8388608.0, x)) - SQRT_HALF
-    e = bits >> 23
-    k = convert(select(is_small, e - 23, e), "float32")
+    bits = as_int(x * select(is_small, 8388608.0, 1.0)) - SQRT_HALF
+    k = convert(bits >> 23, "float32") - select(is_small, 23.0, 0.0)
     f = as_float((bits & FRACTION) + SQRT_HALF) - 1.0
     finite = log_of_product(f, k)
-    of_positive = select(x == math.inf, x, finite)
-    return select(x > 0.0, of_positive, select(x == 0.0, -math.inf, math.nan))
+    is_end = ~((x > 0.0) & (x < math.inf))
+    end = lambda: [select(x > 0.0, x, select(x == 0.0, -math.inf, math.nan))]  # noqa: E731
+    return where_any(is_end, end, [finite])[0]
 
 
 # log(1 + x) as log(u) of the rounded sum u, with what was lost in that sum taken from f.

@@ -2,6 +2,7 @@
 
 Memory that is used again is filled with rubbish first: whoever reads it too late fails."""
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -91,11 +92,12 @@ def test_the_schedule_shows_the_body_and_the_reason(steps):
     def cumulative(c, x):
         return lax.scan(lambda c, r: (c + r, jnp.sort(c)), c, x)
 
-    assert schedule(cumulative, c, x).split("\n", 1)[1] == (
+    text = re.sub(r"  # work-items: \d+", "", schedule(cumulative, c, x))
+    assert text.split("\n", 1)[1] == (
         """\
   0: loop    scan(a, b) -> c:f32[3], d:f32[4,3]  # steps, not one kernel: as the test wants
      body(e, f):
-       0: launch  k0_body_0_add(e, f) -> g:f32[3]  # work-items: 1
+       0: launch  k0_body_0_add(e, f) -> g:f32[3]
        1: host    sort(e) -> h:f32[3]  # all elements of a row are needed to place one
        results: g, h
   results: c, d"""

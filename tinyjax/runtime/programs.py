@@ -9,6 +9,7 @@ Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopen
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ def shared_context(*cl_devices: Any) -> Any:
     """The context of the driver's devices: of all logical devices that work on them."""
     import pyopencl as cl
 
+    warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # remarks on what was built
     return cl.Context(list(cl_devices))
 
 

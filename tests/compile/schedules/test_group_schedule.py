@@ -106,6 +106,30 @@ def test_the_sum_of_no_elements_is_zero():
     assert result == 0
 
 
+# ---- few elements that are long sums ----
+
+LONG_SUMS = {
+    "of a product": lambda x: x.T @ x,
+    "and more": lambda x: jax.numpy.tanh(x.T @ x / 100),
+    "of one number": lambda x: (x * x).sum() + 1,
+    "of a convolution": lambda x: jax.lax.conv(x[None, None], x[None, None], (1, 1), [(1, 1)] * 2),
+}
+
+
+def test_few_elements_that_are_long_sums_have_a_group_each():
+    assert schedule_of(LONG_SUMS["of a product"], 5000, 3)[-3:] == [
+        "TreeReduction('i3', 256)  # items load neighbours, and combine what 256 of them have in 8 steps",
+        "Grid('i1_i2', 9)  # elements do not wait for each other",
+        "WorkGroups(256)  # for a sum of 5,000 terms",
+    ]
+
+
+@pytest.mark.parametrize("name", LONG_SUMS)
+def test_groups_give_the_sums_of_eager_mode(name):
+    results, expected = interpreted(LONG_SUMS[name], data(70, 3), target=SMALL)
+    np.testing.assert_allclose(results[0], expected[0], rtol=1e-4, atol=1e-4)
+
+
 # ---- products ----
 
 TILES = dataclasses.replace(GPU, group=16)  # of four rows and columns

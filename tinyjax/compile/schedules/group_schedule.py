@@ -14,12 +14,12 @@ import math
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import combined
 from tinyjax.compile.schedules.dependences import iterations
-from tinyjax.compile.schedules.directive import find_loop, loop_over
+from tinyjax.compile.schedules.directive import axis_of, find_loop, loop_over, perfect_nest
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.pack import Pack
@@ -35,6 +35,9 @@ from tinyjax.compile.schedules.work_groups import WorkGroups
 
 ROWS = 8  # items of a group that share a column, if there are many columns
 GROUPS = 128  # that a large GPU runs at once: fewer leave a part of it idle
+ITEMS = (
+    2**21
+)  # ten times as many as it runs at once: with more, each element may have one of its own
 SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
 
 
@@ -116,6 +119,33 @@ def _lanes(count: int, target: Target) -> int:
 def _power_of_two(count: int) -> int:
     """The least that is no less."""
     return 1 << (count - 1).bit_length()
+
+
+# ---- few elements that are long sums ----
+
+
+def sums_in_groups(naive: Kernel, target: Target) -> Draft | None:
+    """The schedule of a naive nest of few elements, each of which is one long sum, as in the gradient by a
+    convolution's kernel: a group for each. None for any other."""
+    nest = perfect_nest(naive.body)
+    body = nest[-1].body if nest else naive.body
+    sums = [s for s in body if isinstance(s, For)]
+    if len(sums) != 1 or not combined(sums[0].body):
+        return None
+    draft = Draft(naive)
+    terms = draft.one_axis([axis_of(loop) for loop in perfect_nest(sums)], "terms are numbered")
+    element = draft.one_axis([axis_of(loop) for loop in nest], "elements are numbered")
+    count, combined_terms = draft.size(element) if element else 1, draft.size(terms)
+    lanes = _lanes(combined_terms, target)
+    if combined_terms < target.reduction_grain // 8 or count * lanes > ITEMS:
+        return None
+    if TreeReduction(terms, lanes).why_not(draft.kernel):
+        return None
+    _as_tree(draft, terms, lanes)
+    if element:
+        draft.apply(Grid(element, count, why="elements do not wait for each other"))
+    draft.apply(WorkGroups(lanes, why=f"for a sum of {combined_terms:,} terms"))
+    return draft
 
 
 # ---- products ----

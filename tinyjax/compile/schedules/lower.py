@@ -13,6 +13,7 @@ from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.loop_nest import loop_nest
 from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.kernel.reduction_nest import reduction_nest
+from tinyjax.compile.schedules.group_schedule import sums_in_groups
 from tinyjax.compile.schedules.map_schedule import map_schedule
 from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.reduction_schedule import reduction_schedule
@@ -26,4 +27,6 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
         return reduction_schedule(nest, axes, group.form, target).finished()
     if group.product is not None:
         return product_schedule(product_nest(group, name, names, target), target).finished()
-    return map_schedule(loop_nest(group, name, names, target), target).finished()
+    nest = loop_nest(group, name, names, target)
+    by_groups = sums_in_groups(nest, target) if target.group > 1 else None
+    return (by_groups or map_schedule(nest, target)).finished()

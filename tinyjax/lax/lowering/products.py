@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 SMALL = 2**11
 LARGE = 2**26  # more, and waiting for the device is a small part of what BLAS saves.
 FEW = 16  # elements of a result that a product kernel has no use for
+# Of long sums, a GPU's work-items have to share each, if there are no more than so many.
+LONG, FEW_LONG = 2**9, 2**10
 
 
 def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
@@ -54,7 +56,8 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
         return Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
     computes = out.dtype in HALVES or (has_vector_type(out.dtype) and out.dtype != np.bool_)
-    return PRODUCT if computes and columns > 1 and out.size > FEW else REDUCTION
+    few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
+    return PRODUCT if computes and columns > 1 and out.size > few else REDUCTION
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parent / "results"
 SECTIONS = (
     "speed",
     "streaming",
+    "gpu",
     "first_result",
     "growth",
     "graph_network",

@@ -164,9 +164,9 @@ def conv_transpose_shape_tuple(
     return in_layout(shape, out)
 
 
-def in_layout(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
-    """Sizes (batch, feature, *spatial) in the order of a spec's axes."""
-    placed = dict(zip(spec, sizes))
+def in_layout(values: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
+    """What there is for (batch, feature, *spatial), sizes for instance, in the order of a spec's axes."""
+    placed = dict(zip(spec, values))
     return tuple(placed[axis] for axis in range(len(spec)))
 
 

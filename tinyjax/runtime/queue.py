@@ -93,7 +93,7 @@ class Queue:
         count = math.prod(shape)
         if count == 0:
             return self.upload(np.empty(shape, dtype))
-        with named_errors(f"allocating {dtype}{list(shape)}"):
+        with self.lock, named_errors(f"allocating {dtype}{list(shape)}"):
             buffer = self.pool.allocate(count * dtype.itemsize)
         return Memory(self, buffer, None, shape, dtype)
 

@@ -101,7 +101,7 @@ def test_a_pytree_of_states():
 
 
 def test_at_most_mxstep_steps_between_two_times():
-    assert abs(odeint(decay, 1.0, TIMES, 0.5, mxstep=1)[-1] - np.exp(-1.0)) > 1e-3
+    assert abs(odeint(decay, 1.0, TIMES, 0.5, mxstep=1)[-1] - np.exp(-1.0)) > 1e-4
 
 
 @pytest.mark.slow

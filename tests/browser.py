@@ -25,6 +25,7 @@ def chromium(profile):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = webdriver.Chrome(service=webdriver.ChromeService(driver), options=options)
+    browser.set_script_timeout(120)  # on a busy machine 30 seconds can be too few
     try:
         yield browser
     finally:

@@ -343,7 +343,6 @@ asked.then(done, (error) => done({ state: error.message }));
 def test_the_first_exercise_of_each_lesson_is_judged_right_and_wrong(opened):
     """In one Python; tools/judge_in_browser.py tries all exercises, in Node."""
     browser = opened("exercises/index.html")
-    browser.set_script_timeout(120)
     for exercise in {e.lesson: e for e in reversed(load())}.values():
         for state, answer in answers(exercise):
             found = browser.execute_async_script(JUDGE, exercise.number, answer)

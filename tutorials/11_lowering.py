@@ -285,9 +285,10 @@ print(vector_kernel)
 # on, those before the end, 100. In place of the others it takes copies of the first, so that there is
 # something to compute with; the store leaves them out.
 #
-# A GPU would be served badly by that. It runs neighbouring work-items together, and wants one
-# element for each. What differs between devices stands in one small record, the
-# **[target](glossary.md#target)**. The same equations for the other one:
+# A GPU would be served badly by that. It runs neighbouring work-items together, so these should have
+# neighbouring elements: of n work-items, number 3 has elements 3, 3 + n, 3 + 2 n, and so on. What
+# differs between devices stands in one small record, the **[target](glossary.md#target)**. The same
+# equations for the other one:
 
 # %%
 print(make_plan(simplify(jax.make_jaxpr(f)(x)), GPU).all_kernels()[0])

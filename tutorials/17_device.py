@@ -185,7 +185,7 @@ print(launched(20, items=3)[0])
 # threads as there are cores. More items than cores bring nothing but more calls, and neighbours within one
 # loop can be computed together, in [vectors](glossary.md#vector). To wake a sleeping thread takes
 # microseconds, in which it could have computed thousands of elements. A GPU has thousands of work-items under
-# way, and changes to another one whenever one waits for memory: it wants one for each element.
+# way, and changes to another one whenever one waits for memory: it wants one for every few elements.
 
 # %% varies
 for items in (1, 16, 1_000, 1_000_000):
@@ -202,8 +202,8 @@ for items in (1, 16, 1_000, 1_000_000):
 # get? And on a GPU?</summary>
 #
 # On a CPU, 100 elements get 1. 10,000 get 3: one for each 4096 that are begun; they share the elements
-# evenly. On a GPU, each element gets one. They come in groups of 64, so 100 elements get 128 work-items, of
-# which 28 find nothing to do.
+# evenly. A GPU's grain is 4, which makes 25 work-items for 100 elements. But they come in groups of 256, so it
+# is 256: 100 of them have an element each, and 156 find nothing to do.
 # </details>
 
 

@@ -181,7 +181,11 @@ def test_interpreted_products_give_what_eager_mode_gives(name, sizes):
         np.testing.assert_allclose(result, wanted, rtol=1e-2, atol=1e-2)
 
 
-@pytest.mark.parametrize("sizes", [(16, 16, 16), (33, 3, 18), (20, 40, 35)], ids=str)
+SEVERAL = [(16, 16, 16), (33, 4, 18), (20, 40, 35), (8, 40, 9)]
+NARROW = [(40, 33, 2), (1, 70, 33), (9, 40, 7)]  # an item of these has one element
+
+
+@pytest.mark.parametrize("sizes", [*SEVERAL, *NARROW], ids=str)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_items_with_several_elements_of_a_product_give_the_same(name, sizes, monkeypatch):
     monkeypatch.setattr(group_schedule, "GROUPS", 1)
@@ -197,6 +201,13 @@ def test_items_have_several_rows_and_columns_where_groups_are_enough(size, each)
     assert schedule_of_product(size, size, size)[0].startswith(
         f"Tile('row', 'column', {16 * each}, {16 * each})"
     )
+
+
+@pytest.mark.parametrize("sizes", [(60000, 200, 3), (1, 200, 60000), (50, 200, 60000)], ids=str)
+def test_what_an_item_has_is_no_larger_than_the_result(sizes):
+    rows, _, columns = sizes
+    side = 32 if min(rows, columns) >= 32 else 16
+    assert schedule_of_product(*sizes)[0].startswith(f"Tile('row', 'column', {side}, {side})")
 
 
 def test_before_work_items_share_its_work_a_product_is_the_same():

@@ -176,11 +176,13 @@ def product_in_groups(naive: Kernel, target: Target) -> Draft:
 
 
 def _of_each_item(draft: Draft, size: int) -> int:
-    """How many rows, and columns, of elements an item has: as many as leave enough groups."""
+    """How many rows, and columns, of elements an item has: as many as fill a tile and leave enough groups."""
     batch = draft.size("batch") if find_loop(draft.kernel, "batch") else 1
+    rows, columns = draft.size("row"), draft.size("column")
     for each in (4, 2):
-        rows, columns = (math.ceil(draft.size(axis) / (each * size)) for axis in ("row", "column"))
-        if batch * rows * columns >= GROUPS:
+        side = each * size
+        groups = batch * math.ceil(rows / side) * math.ceil(columns / side)
+        if groups >= GROUPS and min(rows, columns) >= side:
             return each
     return 1
 

@@ -114,8 +114,8 @@ and the launch too. Medians of {options.rounds} rounds in which all took turns.
 Then workloads: NumPy on the processor; JAX{about_jax}; and tinyjax's kernels on
 the GPU. Programs of several small kernels measure launches: pyopencl and the driver take 8 microseconds for
 each. A loop whose body is several kernels launches them in each step, as the RNN's does. JAX multiplies
-matrices on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's products keep them all, at 18 TFLOP/s
-of the 67 that the H100's other cores have; a kernel of the same form, written by hand, reached 21.
+matrices on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's products keep them all, at 18
+TFLOP/s of the 67 that the H100's other cores have; a kernel of the same form, written by hand, reached 21.
 
 {workloads(options.jax_python, options.rounds)}
 

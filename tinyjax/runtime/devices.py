@@ -40,6 +40,7 @@ from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.all_devices import with_others
 from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
 from tinyjax.runtime.pocl.processor import name_processor
+from tinyjax.runtime.pocl.threads import one_core_each
 from tinyjax.runtime.wasm.availability import HOW_TO_COMPILE, runs_webassembly
 
 # ---- devices ----
@@ -170,7 +171,8 @@ def _opencl_devices() -> list[tuple[Any, Any]]:
 
         provide_cache(processes.process_index() if processes.process_count() > 1 else None)
         os.environ.setdefault("POCL_DEVICES", "pthread basic")  # with threads, and without any
-        platforms = pyopencl.get_platforms()
+        with one_core_each():
+            platforms = pyopencl.get_platforms()
     except Exception:  # not installed, no driver, a broken driver: all mean that there is none
         return []
     devices = []

@@ -271,6 +271,7 @@ CHAPTERS = (
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",
             "runtime.pocl.linker": "what one OpenCL driver needs to build a kernel",
             "runtime.pocl.processor": "a name for processors that it is too old to know",
+            "runtime.pocl.threads": "a core for each of its threads",
         },
     ),
     Chapter(

@@ -1,0 +1,62 @@
+"""The driver's threads have a core each."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import tinyjax as jax
+from tinyjax.runtime.pocl.threads import one_core_each
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux tells of threads and cores")
+
+
+def cores_of_threads(count):
+    """The cores of each of so many threads that begin within the block."""
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait) for _ in range(count)]
+    with one_core_each():
+        for thread in threads:
+            thread.start()
+    found = [os.sched_getaffinity(thread.native_id) for thread in threads]
+    done.set()
+    return found
+
+
+def test_threads_that_are_as_many_as_cores_have_one_each():
+    cores = sorted(os.sched_getaffinity(0))
+    assert cores_of_threads(len(cores)) == [{core} for core in cores]
+
+
+def test_more_threads_than_cores_stay_where_the_system_puts_them():
+    cores = os.sched_getaffinity(0)
+    assert cores_of_threads(len(cores) + 1) == [cores] * (len(cores) + 1)
+
+
+def test_what_the_user_has_set_for_pocl_stays(monkeypatch):
+    monkeypatch.setenv("POCL_AFFINITY", "0")
+    cores = os.sched_getaffinity(0)
+    assert cores_of_threads(len(cores)) == [cores] * len(cores)
+
+
+def test_the_calling_thread_keeps_its_cores():
+    cores = os.sched_getaffinity(0)
+    cores_of_threads(len(cores))
+    assert os.sched_getaffinity(0) == cores
+
+
+PROGRAM = """
+import os
+import tinyjax as jax
+jax.devices()
+own = os.sched_getaffinity(0)
+threads = [os.sched_getaffinity(int(t)) for t in os.listdir("/proc/self/task")]
+assert all({core} in threads for core in own), threads
+"""
+
+
+@pytest.mark.skipif("pthread" not in jax.devices()[0].device_kind, reason="needs PoCL")
+def test_pocl_has_a_thread_on_each_core():
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True)

@@ -83,6 +83,26 @@ def test_a_refusal_says_what_the_device_was_asked_for(queue, monkeypatch):
         queue.upload(np.ones((2, 4), np.float32))
 
 
+def test_what_arrays_leave_behind_makes_room_for_new_ones(queue, monkeypatch):
+    queue.allocate((1000,), np.dtype("float32"))
+    new_buffer = queue.cl.Buffer
+
+    def limited(*args, **kwargs):
+        if queue.pool.managed_bytes:
+            raise queue.cl.MemoryError("Buffer", -4, "none left")
+        return new_buffer(*args, **kwargs)
+
+    monkeypatch.setattr(queue.cl, "Buffer", limited)
+    array = np.ones(4, np.float32)
+    np.testing.assert_array_equal(queue.read(queue.upload(array)), array)
+
+
+def test_memory_of_an_array_that_is_gone_is_used_again(queue):
+    for _ in range(3):
+        queue.allocate((1000,), np.dtype("float32"))
+    assert (queue.pool.held_blocks, queue.pool.active_blocks) == (1, 0)
+
+
 def test_a_fork_reads_nothing_from_the_device(queue):
     memory = queue.upload(np.ones(4, np.float32))
     queue._note_fork()

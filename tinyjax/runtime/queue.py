@@ -104,7 +104,13 @@ class Queue:
             return Memory(self, None, array, array.shape, array.dtype)
         flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
         with named_errors(f"copying {array.dtype}{list(array.shape)} to the device"):
-            buffer = self.cl.Buffer(self.context, flags, hostbuf=with_buffer_protocol(array))
+            host = with_buffer_protocol(array)
+            try:
+                buffer = self.cl.Buffer(self.context, flags, hostbuf=host)
+            except self.cl.MemoryError:
+                with self.lock:
+                    self.pool.free_held()  # arrays that are gone had it
+                buffer = self.cl.Buffer(self.context, flags, hostbuf=host)
         return Memory(self, buffer, None, array.shape, array.dtype)
 
     def writable(self, array: np.ndarray) -> Memory:

@@ -202,8 +202,8 @@ for items in (1, 16, 1_000, 1_000_000):
 # get? And on a GPU?</summary>
 #
 # On a CPU, 100 elements get 1. 10,000 get 3: one for each 4096 that are begun; they share the elements
-# evenly. A GPU's grain is 4, which makes 25 work-items for 100 elements. But they come in groups of 256, so it
-# is 256: 100 of them have an element each, and 156 find nothing to do.
+# evenly. A GPU's grain is 4, which makes 25 work-items for 100 elements. But they come in groups of 256, so
+# it is 256: 100 of them have an element each, and 156 find nothing to do.
 # </details>
 
 

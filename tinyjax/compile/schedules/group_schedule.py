@@ -35,9 +35,7 @@ from tinyjax.compile.schedules.work_groups import WorkGroups
 
 ROWS = 8  # items of a group that share a column, if there are many columns
 GROUPS = 128  # that a large GPU runs at once: fewer leave a part of it idle
-ITEMS = (
-    2**21
-)  # ten times as many as it runs at once: with more, each element may have one of its own
+ITEMS = 2**21  # that share sums, at most: ten times as many as a large GPU runs at once
 SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
 
 

@@ -41,7 +41,7 @@ def map_schedule(naive: Kernel, target: Target) -> Draft:
     axes = [axis_of(loop) for loop in nest]
     target = replace(target, grain=max(1, target.grain // _iterations(nest[-1].body)))
     if target.width == 1:
-        _one_element_an_item(draft, axes, target)
+        _far_apart(draft, axes, target)
     elif rows := transposed_axis(naive):
         _in_tiles(draft, axes, rows, target)
     else:
@@ -58,11 +58,11 @@ def _iterations(body: Sequence[Statement]) -> int:
 # ---- a GPU ----
 
 
-def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
+def _far_apart(draft: Draft, axes: list[str], target: Target) -> None:
     axis = draft.one_axis(axes, "neighbouring work-items have neighbouring elements")
     items, run = share(draft.size(axis), target.grain, target.max_items)
-    each = "an element" if run == 1 else f"{run} elements, as far apart as there are items,"
-    why = f"{each} for each work-item"
+    each = "an element" if run == 1 else f"{run} elements, and its neighbours those beside them"
+    why = f"a work-item has {each}"
     draft.apply(Grid(axis, items, target.local_size, cyclic=run > 1, why=why))
 
 

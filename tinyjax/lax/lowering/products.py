@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SMALL = 2**11
 LARGE = 2**26  # more, and waiting for the device is a small part of what BLAS saves.
 FEW = 16  # elements of a result that a product kernel has no use for
-# Of long sums, a GPU's work-items have to share each, if there are no more than so many.
+# On a GPU, work-items share each sum of LONG terms or more, if there are FEW_LONG such sums at most.
 LONG, FEW_LONG = 2**9, 2**10
 
 

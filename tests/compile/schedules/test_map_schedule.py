@@ -73,3 +73,9 @@ def test_what_is_combined_along_no_axis_needs_no_accumulators():
 def test_a_large_transposed_array_is_read_in_tiles(shape):
     lines = schedule(lambda x: jnp.swapaxes(x, -1, -2) + 1, shape)
     assert lines[0].startswith("Tile(") and lines[-1].startswith("Grid(")
+
+
+def test_a_row_whose_number_is_a_remainder_is_read_up_to_its_end():
+    f = jax.vmap(lambda x: lax.map(lambda row: row * 2, x, batch_size=2))
+    x = np.arange(3.0 * 17 * 17, dtype=np.float32).reshape(3, 17, 17)
+    np.testing.assert_array_equal(jax.jit(f)(x), x * 2)

@@ -213,10 +213,10 @@ class _Vectors:
             return first, None
         if isinstance(memory, ir.Buffer) and self.copies:
             return first, None if first.hi + width <= memory.size else index(memory.size)
-        if any(
-            part.op == "%" for part in at.parts()
-        ):  # it may begin anew between these lanes and the end
-            return first, first + (self.lanes.end - self.lanes.first).min(width)
+        # A remainder may begin anew between these lanes and the end.
+        if any(part.op == "%" and self.lanes.axis in part.names for part in at.parts()):
+            end = first + (self.lanes.end - self.lanes.first).min(width)
+            return first, end.min(memory.size)
         return first, self._at(at, self.lanes.end)
 
     def _at(self, at: Index, number: Index) -> Index:

@@ -8,37 +8,48 @@ all threads together: a call's time on two cores is half of it at best, and thre
 
 REASONS = {
     "matmul": """\
-Multiply-adds in registers, which read no memory, reach 100 GFLOP/s a core. On both NumPy's BLAS reaches 140
-to 165, and JAX 100 to 140: what is 1.5 times JAX would be faster than BLAS, which is what large products
-are, on the device's memory, with their result in place. Tried: a kernel of our own, packed and in register
-blocks (0.84 of BLAS; smaller products are such kernels, with what follows them); CLBlast (1.5 GFLOP/s on
-PoCL). What it takes more than NumPy is the call.""",
+Multiply-adds in registers, which read no memory, reach 113 GFLOP/s a core and 212 to 227 on both. JAX
+reaches 180 to 215 of them, and NumPy's BLAS 195 if both cores are free: 1.1 times JAX is the peak. Where
+others take part of a core it reaches 100 to 145, as its threads wait for each other. Large products are
+BLAS, on the device's memory, with their result in place. Tried: a kernel of our own, packed and in
+register blocks (0.84 of BLAS; smaller products are such kernels, with what follows them); CLBlast (1.5
+GFLOP/s on PoCL). What it takes more than NumPy is the call.""",
+    "ten steps of a loop": """\
+A step is a product and two multiply-adds of each element. With AVX-512 the processor does one vector of
+them a cycle, so that ten steps take 2.07 ms of a core and 1.0 on both: what each ten further steps take.
+The kernel takes 1.16 on both cores and 2.15 on one; to read and write as many bytes takes 0.5 to 0.9, most
+of it meanwhile. A call takes 1.2 ms. JAX takes 2.3 to 2.5 at best, 6.0 of processor time, and 8 where the
+results' memory is new to the process (3,900 page faults a call; here a pool has it, and there are none).
+So twice JAX's best is what there is, and arithmetic alone would be 2.3 times. With a gain: a core for each
+thread of the driver (before that, 1.3 to 2.2, by whether both were on one core).""",
     "sums of 2000 rows": """\
-The matrix has 16 MB. A kernel that only adds up so many bytes takes 0.33 ms on one core and 0.20 on both,
-80 GB/s out of the last cache; this one takes 0.29 and 0.25, and JAX 0.29: 1.4 times JAX is what memory
-gives. A call takes 0.36 ms of processor time, and JAX's 0.55: what is lost is lost in waking threads.
-Tried, without a gain: 1, 2, 4 and 8 rows at a time; 1, 2, 4, 5 and 8 sums of each; vectors of 8 and 16; 2
-to 64 work-items. Where the caches don't have the matrix, pages of 2 MB make 0.4 of 0.9 ms: NumPy asks for
-them from 4 MB on. With a gain, but each kernel would be built twice: 0.14 for 0.22 ms at best, and no
-gain in other runs, where the thread that calls does six tenths of the work and wakes only one other.""",
+The matrix has 16 MB, which one core adds up in 0.24 to 0.28 ms, out of the last cache. On both a call takes
+0.13 to 0.17, and JAX's 0.18: half of one core's time is 1.4 to 1.5 times JAX. Tried, without a gain: 1, 2,
+4 and 8 rows at a time; 1, 2, 4, 5 and 8 sums of each; vectors of 8 and 16; 2 to 64 work-items. Where the
+caches don't have the matrix, pages of 2 MB make 0.4 of 0.9 ms: NumPy asks for them from 4 MB on. With a
+gain: a core for each thread of the driver (before that, 0.26 to 0.31).""",
     "sum(x + y * z)": """\
-It reads 12 MB. A kernel that does just that takes 0.18 ms on one core and 0.2 on both, as to wake a
-thread takes as long as its half of the work. A call takes 0.26 to 0.35 ms of processor time, and JAX's
-0.27 to 0.48. Tried: work-items that take turns (half as fast as blocks, and worse), one sum at a time (a
-quarter slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a
-gain, but each kernel would be built twice: 0.10 for 0.16 ms at best, and no gain in other runs, where the
-thread that calls does six tenths of the work and wakes only one other.""",
+It reads 12 MB, which takes 0.18 ms on one core. On both a call takes 0.10 to 0.11, and JAX's 0.17 to 0.20:
+half of one core's time is 1.9 times JAX, without what it takes to wake two threads. Tried: work-items that
+take turns (half as fast as blocks, and worse), one sum at a time (a quarter slower than four), eight (as
+four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a gain: a core for each thread of the driver
+(before that, 0.13 to 0.15).""",
     "gradient of sum(logistic(x))": """\
 The kernel takes 0.37 ms on one core (0.24 with AVX-512), one that reads and writes as many bytes, x * 2 +
-1, 0.12: the time is that of exp. A call takes 0.45 ms of processor time, and JAX's 0.56: 1.2 times. Tried,
-each with a gain: two to the n from the bits of the sum that rounds, in place of a conversion and two
-products; logistic as one fraction; fewer results under way, so that their memory stays in the caches.""",
+1, 0.12: the time is that of exp. On both cores a call takes 0.16 to 0.19 ms with AVX-512, and JAX's 0.35 to
+0.54. Tried, each with a gain: two to the n from the bits of the sum that rounds, in place of a conversion
+and two products; logistic as one fraction; fewer results under way, so that their memory stays in the
+caches.""",
     "SELU": """\
 The kernel takes 0.57 ms of a core (0.31 with AVX-512), one that reads and writes as many bytes 0.12: the
-time is that of expm1. On both cores a call takes 0.37 ms at best, and JAX's 0.77: two times JAX is just
-what there is, and less where waking threads takes long. Tried, each with a gain: expm1 without branches
-(15 times as fast); two to the n from bits; fewer results under way, so that their memory stays in the
-caches.""",
+time is that of expm1. On both cores a call takes 0.18 to 0.24 ms with AVX-512, and JAX's 0.57 to 0.6.
+Tried, each with a gain: expm1 without branches (15 times as fast); two to the n from bits; fewer results
+under way, so that their memory stays in the caches. Eager, it is seven operations on arrays: NumPy takes
+0.37 ms for expm1, 0.85 for the two choices, 0.4 for the rest, on one core, and JAX runs its jitted
+function. Tried, without a gain: parts of each array in two threads (1.65 to 1.8 for 1.8 to 1.9; with expm1
+alone so, 2.7): to hand work to a thread takes 30 microseconds and as many to get it back, and what the
+other core wrote is not in this one's cache; results in memory that is kept (the same); choices in blocks
+that fit a cache (0.49 for 0.43).""",
     "gradient of a small network": """\
 Six small kernels, which take less time than a launch of each would. In a process of its own a call takes 56
 microseconds, of which the kernels are 46, and JAX's 66. Tried, each with a gain: products with what follows
@@ -76,14 +87,28 @@ the kernel takes 2.3 ms, where others empty the caches in between 3 to 4. Tried,
 kernel for all of it, exp in vectors, four rows at a time. Without one: one, two or eight rows; vectors of
 8; a product with 1 / sum, which would be rounded otherwise; a maximum with one comparison less.""",
     "sums of 2000 columns": """\
-The matrix has 16 MB, of which memory gives one in 0.2 ms at best, on both cores. A call takes 0.4 ms of
-processor time, and JAX's 0.9: what is lost is lost in waking threads. Tried, each with a gain: walking down
-rows in the order of memory, vectors of sixteen, plain loads for PoCL's vload16.""",
+The matrix has 16 MB, of which memory gives one in 0.13 ms at best, on both cores; a call takes 0.16 to 0.20,
+and JAX's 0.45. Tried, each with a gain: walking down rows in the order of memory, vectors of sixteen, plain
+loads for PoCL's vload16; a core for each thread of the driver (before that, 0.25 to 0.4).""",
     "training step of an MLP": """\
-Its products are 61 million operations on floats, which take 0.6 ms at a core's peak of 100 GFLOP/s; a call
-takes 1.0 ms of processor time, and JAX's 1.1. It is 0.9 to 1.3 times as fast as JAX, by how free both cores
-are. Tried, each with a gain: products with what follows them as one kernel; small kernels in the calling
-thread, in one launch; arguments of kernels as slots.""",
+Its products are 61 million operations on floats, which take 0.6 ms at a core's peak of 113 GFLOP/s; a call
+takes 0.47 to 0.55 ms on both, 1.0 of processor time, and JAX's 0.69 and 1.1. Tried, each with a gain:
+products with what follows them as one kernel; small kernels in the calling thread, in one launch; arguments
+of kernels as slots; a core for each thread of the driver (before that, 0.69 to 0.76).""",
+    "convolution": """\
+JAX runs it on one core, 2.4 ms at 94 of the 113 GFLOP/s of multiply-adds in registers. Here windows are
+copied beside each other (0.3 to 0.4 ms, padding 0.1 to 0.2), and BLAS takes 1.4 to 1.5 on both cores: 160
+GFLOP/s. So 1.0 to 1.2 times JAX is what this way gives. On one core it takes 3.3, 0.7 times JAX; where
+another program keeps one of two busy, 8, as BLAS's threads wait for each other. Tried, without a gain: some
+images at a time, whose windows stay in a cache; rows of three windows copied at once; the product of
+transposed matrices (0.8). Not tried: a kernel that copies nothing; at nine tenths of the peak it would take
+1.2.""",
+    "training step of a CNN": """\
+Its five convolutions take 4.3 of 5.7 ms: 2.0 are products by BLAS, of 188 million operations on floats,
+which take 0.9 ms at the peak of both cores, and 2.0 copy windows. BLAS's second thread gains little: after
+it, windows take half as long again to copy, and on one core a step takes 5.8 ms, where JAX takes 10. Where
+another program keeps one of two cores busy it takes 32, as BLAS's threads wait for each other. Tried, without a
+gain: transposed products, and narrow ones made wider (half as fast).""",
     "make_jaxpr": """\
 It is four to six times as fast as JAX, by the mode that the processor is in. Tried, each with a gain: avals
 that are one object if they are equal; what abstract evaluation says of equal operands is remembered; the

@@ -459,8 +459,9 @@ WORKLOADS = [
         numpy_convolution,
         convolution,
         modes=("jit",),
+        goal=1,
     ),
-    Workload("training step of a CNN", cnn, None, cnn_step, modes=("jit",)),
+    Workload("training step of a CNN", cnn, None, cnn_step, modes=("jit",), goal=1),
     # ---- eager ----
     Workload(
         "gradient of the MLP, eager",

@@ -107,8 +107,8 @@ transposed matrices (0.8). Not tried: a kernel that copies nothing; at nine tent
 Its five convolutions take 4.3 of 5.7 ms: 2.0 are products by BLAS, of 188 million operations on floats,
 which take 0.9 ms at the peak of both cores, and 2.0 copy windows. BLAS's second thread gains little: after
 it, windows take half as long again to copy, and on one core a step takes 5.8 ms, where JAX takes 10. Where
-another program keeps one of two cores busy it takes 32, as BLAS's threads wait for each other. Tried, without a
-gain: transposed products, and narrow ones made wider (half as fast).""",
+another program keeps one of two cores busy it takes 32, as threads of BLAS wait for each other. Tried:
+transposed products, and narrow ones made wider (half as fast).""",
     "make_jaxpr": """\
 It is four to six times as fast as JAX, by the mode that the processor is in. Tried, each with a gain: avals
 that are one object if they are equal; what abstract evaluation says of equal operands is remembered; the

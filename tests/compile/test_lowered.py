@@ -1,11 +1,14 @@
 """Schedules that are seen, and those that a user gives."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.compile.lowered import target_of
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.grid import Grid
@@ -13,6 +16,7 @@ from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.runtime.devices import Device
 from tinyjax.runtime.executable import compile_lowered
 
 
@@ -168,3 +172,10 @@ def test_any_directive_can_be_left_out(number):
                 draft.apply_if_possible(directive)
         own = lowered.with_schedule("k0", draft.directives).compile()
         np.testing.assert_allclose(own(*args), f(*args), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("most, size", [(1024, 256), (256, 256), (128, 64), (64, 64), (48, 16)])
+def test_groups_are_no_larger_than_a_gpu_can_have(most, size):
+    device = Device("gpu", 0, "any", SimpleNamespace(max_work_group_size=most))
+    target = target_of(device)
+    assert (target.group, target.local_size) == (size, size)

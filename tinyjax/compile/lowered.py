@@ -209,7 +209,11 @@ def _with_memory(
 
 
 def target_of(device: Device) -> Target:
-    return {"cpu": CPU, "wasm": WASM}.get(device.platform, GPU)
+    """What the device wants; of a GPU, groups that are squares, and no larger than it can have."""
+    target = {"cpu": CPU, "wasm": WASM}.get(device.platform, GPU)
+    while target.group > device.max_group_size:
+        target = replace(target, group=target.group // 4, local_size=target.local_size // 4)
+    return target
 
 
 def schedule_text(lowered: LoweredProgram) -> str:

@@ -83,6 +83,11 @@ class Device:
         """Whether jitted functions become kernels there; else NumPy computes them."""
         return self.cl_device is not None or self.platform == "wasm"
 
+    @property
+    def max_group_size(self) -> int:
+        """Work-items that a group may have at most."""
+        return self.cl_device.max_work_group_size if self.cl_device is not None else 1
+
     @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
     def warn_without_opencl(self) -> None:
         """Says, once, that compiled functions run in NumPy, if they do."""

@@ -97,6 +97,24 @@ def test_what_arrays_leave_behind_makes_room_for_new_ones(queue, monkeypatch):
     np.testing.assert_array_equal(queue.read(queue.upload(array)), array)
 
 
+def test_calls_under_way_are_waited_for_if_they_have_the_memory(queue, monkeypatch):
+    pool, allocate, size = queue.pool, queue.pool.allocate, 4000
+
+    class Small:
+        free_held = staticmethod(pool.free_held)
+
+        def allocate(self, nbytes):
+            if pool.active_bytes >= size:
+                raise queue.cl.MemoryError("allocate", -4, "none left")
+            return allocate(nbytes)
+
+    monkeypatch.setattr(queue, "pool", Small())
+    event = queue.cl.enqueue_marker(queue.queue)
+    queue.pending.append((event, queue.allocate((1000,), np.dtype("float32")), size))
+    queue.last_event = event
+    assert queue.allocate((1000,), np.dtype("float32")).nbytes == size
+
+
 def test_memory_of_an_array_that_is_gone_is_used_again(queue):
     for _ in range(3):
         queue.allocate((1000,), np.dtype("float32"))

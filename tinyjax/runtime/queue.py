@@ -93,8 +93,8 @@ class Queue:
         count = math.prod(shape)
         if count == 0:
             return self.upload(np.empty(shape, dtype))
-        with self.lock, named_errors(f"allocating {dtype}{list(shape)}"):
-            buffer = self.pool.allocate(count * dtype.itemsize)
+        with named_errors(f"allocating {dtype}{list(shape)}"):
+            buffer = self._with_room(lambda: self.pool.allocate(count * dtype.itemsize))
         return Memory(self, buffer, None, shape, dtype)
 
     def upload(self, array: np.ndarray) -> Memory:
@@ -105,13 +105,19 @@ class Queue:
         flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
         with named_errors(f"copying {array.dtype}{list(array.shape)} to the device"):
             host = with_buffer_protocol(array)
-            try:
-                buffer = self.cl.Buffer(self.context, flags, hostbuf=host)
-            except self.cl.MemoryError:
-                with self.lock:
-                    self.pool.free_held()  # arrays that are gone had it
-                buffer = self.cl.Buffer(self.context, flags, hostbuf=host)
+            buffer = self._with_room(lambda: self.cl.Buffer(self.context, flags, hostbuf=host))
         return Memory(self, buffer, None, array.shape, array.dtype)
+
+    def _with_room(self, make: Callable[[], Any]) -> Any:
+        """What `make` allocates: if there is no room, when calls under way are done and nothing is kept."""
+        try:
+            with self.lock:
+                return make()
+        except self.cl.MemoryError:
+            self.finish()
+        with self.lock:
+            self.pool.free_held()
+            return make()
 
     def writable(self, array: np.ndarray) -> Memory:
         """Memory with the elements of `array`, which kernels may change."""

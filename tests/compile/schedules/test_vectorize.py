@@ -238,6 +238,14 @@ def test_a_number_from_data_is_an_operand_of_each_lane():
     assert_computes_the_same(Vectorize("i1", 16).apply(kernel), kernel)
 
 
+def test_a_number_that_is_loaded_is_an_operand_too():
+    number, i = Value("n", np.dtype("int32")), axis("i1", 16)
+    x, y = Buffer("x_in", number.dtype, 16, "in"), Buffer("y_out", F32, 16, "out")
+    of_number = Let(B, "convert", (index_var("n", 0, 15),))
+    kernel = Kernel("k0", [x, y], 1, [loop(i, 16, Load(number, x, i), of_number, Store(y, i, B))])
+    assert_computes_the_same(Vectorize("i1", 16).apply(kernel), kernel)
+
+
 def test_what_is_computed_from_such_a_number_is_no_vector():
     kernel = number_from_data(lambda n: n * 2 + 1)
     assert "each lane has of its own" in Vectorize("i1", 16).why_not(kernel)

@@ -113,8 +113,8 @@ class _Vectors:
 
     def _loop(self, loop: ir.For) -> list[ir.Statement]:
         lanes, body = self.lanes, []
-        lets = [s for s in every_statement(loop.body) if isinstance(s, ir.Let)]
-        self.numbers = {s.target.name: s.target for s in lets}
+        made = [s for s in every_statement(loop.body) if isinstance(s, ir.Let | ir.Load)]
+        self.numbers = {s.target.name: s.target for s in made}
         stores = [s for s in every_statement(loop.body) if isinstance(s, ir.Store)]
         is_private = all(isinstance(s.destination, ir.PrivateArray) for s in stores)
         self.copies = is_private and not lanes.sums

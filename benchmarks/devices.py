@@ -144,7 +144,7 @@ milliseconds, the best of {options.rounds} rounds in which all take turns. Two d
 device run one program: as quick as one, within a tenth, but for sums of products, which write more (in NumPy
 two products of half the rows of w and their sum take 1.10 to 1.16 times as long as one product). Two OpenCL
 devices share the cores here: neither makes the other quicker, and their threads of BLAS get in each other's
-way. Each has a thread that launches its kernels, and a collective is a wait for another thread, 0.2 to 0.4
+way. Each has a thread that launches its kernels, and a collective is a wait for another thread, 0.3 to 0.5
 ms, which is much for a sum that takes half a millisecond.
 
 {table(lines)}

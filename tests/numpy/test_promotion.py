@@ -5,6 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 
 I = np.array([3, -1, 4, 1], np.int32)  # noqa: E741
 
@@ -39,6 +40,25 @@ def test_64_bits_are_cut_to_32_with_a_warning():
     with pytest.warns(UserWarning, match="truncated to dtype float32"):
         assert jnp.zeros(2, np.float64).dtype == jnp.float32
     assert jnp.zeros(2, float).dtype == jnp.float32
+
+
+MAKERS = {
+    "zeros": lambda: jnp.zeros(2, "float64"),
+    "array": lambda: jnp.array([1.0], "float64"),
+    "arange": lambda: jnp.arange(3, dtype="int64"),
+    "linspace": lambda: jnp.linspace(0, 1, 3, dtype="float64"),
+    "astype": lambda: jnp.ones(2).astype("float64"),
+    "lax": lambda: lax.convert_element_type(1.0, np.float64),
+    "at": lambda: jnp.zeros(2, "int32").at[0].set(jnp.float32(0.5)),
+    "real": lambda: lax.convert_element_type(jnp.ones(2, "complex64"), np.float32),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_such_a_warning_names_the_users_line(name):
+    with pytest.warns(Warning) as found:
+        MAKERS[name]()
+    assert {warning.filename for warning in found} == {__file__}
 
 
 def test_scalar_types_make_arrays_and_name_dtypes():

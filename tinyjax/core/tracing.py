@@ -90,6 +90,14 @@ def user_line() -> SourceLine | None:
     return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
 
+def user_level() -> int:
+    """The `stacklevel` by which a warning of the function that calls this names the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and is_ours[frame.f_code.co_filename]:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def line_text(source_info: SourceLine | None) -> str | None:
     if source_info is None:
         return None

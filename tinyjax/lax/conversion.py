@@ -18,7 +18,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.quiet import run_quietly
-from tinyjax.core.tracing import JaxprTrace, JaxprTracer, staging_rules
+from tinyjax.core.tracing import JaxprTrace, JaxprTracer, staging_rules, user_level
 from tinyjax.lax.elementwise import canonicalize_user_dtype
 from tinyjax.transform.batching import batch_rules, defvectorized, moveaxis
 from tinyjax.transform.jvp import defjvp2, defzero, zero_tangent
@@ -127,7 +127,7 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
         new_dtype = old_dtype
     if dtypes.kind(old_dtype) == "c" and dtypes.kind(new_dtype) in "biuf":
         message = "Casting complex values to real discards the imaginary part"
-        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=3)
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=user_level())
     if isinstance(operand, Array):
         if old_dtype == new_dtype and operand.weak_type == weak_type:
             return operand

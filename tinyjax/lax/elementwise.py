@@ -19,6 +19,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import elementwise_aval, shape_of
+from tinyjax.core.tracing import user_level
 from tinyjax.transform.batching import defbroadcasting, defvectorized
 
 # ---- making primitives ----
@@ -173,6 +174,6 @@ def canonicalize_user_dtype(dtype: Any, name: str) -> np.dtype:
             f"Explicitly requested dtype {wanted.name} requested in {name} is not available, and will "
             f"be truncated to dtype {got.name}: set jax_enable_x64 for 64 bits "
             "(jax.config.update('jax_enable_x64', True))",
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     return got

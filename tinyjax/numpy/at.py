@@ -18,6 +18,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.bind import as_array
+from tinyjax.core.tracing import user_level
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import expand_masks, parse
@@ -215,5 +216,5 @@ def _warn_if_unsafe_cast(values: Any, dtype: np.dtype) -> None:
         f"dtype={values.dtype.name} to dtype={dtype.name} with jax_numpy_dtype_promotion='standard'. "
         "Convert the value with .astype",
         FutureWarning,
-        stacklevel=4,
+        stacklevel=user_level(),
     )

@@ -20,6 +20,7 @@ from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
 from tinyjax.core.config import config
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.tracing import user_level
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy.util import (
     as_operand,
@@ -96,7 +97,7 @@ def _warn_or_raise_rank_promotion(fun_name: str, shapes: Sequence[tuple[int, ...
     warnings.warn(
         f"Following NumPy automatic rank promotion for {fun_name} on shapes {listed}. Set the "
         "jax_numpy_rank_promotion config option to 'allow' to disable this warning.",
-        stacklevel=4,
+        stacklevel=user_level(),
     )
 
 

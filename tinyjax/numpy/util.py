@@ -22,7 +22,7 @@ from tinyjax.core.bind import Tracer, as_array, context, is_staging
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.structs import ShapeDtypeStruct
-from tinyjax.core.tracing import JaxprTrace
+from tinyjax.core.tracing import JaxprTrace, user_level
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.shape import canonicalize_axis
 
@@ -144,7 +144,7 @@ def user_dtype(dtype: Any, fun_name: str = "") -> np.dtype:
             f"truncated to dtype {found.name}. To enable more dtypes, set the jax_enable_x64 "
             "configuration option or the JAX_ENABLE_X64 shell environment variable. See "
             "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#double-64bit-precision",
-            stacklevel=4,
+            stacklevel=user_level(),
         )
     return found
 

@@ -96,6 +96,29 @@ def test_what_the_module_raises_is_told_too(tmp_path):
     assert done.stderr.endswith("\nValueError: not today\n")
 
 
+@pytest.mark.parametrize("line", ["import numpyy", "open('no.csv')", "jnp.sine(3.0)"])
+def test_the_module_is_there_though_something_in_it_is_not(draw_here, tmp_path, capsys, line):
+    (tmp_path / "model.py").write_text(MODEL + line)
+    with pytest.raises(SystemExit):
+        draw_here("model.py:f", "-o", "f.dot")
+    assert (
+        f"model.py can't be imported.\n  model.py:6 in <module>\n    {line}"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("command", ["graph", "explain", "step"])
+def test_arguments_that_are_missing_are_said_to_come_from_the_command_line(
+    command, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "model.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    output = [] if command == "step" else ["-o", "f.dot"]
+    assert main([command, "model.py:f", *output, "--args", "1.0"]) == 2
+    said = capsys.readouterr().err
+    assert "f(x, y) does not take what --args gives: missing a required argument: 'y'" in said
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_of_a_transformed_function_is_drawn(stage, tmp_path):
     path = tmp_path / "softmax.dot"

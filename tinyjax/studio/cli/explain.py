@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
         return serve(options)
     try:
         options.function = functions.function_at(options.function)
+        functions.check_arguments(options.function, options.args)
     except argparse.ArgumentTypeError as error:
         print(f"tinyjax explain: {error}", file=sys.stderr)
         return 2

@@ -3,10 +3,11 @@
 import argparse
 import importlib
 import importlib.util
+import inspect
 import operator
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -85,13 +86,16 @@ def function_at(place: str) -> Callable[..., Any]:
         found = (
             _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
         )
-        return operator.attrgetter(function)(found)
-    except (ImportError, AttributeError, OSError) as error:
-        raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
-    except Exception as error:  # of the user's module
+    except Exception as error:
+        if isinstance(error, (ImportError, OSError)) and not _users_lines(error):
+            raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
         raise argparse.ArgumentTypeError(
             f"{module} can't be imported.\n{in_short(error)}"
         ) from error
+    try:
+        return operator.attrgetter(function)(found)
+    except AttributeError as error:
+        raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
 
 
 def _module_of_file(file: str) -> ModuleType:
@@ -111,7 +115,24 @@ def value_of(expression: str) -> Any:
     try:
         return eval(expression, {"jax": jax, "jnp": jnp, "np": np})
     except Exception as error:
-        raise argparse.ArgumentTypeError(f"cannot evaluate {expression!r}: {error}") from error
+        hint = "; it may use jax, jnp and np" if isinstance(error, NameError) else ""
+        what = f"cannot evaluate {expression!r}: {error}{hint}"
+        raise argparse.ArgumentTypeError(what) from error
+
+
+def check_arguments(function: Callable[..., Any], args: Sequence[Any]) -> None:
+    """Raises ArgumentTypeError if the function takes more or fewer arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of what is written in C, it is not known
+        return
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        what = (
+            f"{getattr(function, '__name__', function)}{signature} does not take what --args gives"
+        )
+        raise argparse.ArgumentTypeError(f"{what}: {error}") from error
 
 
 def transforms_named(names: str) -> list[Callable[..., Any]]:
@@ -124,9 +145,14 @@ def transforms_named(names: str) -> list[Callable[..., Any]]:
 
 def in_short(error: BaseException) -> str:
     """The user's lines of a traceback, and the error."""
+    said = "".join(traceback.format_exception_only(error)).rstrip()
+    return "\n".join([*_users_lines(error), said])
+
+
+def _users_lines(error: BaseException) -> list[str]:
     lines = []
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith(NOT_THE_USERS):
             place = Place(frame.filename, frame.lineno or 0, frame.name)
             lines.append(f"  {place_text(place)} in {frame.name}\n    {frame.line}")
-    return "\n".join([*lines, "".join(traceback.format_exception_only(error)).rstrip()])
+    return lines

@@ -56,6 +56,11 @@ def run(options: argparse.Namespace) -> int:
     """Draw what is asked for; return the exit status."""
     draw, _ = STAGES[options.stage]
     try:
+        functions.check_arguments(options.function, options.args)
+    except argparse.ArgumentTypeError as error:
+        print(f"tinyjax graph: {error}", file=sys.stderr)
+        return 2
+    try:
         graph = draw(functions.transformed(options), *options.args)
     except Exception as error:  # of the function, or of a transformation that it does not fit
         print(functions.in_short(error), file=sys.stderr)

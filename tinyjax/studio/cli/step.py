@@ -86,6 +86,7 @@ def _program(options: argparse.Namespace) -> Callable[[], Any]:
     parser.parse_args(options.rest, options)
     called = functions.function_at(options.program)
     args = [functions.value_of(expression) for expression in options.args]
+    functions.check_arguments(called, args)
     text = function
     for transform in functions.transforms_named(options.transform) if options.transform else ():
         called, text = transform(called), f"{transform.__name__}({text})"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Page:
 
     title: str
     summary: str
-    html: str
+    html: str = field(repr=False)
 
     def save(self, path: str | Path) -> Path:
         """Writes the page; gives the path."""

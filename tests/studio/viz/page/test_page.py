@@ -76,6 +76,11 @@ def test_in_a_notebook_a_page_is_a_frame_of_its_own():
     assert frame.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;') and frame.count('"') == 4
 
 
+def test_in_a_terminal_a_page_is_its_summary():
+    shown = repr(viz.explain(f, 3.0))
+    assert shown.startswith("Page(title=") and "equations" in shown and "<html" not in shown
+
+
 # ---- the steps ----
 
 

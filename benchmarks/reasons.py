@@ -9,11 +9,11 @@ all threads together: a call's time on two cores is half of it at best, and thre
 REASONS = {
     "matmul": """\
 Multiply-adds in registers, which read no memory, reach 113 GFLOP/s a core and 212 to 227 on both. JAX
-reaches 180 to 215 of them, and NumPy's BLAS 195 if both cores are free: 1.1 times JAX is the peak. Where
-others take part of a core it reaches 100 to 145, as its threads wait for each other. Large products are
-BLAS, on the device's memory, with their result in place. Tried: a kernel of our own, packed and in
-register blocks (0.84 of BLAS; smaller products are such kernels, with what follows them); CLBlast (1.5
-GFLOP/s on PoCL). What it takes more than NumPy is the call.""",
+reaches 155 to 215 of them, least with 5000 x 5000, and NumPy's BLAS 195 if both cores are free: the peak is
+1.0 to 1.4 times JAX. Where others take part of a core it reaches 100 to 145, as its threads wait for each
+other. Large products are BLAS, on the device's memory, with their result in place. Tried: a kernel of our
+own, packed and in register blocks (0.84 of BLAS; smaller products are such kernels, with what follows
+them); CLBlast (1.5 GFLOP/s on PoCL). What it takes more than NumPy is the call.""",
     "ten steps of a loop": """\
 A step is a product and two multiply-adds of each element. With AVX-512 the processor does one vector of
 them a cycle, so that ten steps take 2.07 ms of a core and 1.0 on both: what each ten further steps take.
@@ -23,17 +23,17 @@ results' memory is new to the process (3,900 page faults a call; here a pool has
 So twice JAX's best is what there is, and arithmetic alone would be 2.3 times. With a gain: a core for each
 thread of the driver (before that, 1.3 to 2.2, by whether both were on one core).""",
     "sums of 2000 rows": """\
-The matrix has 16 MB, which one core adds up in 0.24 to 0.28 ms, out of the last cache. On both a call takes
-0.13 to 0.17, and JAX's 0.18: half of one core's time is 1.4 to 1.5 times JAX. Tried, without a gain: 1, 2,
-4 and 8 rows at a time; 1, 2, 4, 5 and 8 sums of each; vectors of 8 and 16; 2 to 64 work-items. Where the
-caches don't have the matrix, pages of 2 MB make 0.4 of 0.9 ms: NumPy asks for them from 4 MB on. With a
-gain: a core for each thread of the driver (before that, 0.26 to 0.31).""",
+The matrix has 16 MB, which one core adds up in 0.24 to 0.28 ms, out of the last cache. On two free cores a
+call takes 0.13 to 0.17, and JAX's 0.18: half of one core's time is 1.4 to 1.5 times JAX. Tried, without a
+gain: 1, 2, 4 and 8 rows at a time; 1, 2, 4, 5 and 8 sums of each; vectors of 8 and 16; 2 to 64 work-items.
+Where the caches don't have the matrix, pages of 2 MB make 0.4 of 0.9 ms: NumPy asks for them from 4 MB on.
+With a gain: a core for each thread of the driver (before that, 0.26 to 0.31).""",
     "sum(x + y * z)": """\
-It reads 12 MB, which takes 0.18 ms on one core. On both a call takes 0.10 to 0.11, and JAX's 0.17 to 0.20:
-half of one core's time is 1.9 times JAX, without what it takes to wake two threads. Tried: work-items that
-take turns (half as fast as blocks, and worse), one sum at a time (a quarter slower than four), eight (as
-four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a gain: a core for each thread of the driver
-(before that, 0.13 to 0.15).""",
+It reads 12 MB, which takes 0.18 ms on one core. On two free cores a call takes 0.10 to 0.11, and JAX's 0.17
+to 0.20: half of one core's time is 1.9 times JAX, without what it takes to wake two threads. Tried:
+work-items that take turns (half as fast as blocks, and worse), one sum at a time (a quarter slower than
+four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same). With a gain: a core for each
+thread of the driver (before that, 0.13 to 0.15).""",
     "gradient of sum(logistic(x))": """\
 The kernel takes 0.37 ms on one core (0.24 with AVX-512), one that reads and writes as many bytes, x * 2 +
 1, 0.12: the time is that of exp. On both cores a call takes 0.16 to 0.19 ms with AVX-512, and JAX's 0.35 to

@@ -209,7 +209,7 @@ def _with_memory(
 
 
 def target_of(device: Device) -> Target:
-    """What the device wants; of a GPU, groups that are squares, and no larger than it can have."""
+    """What kernels for the device are like. A GPU's groups are squares, and no larger than it allows."""
     target = {"cpu": CPU, "wasm": WASM}.get(device.platform, GPU)
     while target.group > device.max_group_size:
         target = replace(target, group=target.group // 4, local_size=target.local_size // 4)

@@ -109,7 +109,7 @@ class Queue:
         return Memory(self, buffer, None, array.shape, array.dtype)
 
     def _with_room(self, make: Callable[[], Any]) -> Any:
-        """What `make` allocates: if there is no room, when calls under way are done and nothing is kept."""
+        """What `make` allocates: at a second try, if need be, when calls are done and nothing is kept."""
         try:
             with self.lock:
                 return make()

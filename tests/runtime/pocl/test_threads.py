@@ -8,9 +8,16 @@ import threading
 import pytest
 
 import tinyjax as jax
+from tinyjax.runtime.pocl import threads as threads_file
 from tinyjax.runtime.pocl.threads import one_core_each
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux tells of threads and cores")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_set(monkeypatch):
+    for name in ("POCL_AFFINITY", "POCL_MAX_PTHREAD_COUNT"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def cores_of_threads(count):
@@ -41,6 +48,12 @@ def test_what_the_user_has_set_for_pocl_stays(monkeypatch):
     assert cores_of_threads(len(cores)) == [cores] * len(cores)
 
 
+def test_without_proc_the_system_chooses(monkeypatch):
+    monkeypatch.setattr(threads_file, "THREADS", "/no/such/folder")
+    cores = os.sched_getaffinity(0)
+    assert cores_of_threads(len(cores)) == [cores] * len(cores)
+
+
 def test_the_calling_thread_keeps_its_cores():
     cores = os.sched_getaffinity(0)
     cores_of_threads(len(cores))
@@ -52,7 +65,7 @@ import os
 import tinyjax as jax
 jax.devices()
 own = os.sched_getaffinity(0)
-threads = [os.sched_getaffinity(int(t)) for t in os.listdir("/proc/self/task")]
+threads = [os.sched_getaffinity(int(t)) for t in os.listdir("/proc/self/task") if int(t) != os.getpid()]
 assert all({core} in threads for core in own), threads
 """
 

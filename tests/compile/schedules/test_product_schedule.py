@@ -117,3 +117,12 @@ def test_the_schedule_of_a_kernel_can_be_read():
     x, y = np.ones((20, 30), np.float32), np.ones((30, 40), np.float32)
     text = jax.jit(jnp.matmul).lower(x, y).as_text("schedule of k0")
     assert "Pack('row_outer_inner', ('k', 'column_inner'))  # the panel is read 4 times" in text
+
+
+def test_columns_that_read_at_places_from_data_are_no_vectors():
+    def f(x):
+        part = jax.grad(lambda x: jnp.sum(x.at[1:].set(0)))(x)
+        return part @ part.T
+
+    x = jnp.arange(3 * 33 * 33.0).reshape(3, 33, 33)
+    np.testing.assert_allclose(jax.jit(jax.vmap(f))(x), jax.vmap(f)(x), rtol=1e-5)

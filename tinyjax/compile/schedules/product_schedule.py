@@ -102,7 +102,9 @@ class _Choice:
         """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a
         tile at once."""
         draft, width = self.draft, self.width
-        draft.apply(Vectorize("column_inner", width, why="neighbours are packed"))
+        columns = Vectorize("column_inner", width, why="neighbours are packed")
+        if not draft.apply_if_possible(columns):  # each may read at a place of its own, from data
+            return
         row = Vectorize("column_inner2", width, why="a row of the panel")
         if self.is_packed and not draft.apply_if_possible(row):
             draft.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))

@@ -10,19 +10,17 @@ beside the GPU, and JAX on the GPU, if its interpreter has a JAX for it. Writes 
 
 import argparse
 import dataclasses
-import functools
 import os
 import platform
 import statistics
 import subprocess
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from compare import PAUSE, compare, jitted_mean, speed_table, turn_of
+from compare import compare, jitted_mean, speed_table
 from report import table, write_section
-from streaming import HEADS, KERNELS, kernel_turn
+from streaming import HEADS, KERNELS, in_turns
 from workloads import WORKLOADS
 
 import tinyjax as jax
@@ -53,16 +51,7 @@ def copy_turn(size: int) -> Callable[[], float]:
 def medians(size: int, rounds: int) -> list[float]:
     """Milliseconds of the copy of so many elements, then of each kernel and its call."""
     x = jax.device_put(np.linspace(-2, 2, size, dtype=np.float32), jax.devices("gpu")[0])
-    turns = [copy_turn(size)]
-    for function in KERNELS.values():
-        call = functools.partial(jax.jit(function), x)
-        turns += [kernel_turn(call), turn_of(call, jax.block_until_ready)]
-    times: list[list[float]] = [[] for _ in turns]
-    for _ in range(rounds):
-        for turn, seconds in zip(turns, times):
-            time.sleep(PAUSE)
-            seconds.append(turn())
-    return [1000 * statistics.median(seconds) for seconds in times]
+    return in_turns(copy_turn(size), x, rounds)
 
 
 def streams(rounds: int) -> str:

@@ -63,8 +63,12 @@ def copy_turn(x: np.ndarray) -> Turn:
 def medians(size: int, rounds: int) -> list[float]:
     """Milliseconds of the copy of so many elements, then of each kernel and its call."""
     host = np.random.default_rng(0).uniform(-2, 2, size).astype(np.float32)
-    x = jax.numpy.asarray(host)
-    turns = [copy_turn(host)]
+    return in_turns(copy_turn(host), jax.numpy.asarray(host), rounds)
+
+
+def in_turns(copy: Turn, x: Any, rounds: int) -> list[float]:
+    """Milliseconds of a copy, then of each kernel and its call with `x`: the median of the rounds."""
+    turns = [copy]
     for function in KERNELS.values():
         call = functools.partial(jax.jit(function), x)
         turns += [kernel_turn(call), turn_of(call, jax.block_until_ready)]

@@ -101,6 +101,14 @@ def test_a_cpu_can_run_them(name):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_groups_may_have_fewer_items_than_share_a_column(name):
+    four = dataclasses.replace(SMALL, group=4, local_size=4)
+    results, expected = interpreted(FUNCTIONS[name], data(70, 40), target=four)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_the_sum_of_no_elements_is_zero():
     (result,), _ = interpreted(FUNCTIONS["all"], data(0, 3), target=SMALL)
     assert result == 0

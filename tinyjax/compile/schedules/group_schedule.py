@@ -4,8 +4,9 @@ After this file you can say who adds up what on a GPU, and how often they wait f
 group, whose items take every 256th element each, and combine what they have in a tree; of few results of very
 many elements, each group leaves a part, and the last one combines the parts. Items that are neighbours load
 neighbours, of columns too: 32 items have a column each, and others every 8th row of them. Short rows have one
-item each. Of a product, a group has a tile: its items copy to local memory what they all read. Builds on
-schedule and the directives.
+item each, and a few elements that are long sums a group each. Of a product, a group has a tile: its items
+copy to local memory what they all read, and each has one sum, or up to four rows and columns of them. Builds
+on schedule and the directives.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _split(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> Non
 
 def _few_at_once(draft: Draft, row: str, column: str, target: Target) -> None:
     """Items that are neighbours have neighbouring columns, and others every n-th row of them."""
-    width = min(target.group // ROWS, _power_of_two(draft.size(column)))
+    width = min(max(1, target.group // ROWS), _power_of_two(draft.size(column)))
     lanes = target.group // width
     draft.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
     draft.apply(TreeReduction(row, lanes, why=f"each column has {lanes} items"))
@@ -104,9 +105,13 @@ def _few_at_once(draft: Draft, row: str, column: str, target: Target) -> None:
 def _as_tree(draft: Draft, axis: str, lanes: int) -> None:
     """What a loop combines, if it does, by all items of a group."""
     if combined(loop_over(draft.kernel, axis).body):
-        steps = lanes.bit_length() - 1
-        why = f"items load neighbours, and combine what {lanes} of them have in {steps} steps"
-        draft.apply(TreeReduction(axis, lanes, why=why))
+        draft.apply(_tree(axis, lanes))
+
+
+def _tree(axis: str, lanes: int) -> TreeReduction:
+    steps = lanes.bit_length() - 1
+    why = f"items load neighbours, and combine what {lanes} of them have in {steps} steps"
+    return TreeReduction(axis, lanes, why=why)
 
 
 def _lanes(count: int, target: Target) -> int:
@@ -137,9 +142,8 @@ def sums_in_groups(naive: Kernel, target: Target) -> Draft | None:
     lanes = _lanes(combined_terms, target)
     if combined_terms < target.reduction_grain // 8 or count * lanes > ITEMS:
         return None
-    if TreeReduction(terms, lanes).why_not(draft.kernel):
+    if not draft.apply_if_possible(_tree(terms, lanes)):
         return None
-    _as_tree(draft, terms, lanes)
     if element:
         draft.apply(Grid(element, count, why="elements do not wait for each other"))
     draft.apply(WorkGroups(lanes, why=f"for a sum of {combined_terms:,} terms"))

@@ -59,6 +59,7 @@ def _iterations(body: Sequence[Statement]) -> int:
 
 
 def _far_apart(draft: Draft, axes: list[str], target: Target) -> None:
+    """A work-item has a few elements, as many elements apart as there are work-items."""
     axis = draft.one_axis(axes, "neighbouring work-items have neighbouring elements")
     items, run = share(draft.size(axis), target.grain, target.max_items)
     each = "an element" if run == 1 else f"{run} elements, and its neighbours those beside them"

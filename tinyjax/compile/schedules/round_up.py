@@ -46,7 +46,7 @@ class RoundUp(LoopDirective):
                     start, stop = _with(statement.start), _with(statement.stop)
                     return replace(statement, start=start, stop=stop)
                 case Store(Buffer()) if not is_full:
-                    # A loop of one iteration, or none: it has steps, as nobody else takes part in it.
+                    # One iteration, or none. It has steps, so that WorkGroups does not share it out.
                     once = replace(loop.variable, args=(f"{self.axis}_stored",))
                     body = substituted([statement], {self.axis: once})
                     stop = (place + 1).min(loop.stop)

@@ -28,6 +28,7 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 BATCH = 10  # programs that are compiled together
+RENEWED = 200  # batches that a worker takes: wasmtime doesn't give all address space back
 
 
 def main() -> None:
@@ -117,16 +118,20 @@ def report(seen: Counter[str], difference: dict[str, str]) -> None:
 
 
 class Worker:
-    """A process that runs programs, started anew when it has died."""
+    """A process that runs programs, started anew when it has died, and now and then."""
 
     def __init__(self, options: argparse.Namespace):
         self.options = options
         self.process: subprocess.Popen[str] | None = None
+        self.asked = 0
 
     def ask(self, seeds: Sequence[int]) -> dict[str, Any]:
         """What the worker says of the programs, or {'died': how}."""
+        if self.process and self.asked % RENEWED == 0:
+            self.stop(self.process)
         process = self.process = self.process or self.started()
         assert process.stdin and process.stdout
+        self.asked += 1
         process.stdin.write(json.dumps(list(seeds)) + "\n")
         process.stdin.flush()
         seconds = self.options.seconds * len(seeds) / BATCH + 60
@@ -134,11 +139,14 @@ class Worker:
         line = process.stdout.readline() if ready else ""
         if line:
             return json.loads(line)
+        self.stop(process)
+        how = f"died of signal {-process.returncode}" if ready else "took too long"
+        return {"died": f"{how}: seed {seeds[0]}"}
+
+    def stop(self, process: subprocess.Popen[str]) -> None:
         process.kill()
         process.wait()
         self.process = None
-        how = f"died of signal {-process.returncode}" if ready else "took too long"
-        return {"died": f"{how}: seed {seeds[0]}"}
 
     def started(self) -> subprocess.Popen[str]:
         flags = [

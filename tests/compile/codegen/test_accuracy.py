@@ -132,6 +132,12 @@ def test_a_function_of_two_is_within_4_units_in_the_last_place(name):
     assert_accurate(found, exact(x.astype(np.float64), y.astype(np.float64)), allowed)
 
 
+def test_the_angle_to_a_point_on_an_axis_is_the_nearest_float():
+    y, x = f32([[2, 2, -2, -2, 0, -0.0, np.inf, -np.inf], [0, -0.0, 0, -0.0, -2, -2, -2, -2]])
+    exact = np.arctan2(y.astype(np.float64), x.astype(np.float64))
+    np.testing.assert_array_equal(np.asarray(jit(lax.atan2)(y, x)), exact.astype(f32))
+
+
 def test_alone_functions_are_as_accurate():
     x = np.concatenate([SPECIAL, floats()[5000::50]])[:700]
     parts = [all_of(tuple(UNARY))(part) for part in x.reshape(-1, 7)]  # fewer than a vector has

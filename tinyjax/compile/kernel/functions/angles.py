@@ -36,6 +36,7 @@ from tinyjax.compile.kernel.functions.notation import (
 
 PI, HALF_PI, QUARTER_PI = 3.14159274, 1.57079637, 0.785398185  # as float32
 PI_REST, HALF_PI_REST = -8.74227766e-8, -4.37113883e-8  # what there is left of them
+REST = -2.78275339e-8  # the same, as a part of it
 ATAN_LIMIT = 0.41421356  # tan(pi/8)
 
 # ---- large angles ----
@@ -191,7 +192,7 @@ def atan(x: Number) -> Number:
     above = select(is_large, -1.0, select(is_middle, size - 1.0, size))
     below = select(is_large, size, select(is_middle, size + 1.0, 1.0))
     start = select(is_large, HALF_PI, select(is_middle, QUARTER_PI, 0.0))
-    y = start + mul_add(start, -2.78275339e-8, small_atan(above / below))
+    y = start + mul_add(start, REST, small_atan(above / below))
     return with_sign_of(y, x)
 
 
@@ -212,6 +213,9 @@ def atan2(y: Number, x: Number) -> Number:
     below = select(is_middle, least * scale + most * scale, far_below)
     small = small_atan(above / below)
     a = select(is_middle, QUARTER_PI + (small - 2.18556941e-8), small)
-    a = select(is_steep, HALF_PI - (a - HALF_PI_REST), a)
-    a = select(as_int(x) < 0, PI - (a - PI_REST), a)
+    is_left = as_int(x) < 0
+    start = select(is_steep, HALF_PI, select(is_left, PI, 0.0))
+    a = select(is_steep, -a, a)
+    a = select(is_left, -a, a)
+    a = start + mul_add(start, REST, a)
     return select((x != x) | (y != y), x + y, with_sign_of(a, y))

@@ -33,7 +33,9 @@ def test_the_row_of_an_element_is_found_without_a_division():
     row, column = index_var("i1", 0, 3), index_var("i2", 0, 9)
     flat = row * 10 + column
     assert (flat // 10) is row and (flat % 10) is column
-    assert str(flat // 5) == "(i1 * 10 + i2) / 5", "a column is not below 5"
+    assert str(flat // 5) == "i1 * 2 + i2 / 5", (
+        "a row is a multiple of 5, its column is not below it"
+    )
     assert str((row * 20 + column) // 10) == "i1 * 2"
 
 

@@ -47,7 +47,7 @@ def test_a_layer_reads_like_c():
         "      acc1:f32 = variable of 0.0",
         "      for k in 0 .. 30:",
         "        a:f32 = a_in[row * 30 + k]",
-        "        b:f32 = b_in[column + k * 40]",
+        "        b:f32 = b_in[k * 40 + column]",
         "        t1:f32 = acc1",
         "        t2:f32 = mul_add a b t1",
         "        acc1 = t2",

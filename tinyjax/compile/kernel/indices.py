@@ -73,8 +73,8 @@ class Index:
             return self.args[0] * (self.args[1].lo // divisor)
         if self.op == "+":
             rows, column = self.args  # an element's row, from its place: row * columns + column
-            if rows.factor() % divisor == 0 and 0 <= column.lo and column.hi < divisor:
-                return rows // divisor
+            if rows.factor() % divisor == 0 and column.lo >= 0:
+                return rows // divisor + column // divisor
         return _fold(Index("/", (self, index(divisor)), self.lo // divisor, self.hi // divisor))
 
     def __mod__(self, divisor: int) -> Index:

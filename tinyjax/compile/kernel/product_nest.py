@@ -21,17 +21,12 @@ schedule's. Builds on products and loop_nest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import (
-    Kernel,
-    Scalar,
-    statements_of,
-)
+from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.rules import Position, sum_dtype
 from tinyjax.compile.passes.products import Side, sides_of
@@ -97,12 +92,11 @@ class _ProductNest(NestBuilder):
 
     def _operand(self, number: int, side: Side, batch: Index, kept: Index, k: Index) -> Scalar:
         """The element of an operand, in the dtype of the sums."""
-        places = {**_along(side, side.batch, batch), **_along(side, side.kept, kept)}
-        places |= _along(side, side.summed, k)
-        coords = [places[axis] for axis in range(len(side.shape))]
-        flat = _flat(side, [(side.batch, batch), (side.kept, kept), (side.summed, k)])
-        element = self.element(self.eqn.invars[number], Position(side.shape, coords, flat))
-        return self.converted(element, self.dtype)
+        places: dict[int, Index] = {}
+        for axes, at in (side.batch, batch), (side.kept, kept), (side.summed, k):
+            places |= zip(axes, Position(side.sizes(axes), flat=at).coords)
+        position = Position(side.shape, [places[axis] for axis in range(len(side.shape))])
+        return self.converted(self.element(self.eqn.invars[number], position), self.dtype)
 
     def _position(self, batch: Index, row: Index, column: Index) -> Position:
         """The element of the result."""
@@ -112,22 +106,4 @@ class _ProductNest(NestBuilder):
             (self.right.sizes(self.right.kept), column),
         ]
         coords = [coord for sizes, at in kinds for coord in Position(sizes, flat=at).coords]
-        flat = (batch * self.rows + row) * self.columns + column
-        return Position(self.eqn.outvars[0].aval.shape, coords, flat)
-
-
-def _along(side: Side, axes: Sequence[int], at: Index) -> dict[int, Index]:
-    """The place along each of the axes that `at` numbers together."""
-    return dict(zip(axes, Position(side.sizes(axes), flat=at).coords))
-
-
-def _flat(side: Side, kinds: Sequence[tuple[Sequence[int], Index]]) -> Index:
-    """The place in memory. Axes that lie together are as one, so that nothing is divided."""
-    flat = index(0)
-    for axes, at in kinds:
-        if axes and side.are_one(axes):
-            flat = flat + at * side.stride(axes[-1])
-            continue
-        for axis, coord in _along(side, axes, at).items():
-            flat = flat + coord * side.stride(axis)
-    return flat
+        return Position(self.eqn.outvars[0].aval.shape, coords)

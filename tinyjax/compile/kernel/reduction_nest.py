@@ -18,18 +18,23 @@ One work-item does it all; nothing is fast yet: that is for the schedules. Build
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Kernel, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import Position, Reduction, axes_sizes, lowering_of
+from tinyjax.compile.kernel.rules import (
+    LoweringRuleContext,
+    Position,
+    Reduction,
+    axes_sizes,
+    lowering_of,
+)
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
@@ -104,28 +109,29 @@ class _ReductionNest(NestBuilder):
                     with self.loops(axes_sizes(self.reductions[0])) as column:
                         self.sweeps.append(_names(column))
                         for v in elements:
-                            self.store_output(v, self._row_place(v, at, column))
+                            self.store_output(v, _joined(at, column).reshaped(v.aval.shape))
             for v in numbers:
-                self.store_output(v, _reshaped(_joined(at, within), v.aval.shape))
+                self.store_output(v, _joined(at, within).reshaped(v.aval.shape))
 
     def _combine(self, level: Sequence[JaxprEqn], at: Position, within: Position) -> None:
         """The reductions of one level, in one sweep."""
-        operands = [_operand(eqn) for eqn in level]
-        self._numbers_for(operands, at)
+        result = _joined(at, within)
+        self._numbers_for([v for eqn in level for v in variables(eqn)], at)
         accumulators = [self._accumulator(eqn) for eqn in level]
         with self.loops(axes_sizes(self.reductions[0])) as place:
             self.sweeps.append(_names(place))
             for eqn, accumulator in zip(level, accumulators):
                 with statements_of(eqn):
-                    term = self.element(_operand(eqn), self._term_place(eqn, at, place, within))
-                    self.combine(self._rule(eqn), accumulator, term)
+                    (out,), rule = eqn.outvars, self._rule(eqn)
+                    ctx = LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
+                    term = self.term(ctx, eqn, rule, place.reshaped(axes_sizes(eqn)))
+                    self.combine(rule, accumulator, term)
         for eqn, accumulator in zip(level, accumulators):
             (out,) = eqn.outvars
             with statements_of(eqn):
                 total = self.read(accumulator, index(0), self.names[out])
-                at_result = _joined(at, within).flat
-                result = self.converted(total, out.aval.dtype)
-                self.known[out, at_result] = self._named(result, self.names[out])
+                made = self.converted(total, out.aval.dtype)
+                self.known[out, result.flat] = self._named(made, self.names[out])
 
     def _accumulator(self, eqn: JaxprEqn) -> MemRef:
         with statements_of(eqn):
@@ -143,9 +149,9 @@ class _ReductionNest(NestBuilder):
         needed = self._needed(roots)
         for v in (v for eqn in self.group.eqns for v in eqn.outvars if v in needed):
             if v.aval.size == self.form.results:
-                self.element(v, _reshaped(at, v.aval.shape))
+                self.element(v, at.reshaped(v.aval.shape))
             elif v.aval.size == 1:
-                self.element(v, Position(v.aval.shape, [index(0)] * v.aval.ndim))
+                self.element(v, at.broadcast_from(v.aval.shape))
 
     def _needed(self, roots: Sequence[Var]) -> set[Var]:
         """What the roots are computed from, totals included, but not what those are made of."""
@@ -159,69 +165,11 @@ class _ReductionNest(NestBuilder):
                     pending += variables(self.producer[v])
         return needed
 
-    # ---- places ----
-
-    def _term_place(
-        self, eqn: JaxprEqn, at: Position, place: Position, within: Position
-    ) -> Position:
-        """The place of an element that a reduction combines."""
-        shape, axes = _operand(eqn).aval.shape, eqn.params["axes"]
-        combined = dict(
-            zip(axes, _reshaped(place, tuple(shape[axis] for axis in axes)).coords, strict=True)
-        )
-        kept = iter(_reshaped(_joined(at, within), eqn.outvars[0].aval.shape).coords)
-        coords = [combined[axis] if axis in combined else next(kept) for axis in range(len(shape))]
-        if not _are_neighbours(shape, axes):
-            return Position(shape, coords)
-        flat = (at.flat * self.form.combined + place.flat) * self.form.inner + within.flat
-        return Position(shape, coords, flat)
-
-    def _row_place(self, v: Var, at: Position, column: Position) -> Position:
-        """The place of an element in an array of rows."""
-        flat = at.flat * self.form.combined + column.flat
-        return _reshaped(_joined(at, column, flat), v.aval.shape)
-
-
-def _operand(eqn: JaxprEqn) -> Var:
-    """What a reduction combines."""
-    (found,) = variables(eqn)
-    return found
-
 
 def _names(place: Position) -> tuple[str, ...]:
     """The loops' variables among the coordinates."""
     return tuple(coord.args[0] for coord in place.coords if coord.op == "var")
 
 
-def _are_neighbours(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether no axis of several elements stands between those combined."""
-    combined = [axis for axis in axes if shape[axis] > 1]
-    between = range(min(combined, default=0), max(combined, default=0))
-    return all(axis in axes or shape[axis] == 1 for axis in between)
-
-
-def _joined(first: Position, second: Position, flat: Index | None = None) -> Position:
-    return Position((*first.shape, *second.shape), (*first.coords, *second.coords), flat)
-
-
-def _reshaped(place: Position, shape: Sequence[int]) -> Position:
-    """The place of the same element after a reshape: coordinates of the axes that stay are kept, and only
-    those of others are found by division."""
-    coords: list[Index] = []
-    sources = [(size, at) for size, at in zip(place.shape, place.coords) if size > 1]
-    targets: list[int] = []
-    for size in shape:
-        targets.append(size)
-        taken = next(
-            (n for n in range(len(sources) + 1)
-             if math.prod(size for size, _ in sources[:n]) == math.prod(targets)),
-            None,
-        )  # fmt: skip
-        if taken is None:
-            continue
-        sizes, ats = zip(*sources[:taken]) if taken else ((), ())
-        flat = Position(sizes, ats).flat
-        coords += Position(targets, flat=flat).coords
-        del sources[:taken]
-        targets = []
-    return Position(shape, coords, place.flat)
+def _joined(first: Position, second: Position) -> Position:
+    return Position((*first.shape, *second.shape), (*first.coords, *second.coords))

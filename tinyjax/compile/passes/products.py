@@ -35,14 +35,6 @@ class Side:
     def sizes(self, axes: Sequence[int]) -> tuple[int, ...]:
         return tuple(self.shape[axis] for axis in axes)
 
-    def stride(self, axis: int) -> int:
-        """How far apart neighbours along the axis are in memory."""
-        return math.prod(self.shape[axis + 1 :])
-
-    def are_one(self, axes: Sequence[int]) -> bool:
-        """Whether the axes lie in memory as one axis would."""
-        return all(b == a + 1 for a, b in zip(axes, axes[1:]))
-
 
 def sides_of(eqn: JaxprEqn) -> tuple[Side, Side]:
     """The two sides of a dot_general."""

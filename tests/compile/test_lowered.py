@@ -12,9 +12,9 @@ from tinyjax.compile.lowered import target_of
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.reorder import tile
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.executable import compile_lowered
@@ -62,7 +62,7 @@ def test_a_program_runs_without_schedules():
 OWN = [
     [],
     [Split("i2", 4), Vectorize("i2_inner", 4)],
-    [Tile("i1", "i2", 8, 8), Grid("i1_outer", 3)],
+    [*tile(("i1", "i2"), 8, 8, ""), Grid("i1_outer", 3)],
     [Collapse(("i1", "i2"), may_divide=True), Grid("i1_i2", 10)],
 ]
 

@@ -186,7 +186,8 @@ CHAPTERS = (
             "compile.schedules.lower": "a group as a kernel",
         },
         {
-            "compile.schedules.tile": "two loops in small rectangles",
+            "compile.schedules.distribute": "one loop becomes several, each with a part",
+            "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.reduction_schedule": "what makes them fast, and why",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
@@ -200,8 +201,6 @@ CHAPTERS = (
             "compile.schedules.shared_loops": "which loops and arrays they share",
             "compile.kernel.product_nest": "products as loops, and what follows them",
             "compile.schedules.product_schedule": "how products are made fast",
-            "compile.schedules.reorder": "a loop becomes the one around others",
-            "compile.schedules.distribute": "one loop becomes several, each with a part",
             "compile.schedules.pack": "a copy of what all tiles read",
             "compile.schedules.round_up": "the last tile as large as the others",
         },

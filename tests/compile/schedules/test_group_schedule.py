@@ -153,7 +153,10 @@ PRODUCTS = {
 
 def test_a_group_has_a_tile_of_a_product():
     assert schedule_of_product(64, 64, 64) == [
-        "Tile('row', 'column', 16, 16)  # a group has a tile of the result, and reads 16 rows for 256 sums",
+        "Split('row', 16)  # a group has a tile of the result, and reads 16 rows for 256 sums",
+        "Split('column', 16)  # a group has a tile of the result, and reads 16 rows for 256 sums",
+        "Reorder('column_outer', ('row_inner',))"
+        "  # a group has a tile of the result, and reads 16 rows for 256 sums",
         "Split('k', 16)  # of 16 rows and columns, 16 elements at a time",
         "Reorder('k_outer', ('row_inner', 'column_inner'))"
         "  # all items go on to the next elements together",
@@ -206,16 +209,16 @@ def test_items_with_several_elements_of_a_product_give_the_same(name, sizes, mon
 
 @pytest.mark.parametrize("size, each", [(300, 1), (512, 2), (1000, 4)])
 def test_items_have_several_rows_and_columns_where_groups_are_enough(size, each):
-    assert schedule_of_product(size, size, size)[0].startswith(
-        f"Tile('row', 'column', {16 * each}, {16 * each})"
-    )
+    for line, axis in zip(schedule_of_product(size, size, size), ("row", "column")):
+        assert line.startswith(f"Split('{axis}', {16 * each})")
 
 
 @pytest.mark.parametrize("sizes", [(60000, 200, 3), (1, 200, 60000), (50, 200, 60000)], ids=str)
 def test_what_an_item_has_is_no_larger_than_the_result(sizes):
     rows, _, columns = sizes
     side = 32 if min(rows, columns) >= 32 else 16
-    assert schedule_of_product(*sizes)[0].startswith(f"Tile('row', 'column', {side}, {side})")
+    for line, axis in zip(schedule_of_product(*sizes), ("row", "column")):
+        assert line.startswith(f"Split('{axis}', {side})")
 
 
 def test_before_work_items_share_its_work_a_product_is_the_same():

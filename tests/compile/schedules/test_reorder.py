@@ -14,7 +14,8 @@ from loop_nests import (
 
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
 
 
@@ -130,3 +131,31 @@ def test_loops_whose_iterations_need_each_other_stay_in_order():
 def test_a_wrong_order_is_refused_with_the_reason():
     with pytest.raises(ValueError, match="i1 is no loop right in the loop over i2"):
         Reorder("i1", ("i2",)).apply(row_sums(3, 5))
+
+
+# ---- tiles ----
+
+
+def transposed(rows, columns, between=1):
+    """y[i1, i2, i3] = x[i3, i2, i1]"""
+    count = rows * columns * between
+    x, y = Buffer("x_in", F32, count, "in"), Buffer("y_out", F32, count, "out")
+    i, j, k = axis("i1", rows), axis("i2", between), axis("i3", columns)
+    body = [Load(A, x, (k * between + j) * rows + i), Store(y, (i * between + j) * columns + k, A)]
+    inner = loop(j, between, loop(k, columns, *body))
+    return Kernel("k0", [x, y], 1, [loop(i, rows, inner)])
+
+
+TILES = tile(("i1", "i2", "i3"), 4, 4, why="")
+
+
+def test_loops_between_come_first_and_loops_within_a_tile_last():
+    text = str(scheduled(transposed(10, 8, 3), TILES))
+    loops = [line.split()[1] for line in text.splitlines() if "for" in line]
+    assert loops == ["i2", "i1_outer", "i3_outer", "i1_inner", "i3_inner"]
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 1), (4, 8), (5, 17), (33, 2)])
+def test_tiles_at_the_edge_are_smaller(rows, columns):
+    naive = transposed(rows, columns, 2)
+    assert_computes_the_same(scheduled(naive, TILES), naive)

@@ -8,9 +8,10 @@ from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
 from tinyjax.compile.kernel.kernel_ir import Barrier
 from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
-from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.tree_reduction import TreeReduction
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.schedules.work_groups import WorkGroups
@@ -72,8 +73,7 @@ def test_the_last_group_combines_what_all_have_left(columns):
 
 def tile_of_products():
     """Four tiles of two rows and four columns; what is computed of them is stored in a loop of its own."""
-    kernel = Tile("i1", "i2", 2, 4).apply(scaled_rows(4, 7))
-    return Grid("i1_outer", 2).apply(kernel)
+    return scheduled(scaled_rows(4, 7), [*tile(("i1", "i2"), 2, 4, ""), Grid("i1_outer", 2)])
 
 
 def test_two_loops_are_shared_out_if_the_inner_one_is_short():

@@ -24,12 +24,11 @@ from tinyjax.compile.schedules.directive import axis_of, find_loop, loop_over, p
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.pack import Pack
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
-from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.tree_reduction import TreeReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.work_groups import WorkGroups
@@ -161,15 +160,15 @@ def product_in_groups(naive: Kernel, target: Target) -> Draft:
     each = _of_each_item(draft, size)
     side = each * size
     why = f"a group has a tile of the result, and reads {side} rows for {side * side} sums"
-    draft.apply(Tile("row", "column", side, side, why=why))
-    k, tile = "k", _several_each(draft, each, size) if each > 1 else ("row_inner", "column_inner")
+    draft.apply(*tile(("row", "column"), side, side, why))
+    k, items = "k", _several_each(draft, each, size) if each > 1 else ("row_inner", "column_inner")
     if draft.size("k") > size:
         draft.apply(Split("k", size, why=f"of {size} rows and columns, {size} elements at a time"))
-        draft.apply(Reorder("k_outer", tile, why="all items go on to the next elements together"))
+        draft.apply(Reorder("k_outer", items, why="all items go on to the next elements together"))
         k = "k_inner"
     else:
-        draft.apply(Distribute(tile, "k", why="sums first, and then what follows them"))
-    _pack(draft, k, *tile)
+        draft.apply(Distribute(items, "k", why="sums first, and then what follows them"))
+    _pack(draft, k, *items)
     batch = ["batch"] if find_loop(naive, "batch") else []
     task = draft.one_axis([*batch, "row_outer", "column_outer"], "tiles are numbered")
     draft.apply(Grid(task, draft.size(task), why="tiles do not wait for each other"))

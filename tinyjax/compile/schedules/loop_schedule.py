@@ -82,8 +82,7 @@ def _in_vectors(draft: Draft, axis: str, count: int, target: Target) -> tuple[st
     if reason := vectors.why_not(kernel):
         draft.leave_out(vectors, reason)
         return axis, 1
-    for step in [*steps, vectors]:
-        draft.apply(step)
+    draft.apply(*steps, vectors)
     return f"{axis}_outer", width
 
 

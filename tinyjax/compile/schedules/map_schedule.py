@@ -19,9 +19,9 @@ from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators, combined
 from tinyjax.compile.schedules.directive import axis_of, loops_of, perfect_nest
 from tinyjax.compile.schedules.grid import Grid, share
+from tinyjax.compile.schedules.reorder import tile
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 # Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
@@ -143,7 +143,7 @@ def _in_tiles(draft: Draft, axes: list[str], rows: str, target: Target) -> None:
     columns = axes[-1]
     grain = target.grain // (TILE * draft.size(columns))
     why = f"what is read lies in memory along {rows}"
-    draft.apply(Tile(rows, columns, TILE, TILE, why=why))
+    draft.apply(*tile(axes[axes.index(rows) :], TILE, TILE, why))
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = draft.one_axis([*others, f"{rows}_outer"], "a division for each row of tiles")
     _share_out(draft, bands, grain, target.max_items)

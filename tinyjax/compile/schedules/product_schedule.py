@@ -21,11 +21,10 @@ from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.pack import Pack
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -71,8 +70,8 @@ class _Choice:
     def tile(self) -> None:
         """Blocks of rows by panels of columns, in tiles, and what follows a block's sums after them."""
         draft = self.draft
-        tile = f"{self.height} vectors of sums stay in registers while k runs"
-        draft.apply(Tile("row", "column", self.height, self.width, why=tile))
+        registers = f"{self.height} vectors of sums stay in registers while k runs"
+        draft.apply(*tile(("row", "column"), self.height, self.width, registers))
         block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
         draft.apply(Split("row_outer", self.tiles, why=block))
         panel = "all tiles of a block are multiplied with the same panel"

@@ -4,7 +4,7 @@ After this file you can say why a sum of columns reads memory in its order. The 
 walks down all of its rows, each far from the last one in memory. In the other order it takes a row, and adds
 each of its elements to its column's accumulator. That may be if no iteration of the outer loop depends on
 another. Where a loop moves out of one that has more in it, that one is distributed, and variables become
-arrays: of accumulators, there is one for each column. Builds on distribute.
+arrays: of accumulators, there is one for each column. Builds on distribute and split.
 
     for i1 in 0 .. 40:                    each_acc1:f32 = 64 elements of 0.0
       acc1:f32 = variable of 0.0          for i2 in 0 .. 30:
@@ -14,16 +14,30 @@ arrays: of accumulators, there is one for each column. Builds on distribute.
       b:f32 = acc1                        for i3 in 0 .. 40:
       y_out[i1] = b                         b:f32 = each_acc1[i3]
                                             y_out[i3] = b
+
+Two loops that are split and reordered so that they go through small rectangles are tiled (`tile`). That is
+how an array is transposed fast: along the rows of the result, the elements of the operand are far apart. Each
+comes with a line of the cache, whose other elements the next rows need: in a tile, all lines are still there.
+
+    for i1 in 0 .. 300:              for i1_outer in 0 .. 10:
+      for i2 in 0 .. 300:              for i2_outer in 0 .. 10:
+        ...                              for i1_inner in i1_outer * 30 .. i1_outer * 30 + 30:
+                                           for i2_inner in i2_outer * 30 .. i2_outer * 30 + 30:
+                                             ...
+
+Source: Halide's tile, https://halide-lang.org/tutorials/tutorial_lesson_05_scheduling_1.html
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Let, Load, Statement
 from tinyjax.compile.schedules.directive import Directive, axis_of, loop_over, with_loop
 from tinyjax.compile.schedules.distribute import distributed, why_not_around
 from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
+from tinyjax.compile.schedules.split import Split
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,18 @@ class Reorder(Directive):
         made, (before, within, after) = distributed(nest, parts, 1, Fresh(kernel), self.in_memory)
         new = [*made, *before, replace(loop, body=within), *after]
         return with_loop(kernel, axis_of(nest[0]), lambda _: new)
+
+
+def tile(axes: Sequence[str], height: int, width: int, why: str) -> list[Directive]:
+    """The first and the last of nested loops in tiles of `height` by `width`; those between come first."""
+    rows, *between, columns = axes
+    split = f"{rows}_outer", f"{rows}_inner"
+    return [
+        Split(rows, height, why=why),
+        Split(columns, width, why=why),
+        *(Reorder(axis, split, why=why) for axis in between),
+        Reorder(f"{columns}_outer", split[1:], why=why),
+    ]
 
 
 def _parted(before: list[Statement], loop: For) -> tuple[list[Statement], list[Statement]]:

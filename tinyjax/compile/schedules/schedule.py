@@ -29,10 +29,11 @@ class Draft:
         self.directives: list[Directive] = []
         self.left_out: list[Event] = []
 
-    def apply(self, directive: Directive) -> None:
+    def apply(self, *directives: Directive) -> None:
         """Raises ValueError for a directive that can't be applied."""
-        self.kernel = self._recorded(_applied, directive)
-        self.directives.append(directive)
+        for directive in directives:
+            self.kernel = self._recorded(_applied, directive)
+            self.directives.append(directive)
 
     def leave_out(self, directive: Directive, reason: str) -> None:
         """Says that a directive was considered, and why it is not there."""
@@ -108,8 +109,7 @@ def scheduled(naive: Kernel, schedule: Sequence[Directive]) -> Kernel:
 
     Raises ValueError for a directive that can't be applied."""
     draft = Draft(naive)
-    for directive in schedule:
-        draft.apply(directive)
+    draft.apply(*schedule)
     return draft.finished()
 
 

@@ -231,7 +231,6 @@ CHAPTERS = (
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.schedules.hoist": "what is the same in all iterations, once before them",
             "compile.schedules.update_in_place": "a loop that stores what it changes, and no more",
-            "compile.schedules.gather": "what lies apart in memory, copied for vectors",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
             "compile.schedules.resumable": "some iterations a launch, and how the next goes on",

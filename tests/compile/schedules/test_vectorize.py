@@ -211,6 +211,30 @@ def test_places_that_begin_anew_at_a_multiple_are_loaded_up_to_the_loops_end(cou
     assert_computes_the_same(vectors(kernel, "i1"), kernel)
 
 
+@pytest.mark.parametrize("count", [15, 16, 17, 100])
+@pytest.mark.parametrize(
+    "position", [lambda i: i * 2, lambda i: index(i.hi) - i, lambda i: i // 3, lambda i: i.min(7)]
+)
+def test_what_lies_apart_can_be_loaded_lane_by_lane(count, position):
+    naive = gathered(count, position)
+    kernel = Split("i1", 16).apply(naive)
+    kernel = Vectorize("i1_inner", 16, gather=True).apply(kernel)
+    assert "a:f32 x16 = vector i1_inner_part1" in str(kernel)
+    assert_computes_the_same(kernel, naive)
+
+
+def test_lanes_at_places_from_data_look_them_up_one_by_one():
+    indices = Buffer("i_in", np.dtype("int32"), 21, "in")
+    x, y = Buffer("x_in", F32, 64, "in"), Buffer("y_out", F32, 21, "out")
+    i, n, at = axis("i1", 21), Value("n", np.dtype("int32")), Value("at", np.dtype("int32"))
+    body = [Load(n, indices, i), Let(at, "max", (n, Const(np.int32(0), n.dtype)))]
+    body += [Load(A, x, index_var("at", 0, 63)), Store(y, i, A)]
+    naive = Kernel("k0", [indices, x, y], 1, [loop(i, 21, *body)])
+    kernel = Vectorize("i1_inner", 16, gather=True).apply(Split("i1", 16).apply(naive))
+    assert "i1_inner_place1:i32 = lane at 0" in str(kernel)
+    assert_computes_the_same(kernel, naive)
+
+
 def body_of_16(*body, dtype=F32):
     x, y = Buffer("x_in", dtype, 16, "in"), Buffer("y_out", dtype, 16, "out")
     i, a = axis("i1", 16), Value("a", dtype)

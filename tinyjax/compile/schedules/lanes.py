@@ -26,7 +26,8 @@ MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vector
 
 @dataclass
 class Lanes:
-    """The iterations of a loop as lanes: `width` of them, or those before `end` if that is given.
+    """The iterations of a loop as lanes: `width` of them, or those before `end` if that is given. With
+    `gather`, they may load from inputs at places apart.
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
     accumulators from outside of the loop, each with the operation that combines and what it begins with;
@@ -36,9 +37,16 @@ class Lanes:
     first: Index
     end: Index | None
     width: int
+    gather: bool = False
     varying: set[str] = field(default_factory=set)
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
     firsts: set[str] = field(default_factory=set)
+
+    def are_apart(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
+        """Whether lanes load from that input one by one, as they may."""
+        is_input = isinstance(memory, ir.Buffer) and memory.role == "in"
+        is_vector = not self.is_data(at) and self.stride(at) in (0, 1)
+        return self.gather and is_input and not is_vector
 
     def stride(self, at: Index) -> int | None:
         """By how much an index grows from lane to lane; None if that differs."""
@@ -221,7 +229,8 @@ def _obstacles_of(
                 for thing in (target, *args):
                     yield from _why_no_vector(thing, lanes)
         case ir.Load(target, source, at, end):
-            yield from _why_no_access(at, end, source, target.width, lanes, own)
+            if not lanes.are_apart(source, at):
+                yield from _why_no_access(at, end, source, target.width, lanes, own)
             if target.name in lanes.varying:
                 yield from _why_no_vector(target, lanes)
         case ir.Store(destination, at, value, end):

@@ -23,7 +23,6 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     perfect_nest,
 )
-from tinyjax.compile.schedules.gather import Gather
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
@@ -74,11 +73,8 @@ def _in_vectors(draft: Draft, axis: str, count: int, target: Target) -> tuple[st
     if count > width:
         steps.append(Split(axis, width, why=f"a vector has {width} elements"))
         kernel, lanes = steps[0].apply(kernel), f"{axis}_inner"
-    gather = Gather(lanes, why="vectors are loaded from neighbouring elements alone")
-    if not gather.why_not(kernel):
-        steps.append(gather)
-        kernel = gather.apply(kernel)
-    vectors = Vectorize(lanes, width, why="all lanes do the same, until the last one is done")
+    why = "all lanes do the same, until the last one is done"
+    vectors = Vectorize(lanes, width, gather=True, why=why)
     if reason := vectors.why_not(kernel):
         draft.leave_out(vectors, reason)
         return axis, 1

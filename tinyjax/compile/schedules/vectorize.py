@@ -3,7 +3,8 @@
 After this file you can say which values of a kernel are vectors. What depends on the axis varies from lane to
 lane; all else is uniform, and stays a scalar. An index that does not depend on it is uniform: one element is
 loaded. One that grows by 1 from lane to lane is contiguous memory: a vector is loaded, the last one up to an
-end. All others (every second element, an index from data) have no vector load, and the loop stays as it is.
+end. All others (every second element, an index from data) have no vector load, and the loop stays as it is;
+or, where a loop within is worth it, what lies apart is loaded lane by lane, and put together (`gather`).
 
     for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
       a:f32 = a_in[i1_inner]                      a:f32 x16 = a_in[i1_outer * 16 x16 before 100]
@@ -30,13 +31,14 @@ Builds on lanes.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
 from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
@@ -48,9 +50,11 @@ INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 class Vectorize(LoopDirective):
     """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
 
-    A sum is then rounded otherwise, as its terms are added in another order."""
+    A sum is then rounded otherwise, as its terms are added in another order. With `gather`, lanes may load
+    from inputs at places apart."""
 
     width: int
+    gather: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.width not in (2, 4, 8, 16):
@@ -59,12 +63,13 @@ class Vectorize(LoopDirective):
         if not fits:
             inner = f"vectorize {self.axis}_inner"
             return f"{self.axis} may have more iterations: split it by {self.width}, and {inner}"
-        lanes = Lanes(self.axis, loop.start, end, self.width)
+        lanes = Lanes(self.axis, loop.start, end, self.width, self.gather)
         return next(obstacles(kernel, loop, lanes), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
-        lanes = Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width)
+        end = chunk_of(loop, self.width)[1]
+        lanes = Lanes(self.axis, loop.start, end, self.width, self.gather)
         assert not list(obstacles(kernel, loop, lanes))
         return replace(kernel, body=replaced(kernel.body, _Vectors(lanes).around))
 
@@ -139,6 +144,8 @@ class _Vectors:
             case ir.Let(target, _, args):
                 args = tuple(self._operand(arg, before, statement) for arg in args)
                 return [*before, replace(statement, target=self._value(target), args=args)]
+            case ir.Load(_, source, at) if self.lanes.are_apart(source, at):
+                return self._gathered(statement)
             case ir.Load(target, source, at):
                 start, end = self._places(source, at)
                 parts = {"target": self._value(target), "source": self._array(source)}
@@ -161,6 +168,28 @@ class _Vectors:
             case ir.While(_, holds) if self.lanes.differs(holds):
                 return [self._while(statement)]
         return [statement]
+
+    def _gathered(self, load: ir.Load) -> list[ir.Statement]:
+        """The elements of all lanes, loaded one by one."""
+        lanes = [self._of_lane(load, number) for number in range(self.lanes.width)]
+        parts = tuple(last.target for *_, last in lanes)
+        whole = ir.Let(self._value(load.target), "vector", parts, origin=load.origin)
+        return [*itertools.chain(*lanes), whole]
+
+    def _of_lane(self, load: ir.Load, lane: int) -> list[Any]:
+        """What loads its element; lanes beyond the end load that of the last one before it."""
+        number, body, end = self.lanes.first + lane, list[ir.Statement](), self.lanes.end
+        places = {self.lanes.axis: number if end is None else number.min(end - 1)}
+        variables = dict.fromkeys(part for part in load.index.parts() if part.op == "var")
+        for v in filter(self.lanes.is_data, variables):
+            vector = self._value(self.numbers[v.args[0]])
+            place = replace(self._fresh("place", vector.dtype), width=1)
+            args = vector, ir.Const(np.int32(lane), INT32)
+            body.append(ir.Let(place, "lane", args, origin=load.origin))
+            places[v.args[0]] = index_var(place.name, v.lo, v.hi)
+        at = load.index.with_variables(lambda v: places.get(v.args[0], v))
+        part = replace(self._fresh("part", load.target.dtype), width=1)
+        return [*body, replace(load, target=part, index=at)]
 
     def _while(self, loop: ir.While) -> ir.While:
         """Goes on while any lane does. Its statements are in vectors already."""

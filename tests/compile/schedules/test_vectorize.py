@@ -172,6 +172,18 @@ def test_the_first_element_alone_stores_what_is_the_same_in_all(size):
     assert_computes_the_same(vectors(naive, "i1"), naive)
 
 
+def test_a_value_that_is_chosen_in_the_first_element_differs_from_that_in_the_others():
+    y, i, is_first = Buffer("y_out", F32, 32, "out"), axis("i1", 32), Value("t1", np.dtype(bool))
+    one, two = (Const(np.float32(number), F32) for number in (1, 2))
+    body = [
+        Let(is_first, "eq", (i, index(0))),
+        Let(A, "select", (is_first, one, two)),
+        Store(y, i, A),
+    ]
+    naive = Kernel("k0", [y], 1, [loop(i, 32, *body)])
+    assert_computes_the_same(vectors(naive, "i1"), naive)
+
+
 # ---- what can't be vectors ----
 
 
@@ -183,6 +195,14 @@ def test_an_iteration_within_a_vector_is_not_taken_for_the_first():
         Kernel("k0", [y, z], 1, [loop(i, 32, Store(y, i, one), *guarded)])
     )
     assert "go different ways" in Vectorize("i1_inner", 16).why_not(kernel)
+
+
+def test_lanes_that_are_not_the_first_have_a_branch_of_their_own():
+    y, i, is_first = Buffer("y_out", F32, 16, "out"), axis("i1", 16), Value("t1", np.dtype(bool))
+    one, two = (Store(y, i, Const(np.float32(number), F32)) for number in (1, 2))
+    branches = [Let(is_first, "eq", (i, index(0))), If(is_first, [one], [two])]
+    kernel = Kernel("k0", [y], 1, [loop(i, 16, *branches)])
+    assert "go different ways" in Vectorize("i1", 16).why_not(kernel)
 
 
 def test_an_accumulator_that_does_not_begin_with_the_identity_would_count_often():

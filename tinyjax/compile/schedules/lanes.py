@@ -20,6 +20,7 @@ from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import defined_names, every_statement, replaced
 from tinyjax.compile.schedules.dependences import starts_at_multiple, why_dependent
 from tinyjax.compile.schedules.directive import axis_of, carried
+from tinyjax.compile.schedules.nests import names_in
 
 MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
 
@@ -31,7 +32,7 @@ class Lanes:
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
     accumulators from outside of the loop, each with the operation that combines and what it begins with;
-    `firsts` are the conditions that hold in the first lane of a vector, or in none."""
+    `firsts` are the conditions of branches that hold in the first lane of a vector, or in none."""
 
     axis: str
     first: Index
@@ -79,12 +80,16 @@ class Lanes:
     def find_varying(self, body: list[ir.Statement]) -> None:
         """Collects what varies, until there is no more of it."""
         own = set(defined_names(body))
-        lets = (s for s in every_statement(body) if isinstance(s, ir.Let))
-        self.firsts = {s.target.name for s in lets if self._is_first(s)}
+        inside = every_statement(body)
+        # What a condition chooses between, by a select or an `otherwise`, concerns the other lanes too.
+        operands = [getattr(s, part, ()) for s in inside for part in ("args", "value", "holds")]
+        choices = [s.condition for s in inside if isinstance(s, ir.If) and s.otherwise]
+        lets = (s for s in inside if isinstance(s, ir.Let) and self._is_first(s))
+        self.firsts = {s.target.name for s in lets} - names_in([operands, choices])
         before = -1
         while len(self.varying) > before:
             before = len(self.varying)
-            for statement in every_statement(body):
+            for statement in inside:
                 match statement:
                     case ir.Let(target, _, args) if any(map(self.differs, args)):
                         if target.name not in self.firsts:

@@ -32,6 +32,7 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
+LONG_ROW = 512  # elements: going through four such rows at once takes up to 1.6 times as long
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
@@ -90,15 +91,16 @@ def _width(kernel: Kernel, target: Target) -> int:
 
 
 def _rows(choice: _Choice, axes: ReductionAxes) -> None:
-    """A work-item takes whole rows, several at once, each in vectors."""
+    """A work-item takes whole rows, each in vectors: several short ones at once, so that the sum of one need
+    not wait for that of another; a long one has several accumulators."""
     draft, form, target = choice.draft, choice.form, choice.target
     rows, columns = form.outer, form.combined
     row = draft.one_axis(axes.outer, "rows are numbered")
     sweeps = [draft.one_axis(sweep, "a row is contiguous") for sweep in axes.sweeps]
     unrolled = [choice.unrolled(sweep) for sweep in sweeps]
     sweeps = [choice.vectorized(s) if choice.can_be_vectors(s) else s for s in sweeps]
-    kept = _kept(draft, columns, sweeps)
-    at_once = min(UNROLLED, rows) if kept * UNROLLED <= KEPT_BYTES else 1
+    _keep(draft, columns, sweeps)
+    at_once = min(UNROLLED, rows) if columns < LONG_ROW else 1
     for sweep, several in zip(sweeps, unrolled):
         if sweep.endswith("_outer") and (columns % choice.width or columns == choice.width):
             draft.apply(Peel(sweep, why="only the last vector needs a mask"))
@@ -115,8 +117,8 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
             draft.apply(UnrollAndJam(row, at_once, why=why))
 
 
-def _kept(draft: Draft, columns: int, sweeps: Sequence[str]) -> int:
-    """Keeps what is costly and has room, one after the other; gives the bytes."""
+def _keep(draft: Draft, columns: int, sweeps: Sequence[str]) -> None:
+    """Keeps what is costly and has room, one after the other."""
     kept = 0
     while True:
         for value, axis, cost in repeated_work(draft.kernel, sweeps):
@@ -128,7 +130,7 @@ def _kept(draft: Draft, columns: int, sweeps: Sequence[str]) -> int:
             kept += size
             break
         else:
-            return kept
+            return
 
 
 # ---- columns ----

@@ -217,8 +217,7 @@ CHAPTERS = (
         {
             "compile.launches": "which kernels are handed to the device together",
             "compile.codegen.webassembly": "a kernel as WebAssembly, which a browser runs",
-            "compile.codegen.webassembly_memory": "loads and stores there",
-            "compile.codegen.webassembly_values": "values as locals, operations on them",
+            "compile.codegen.webassembly_values": "values as locals, operations on them, loads and stores",
             "compile.codegen.webassembly_operations": "each operation as instructions",
             "compile.codegen.webassembly_module": "instructions as text, and as bytes",
             "core.shortcuts": "where tinyjax/fast may answer",

@@ -76,9 +76,9 @@ fd cb i64x2:shl shr_s shr_u add
 fd d1 i64x2:sub
 fd d5 i64x2:mul eq ne lt_s gt_s le_s ge_s
 fd e0 f32x4:abs neg
-fd e3 f32x4:sqrt add sub mul div min max
+fd e3 f32x4:sqrt add sub mul div min max pmin pmax
 fd ec f64x2:abs neg
-fd ef f64x2:sqrt add sub mul div min max
+fd ef f64x2:sqrt add sub mul div min max pmin pmax
 fd f8 i32x4:trunc_sat_f32x4_s trunc_sat_f32x4_u f32x4:convert_i32x4_s convert_i32x4_u
 fd fc i32x4:trunc_sat_f64x2_s_zero trunc_sat_f64x2_u_zero f64x2:convert_low_i32x4_s convert_low_i32x4_u
 """

@@ -72,7 +72,7 @@ def define(name: str, c: str | dict[str, str], numpy: Callable, cost: int = CHEA
 
 
 # What gives a half of halves that need not be rounded to one
-EXACT = frozenset("select copy neg max min abs low high lane any".split())
+EXACT = frozenset("select copy neg max min abs low high vector lane any".split())
 
 # ---- arithmetic ----
 

@@ -49,7 +49,8 @@ def widened(function: KernelFunction, width: int) -> KernelFunction:
     that say whether `any` element of one is true."""
     if width == 1:
         return function
-    alone = {s.target.name for s in function.body if isinstance(s, Let) and s.op == "any"}
+    lets = (s for s in every_statement(function.body) if isinstance(s, Let))
+    alone = {let.target.name for let in lets if let.op == "any"}
     wide = changed(function, lambda v: v if v.name in alone else replace(v, width=width))
     return replace(wide, name=f"{function.name}_{width}")
 

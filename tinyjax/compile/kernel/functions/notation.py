@@ -38,6 +38,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
+    While,
     statements_of,
 )
 
@@ -190,24 +191,54 @@ def truncate(x: Number, dtype: str) -> Number:
     return op("truncate", x, dtype=np.dtype(dtype))
 
 
+def _variables(name: str, numbers: Sequence[Number]) -> list[PrivateArray]:
+    """Variables that can be assigned again, which hold the numbers first."""
+    trace = numbers[0].trace
+    arrays = [PrivateArray(f"{name}_{n}", x.dtype, 1) for n, x in enumerate(numbers, 1)]
+    trace.body += [Allocate(array, None) for array in arrays]
+    trace.body += [Store(array, index(0), x.value) for array, x in zip(arrays, numbers)]
+    return arrays
+
+
+def _held(trace: _Trace, arrays: Sequence[PrivateArray]) -> list[Number]:
+    """What variables hold now."""
+    held = [trace.value(array.dtype) for array in arrays]
+    trace.body += [Load(x.value, array, index(0)) for x, array in zip(held, arrays)]
+    return held
+
+
 def where_any(
     condition: Number, rare: Callable[[], Sequence[Number]], usual: Sequence[Number]
 ) -> list[Number]:
     """`rare()` where the condition is true, and `usual` elsewhere; nothing of it is computed where the
     condition is false for all elements of a vector."""
     trace = condition.trace
-    arrays = [PrivateArray(f"chosen_{n}", x.dtype, 1) for n, x in enumerate(usual, 1)]
-    trace.body += [Allocate(array, None) for array in arrays]
-    trace.body += [Store(array, index(0), x.value) for array, x in zip(arrays, usual)]
+    arrays = _variables("chosen", usual)
     is_any = op("any", condition)
     outer, trace.body = trace.body, []
     for array, x, y in zip(arrays, rare(), usual):
         trace.body.append(Store(array, index(0), select(condition, x, y).value))
     outer.append(If(is_any.value, trace.body))
     trace.body = outer
-    chosen = [trace.value(array.dtype) for array in arrays]
-    trace.body += [Load(y.value, array, index(0)) for y, array in zip(chosen, arrays)]
-    return chosen
+    return _held(trace, arrays)
+
+
+def repeat(
+    name: str, holds: Callable[..., Number], step: Callable[..., Sequence[Number]], *first: Number
+) -> list[Number]:
+    """`step` of the numbers for which `holds`, in variables of a name, as long as that is so for any element
+    of a vector."""
+    trace, arrays = first[0].trace, _variables(name, first)
+    outer, trace.body = trace.body, []
+    now = _held(trace, arrays)
+    goes_on = holds(*now)
+    is_any = op("any", goes_on)
+    head, trace.body = trace.body, []
+    for array, x, y in zip(arrays, step(*now), now):
+        trace.body.append(Store(array, index(0), select(goes_on, x, y).value))
+    outer.append(While(head, is_any.value, trace.body))
+    trace.body = outer
+    return _held(trace, arrays)
 
 
 # ---- definitions ----
@@ -264,7 +295,10 @@ def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
     for value in reversed(made(function.body)):
         base = bases[value] = names.get(value, base)
     bases[function.result.name] = names.get(function.result.name, "result")
-    new = {parameter.name: parameter.name for parameter in function.parameters}
+    arrays = [s.array for s in function.body if isinstance(s, Allocate)]
+    new = {
+        name: name for name in [*(p.name for p in function.parameters), *(a.name for a in arrays)]
+    }
     taken = set(new)
     for value, base in reversed(bases.items()):
         is_held = value in names or value == function.result.name

@@ -22,7 +22,9 @@ from tinyjax.compile.codegen.c_text import (
     repeated_text,
     type_text,
 )
-from tinyjax.compile.codegen.helpers import Calls, any_helper, saturate_helper
+from tinyjax.compile.codegen.helpers import Calls, any_helper
+from tinyjax.compile.kernel.functions.integers import saturated
+from tinyjax.compile.kernel.functions.kernel_function import widened
 from tinyjax.compile.kernel.functions.table import called
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Const, Value
@@ -201,7 +203,7 @@ def _vector_conversion_text(text: str, of: np.dtype, target: Value, calls: Calls
     if to == BOOL:
         return converted_text(f"{text} != 0", result)
     if kind(of) == "f" and kind(to) in "iu":
-        return calls.call(saturate_helper(to, of, target.width), text)
+        return calls.call(widened(saturated(of, to), target.width), text)
     return converted_text(text, result)
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tinyjax.compile.codegen.c_text import C_TYPES, constant_text, storage_type
+from tinyjax.compile.codegen.c_text import storage_type
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, PrivateArray
+from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, PrivateArray
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -143,15 +143,6 @@ def _private_type(array: PrivateArray) -> str:
 
 ANY = "int tj_any{w}(int{w} x) {{ return {half}(x.lo | x.hi); }}\n"
 ANY_OF_TWO = "int tj_any2(int2 x) { return (x.lo | x.hi) != 0; }\n"
-SATURATE = """\
-{t}{w} {name}({f}{w} x) {{
-  const {f}{w} inside = x > {low} ? (x < {high} ? x : {high}) : {low};
-  const {t}{w} y = __builtin_convertvector(inside, {t}{w});
-  const {i}{w} is_above = __builtin_convertvector(x >= {limit}, {i}{w});
-  const {i}{w} is_nan = __builtin_convertvector(x != x, {i}{w});
-  return is_nan ? 0 : is_above ? {most} : y;
-}}
-"""
 
 
 @functools.cache
@@ -161,17 +152,3 @@ def any_helper(width: int) -> Helper:
         return Helper("tj_any2", ANY_OF_TWO)
     half = any_helper(width // 2)
     return Helper(f"tj_any{width}", ANY.format(w=width, half=half.name), (half,))
-
-
-@functools.cache
-def saturate_helper(to: np.dtype, of: np.dtype, width: int) -> Helper:
-    """Floats converted to the nearest integers that there are; NaN becomes 0."""
-    info, limit = np.iinfo(to), of.type(2.0) ** np.iinfo(to).bits
-    limit = limit / of.type(2) if info.min else limit
-    low, high = of.type(info.min), np.nextafter(limit, of.type(0))
-    numbers = {"low": (low, of), "high": (high, of), "limit": (limit, of), "most": (info.max, to)}
-    texts = {name: constant_text(Const(value, dtype)) for name, (value, dtype) in numbers.items()}
-    t, f = C_TYPES[to], C_TYPES[of]
-    name, i = f"tj_saturate_{t}{width}_{f}", "int" if to.itemsize == 4 else "long"
-    text = SATURATE.format(name=name, t=t, w=width, f=f, i=i, **texts)
-    return Helper(name, text, has_double=f == "double")

@@ -262,13 +262,10 @@ def module_lines(module: Module) -> list[Line]:
         if function.is_imported:
             where = " ".join(f'"{part}"' for part in function.name.split("."))
             lines.append(f"  (import {where} (func {_signature(function)}))")
-    silent = {f.name for f in module.functions if not f.result}
     for name, value in module.numbers.items():
         lines.append(f'  (global (export "{name}") i32 (i32.const {value}))')
     own = [f for f in module.functions if not f.is_imported]
-    of_functions = [
-        (f.name, text, origin) for f in own for text, origin in _function_lines(f, silent)
-    ]
+    of_functions = [(f.name, text, origin) for f in own for text, origin in _function_lines(f)]
     return [*(("", line, None) for line in lines), *of_functions, ("", ")", None)]
 
 
@@ -281,8 +278,8 @@ def _signature(function: Function) -> str:
     return " ".join(parts)
 
 
-def _function_lines(function: Function, silent: set[str]) -> Iterator[tuple[str, Any]]:
-    """Lines, each with its origin; `silent` are the functions that leave nothing on the stack."""
+def _function_lines(function: Function) -> Iterator[tuple[str, Any]]:
+    """Lines, each with its origin."""
     yield f"  (func {_signature(function)}", None
     for start in range(0, len(function.locals), 6):
         some = function.locals[start : start + 6]
@@ -295,8 +292,7 @@ def _function_lines(function: Function, silent: set[str]) -> Iterator[tuple[str,
         if name in ("end", "else"):
             indent = indent[2:]
         line.append(_instruction_text(instruction))
-        is_silent = name == "call" and instruction[1] in silent
-        if name in _ENDS_A_LINE or ".store" in name or is_silent:  # the stack is empty
+        if name in _ENDS_A_LINE or ".store" in name:  # the stack is empty
             yield indent + " ".join(line), origin
             line = []
         if name in ("block", "loop", "if", "else"):

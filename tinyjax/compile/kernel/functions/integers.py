@@ -1,4 +1,4 @@
-"""Division of vectors of 32-bit integers: CPUs have no instruction that divides them.
+"""Vectors of integers: divided, for which CPUs have no instruction, and made of floats.
 
 After this file you can say why a division of float64s, rounded down, is exact: a fraction x / y that is no
 integer is at least 1 / |y| away from one, and that is more than a float64 of its size is wrong by. Division
@@ -7,10 +7,18 @@ by zero gives -1, and the remainder is then x, as in JAX. Builds on notation.
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
+import numpy as np
+
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 from tinyjax.compile.kernel.functions.notation import (
+    Definition,
     Number,
     convert,
     definition_of,
+    op,
     select,
     truncate,
 )
@@ -38,3 +46,17 @@ def rem_int32(x: Number, y: Number) -> Number:
 @definition_of("uint32")
 def rem_uint32(x: Number, y: Number) -> Number:
     return x - div_uint32(x, y) * y
+
+
+@functools.cache
+def saturated(of: np.dtype, to: np.dtype) -> KernelFunction:
+    """Floats as the nearest integers that there are; NaN becomes 0."""
+    info = np.iinfo(to)
+    limit = of.type(2.0) ** (info.bits - (info.min < 0))
+    low, high = of.type(info.min), np.nextafter(limit, of.type(0))
+
+    def saturate(x: Number) -> Number:
+        y = op("truncate", select(x > low, select(x < high, x, high), low), dtype=to)
+        return select(x != x, to.type(0), select(x >= limit, to.type(info.max), y))
+
+    return replace(Definition(saturate, of).kernel_function, name=f"saturate_{of}_{to}")

@@ -250,7 +250,9 @@ class Definition:
     """A function in this notation, with the dtype of its parameters. Called from another definition, it is
     one operation there."""
 
-    def __init__(self, function: Callable[..., Number], dtype: str, is_rare: bool = False):
+    def __init__(
+        self, function: Callable[..., Number], dtype: np.typing.DTypeLike, is_rare: bool = False
+    ):
         self.function, self.dtype, self.name = function, np.dtype(dtype), function.__name__
         self.is_rare = is_rare
 

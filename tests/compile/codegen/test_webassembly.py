@@ -174,6 +174,13 @@ def test_a_function_gives_the_interpreters_bits(name):
     assert_all_the_same([(name, arrays, to)])
 
 
+@pytest.mark.parametrize("name", ["sin", "exp", "pow", "logistic"])
+def test_a_function_of_halves_is_rounded_once(name):
+    dtype = np.dtype("float16")
+    arrays = pairs(*[dtype] * len(FUNCTIONS[name].kernel_function.parameters))
+    assert_all_the_same([(name, arrays, dtype)])
+
+
 # ---- kernels ----
 
 WASM = dataclasses.replace(CPU, width=4, max_items=4)

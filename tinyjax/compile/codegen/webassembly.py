@@ -270,8 +270,9 @@ class Writer(ValueWriter):
         if result.width == 1 and len(function.body) > MOST_INLINED:
             self.emit(*(one for arg in args for one in self.number(arg)))
             return self.emit(("call", self.defined(function)), ("local.set", self.value(result)))
-        known: dict[str, Any] = dict(zip((p.name for p in function.parameters), args))
-        known[function.result.name] = result
+        known: dict[str, Any] = {function.result.name: result}
+        for p, arg in zip(function.parameters, args):  # a 16-bit float is computed with as float32
+            known[p.name] = arg if isinstance(arg, Index) else replace(arg, dtype=p.dtype)
         name = lambda v: known.get(v.name) or replace(v, name=f"{function.name}.{v.name}")  # noqa: E731
         return self.body(changed(widened(function, result.width), name).body)
 

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from tinyjax.compile.codegen.c_operations import COMPARISONS
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.queues import queue_of
@@ -58,16 +59,39 @@ def cases(op):
     return found
 
 
+def built_and_interpreted(kernels, inputs):
+    """What each kernel gives on the device, and in the interpreter."""
+    queue = queue_of(devices()[0])
+    built = queue.build(program_text(kernels), [kernel.name for kernel in kernels])
+    for kernel, launched, arrays in zip(kernels, built, inputs):
+        expected = np.zeros(WIDTH, kernel.buffers[-1].dtype)
+        interpret_kernel(kernel, [*arrays, expected])
+        found = queue.allocate((WIDTH,), expected.dtype)
+        queue.launch(launched, 1, 1, [*map(queue.upload, arrays), found])
+        yield found.read(), expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("op", [*sorted(scalar_ops.keys() - {"any", "truncate"}), "convert"])
 def test_an_operation_on_a_vector_is_that_on_each_lane(op):
     kernels = [kernel_of(f"k{n}_{op}", op, *case) for n, case in enumerate(cases(op))]
-    queue = queue_of(devices()[0])
-    built = queue.build(program_text(kernels), [kernel.name for kernel in kernels])
-    for kernel, launched, (arrays, dtype) in zip(kernels, built, cases(op)):
-        expected = np.zeros(WIDTH, dtype)
-        interpret_kernel(kernel, [*arrays, expected])
-        found = queue.allocate((WIDTH,), dtype)
-        queue.launch(launched, 1, 1, [*map(queue.upload, arrays), found])
-        rtol = 1e-3 if dtype == np.float16 else 3e-6  # rounded once, or twice
-        np.testing.assert_allclose(found.read(), expected, rtol, atol=1e-30)
+    for found, expected in built_and_interpreted(kernels, [arrays for arrays, _ in cases(op)]):
+        rtol = 1e-3 if found.dtype == np.float16 else 3e-6  # rounded once, or twice
+        np.testing.assert_allclose(found, expected, rtol, atol=1e-30)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float16", "float32"])
+def test_a_vector_of_lanes_is_as_any_other(dtype):
+    x, yes, no = (*operands(np.dtype(dtype), 1), *operands(np.dtype("int32"), 2))
+    kernel = kernel_of("k", "copy", [x, yes, no], np.dtype("int32"))
+    *loads, _, store = kernel.body
+    v, ones, others = (load.target for load in loads)
+    lanes = [Value(f"lane{n}", v.dtype) for n in range(WIDTH)]
+    numbers = [Const(np.int32(n), np.dtype("int32")) for n in range(WIDTH)]
+    apart = [Let(lane, "lane", (v, n)) for lane, n in zip(lanes, numbers)]
+    together = Let(Value("w", v.dtype, WIDTH), "vector", tuple(lanes[::-1]))
+    is_true = Let(Value("is_true", BOOL, WIDTH), "convert", (together.target,))
+    chosen = Let(store.value, "select", (is_true.target, ones, others))
+    kernel = replace(kernel, body=[*loads, *apart, together, is_true, chosen, store])
+    ((found, expected),) = built_and_interpreted([kernel], [[x, yes, no]])
+    np.testing.assert_array_equal(found, expected)

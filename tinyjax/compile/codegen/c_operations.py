@@ -64,9 +64,10 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom], calls: Calls) 
             half = f"{first}.{HALF[op]}"
             return f"{half} != 0" if target.dtype == BOOL and target.width == 1 else half
         case "vector":
-            return f"({type_text(target)})({', '.join(map(atom_text, args))})"
+            sign = "-" if target.dtype == BOOL else ""
+            return f"({type_text(target)})({', '.join(sign + atom_text(arg) for arg in args)})"
         case "lane":
-            return f"(({type_text(target)} *)&{first})[{args[1]}]"
+            return atom_text(_element(first, int(args[1].value)))  # type: ignore[union-attr]
         case "ramp":
             numbers = ", ".join(map(str, range(width)))
             return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"

@@ -183,7 +183,7 @@ class ValueWriter:
                 case "any":
                     return self._any(first)
                 case "lane":
-                    return self._lane(first, args[1])
+                    return self.lane(first, int(args[1].value))  # type: ignore[union-attr]
         of = target.dtype if op == "select" else operand_dtype(args)
         found = instruction(op, of, target.dtype, is_vector=False)
         code: Code = [] if found == "" else [(found,) if found else self._call(op, args)]
@@ -205,15 +205,6 @@ class ValueWriter:
             code += [("local.get", self.value(bools, part)), ("v128.const", "i32x4", *used)]
             code += [("v128.and",), ("v128.or",)]
         return [*code, ("v128.any_true",)]
-
-    def _lane(self, vector: Value, number: Atom) -> Code:
-        if isinstance(number, Const):
-            return self.lane(vector, int(number.value))
-        code = self.lane(vector, 0)
-        for lane in range(1, vector.width):
-            is_other = [*self.number(number), ("i32.const", lane), ("i32.ne",)]
-            code += [*self.lane(vector, lane), *is_other, ("select",)]
-        return code
 
     def _vector(self, target: Value, op: str, args: Sequence[Atom], part: int) -> Code | None:
         """One vector of an operation's result; None if there is no such instruction."""

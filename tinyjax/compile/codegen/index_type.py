@@ -21,15 +21,12 @@ def index_type(kernel: ir.Kernel) -> str:
 
 def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
     for statement in every_statement(body):
-        if isinstance(statement, ir.Let):
-            found = [arg for arg in statement.args if isinstance(arg, Index)]
-        elif isinstance(statement, (ir.Load, ir.Store, ir.Combine)):
-            found = [statement.index]
-            found += [end] if isinstance(end := getattr(statement, "end", None), Index) else []
-        elif isinstance(statement, ir.For):
-            found = [statement.start, statement.stop + (statement.step - 1)]
-        else:
-            found = []
+        parts = {**vars(statement), "variable": None}.values()
+        found = [
+            part for part in (*parts, *getattr(statement, "args", ())) if isinstance(part, Index)
+        ]
+        if isinstance(statement, ir.For):
+            found.append(statement.stop + (statement.step - 1))
         yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
 
 

@@ -89,10 +89,7 @@ def erf_inv(y: Number) -> Number:
         (0.00021858087, 0.00573950773), (-0.00125372503, -0.0076224613),
         (-0.00417768164, 0.00943887047), (0.246640727, 1.00167406), (1.50140941, 2.83297682),
     )  # fmt: skip
-    first, *others = (select(in_middle, *pair) for pair in middle_and_end)
-    r = first
-    for coefficient in others:
-        r = mul_add(r, t, coefficient)
+    r = polynomial(t, *(select(in_middle, *pair) for pair in middle_and_end))
     size = size_of(y)
     at_end = select(size == 1.0, y * math.inf, math.nan)
     return select(size < 1.0, r * y, at_end)
@@ -106,12 +103,10 @@ def log_of_1_plus(x: Number) -> Number:
         2.9911919328553073277375e1, 6.0949667980987787057556e1, 5.7112963590585538103336e1,
         2.0039553499201281259648e1,
     )  # fmt: skip
-    q = x + 1.5062909083469192043167e1
-    for coefficient in (
-        8.3047565967967209469434e1, 2.2176239823732856465394e2, 3.0909872225312059774938e2,
-        2.1642788614495947685003e2, 6.0118660497603843919306e1,
-    ):  # fmt: skip
-        q = mul_add(q, x, coefficient)
+    q = polynomial(
+        x, 1.0, 1.5062909083469192043167e1, 8.3047565967967209469434e1, 2.2176239823732856465394e2,
+        3.0909872225312059774938e2, 2.1642788614495947685003e2, 6.0118660497603843919306e1,
+    )  # fmt: skip
     ratio = p / q
     near_0 = x + mul_add(-0.5, x2, x * x2 * ratio)
     bits = as_int(1.0 + x) - SQRT_HALF

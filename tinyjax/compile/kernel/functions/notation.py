@@ -132,10 +132,10 @@ def mul_add(x: Operand, y: Operand, z: Operand) -> Number:
     return op("mul_add", x, y, z)
 
 
-def polynomial(x: Number, *coefficients: float) -> Number:
+def polynomial(x: Number, *coefficients: Operand) -> Number:
     """The last coefficient is that of 1, the one before that of x, and so on: Horner's scheme."""
     first, *others = coefficients
-    y: Operand = first
+    y = first
     for coefficient in others:
         y = mul_add(y, x, coefficient)
     assert isinstance(y, Number)

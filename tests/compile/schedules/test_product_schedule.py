@@ -103,6 +103,12 @@ def test_columns_that_are_apart_in_memory_are_packed_one_by_one():
     assert "Vectorize('column_inner2', 16)" in left_out.about and "apart in memory" in left_out.why
 
 
+def test_a_panel_is_known_to_be_packed_before_it_is_read_whatever_is_left_of_the_depth():
+    columns_apart = lambda x, y: jnp.matmul(x, y.T)  # noqa: E731
+    draft = product_schedule(naive(columns_apart, (63, 257), (65, 257)), CPU)
+    assert draft.finished()  # raises KernelError for what is not known
+
+
 def test_results_without_vectors_are_stored_one_by_one():
     f = lambda x, y: (x @ y).astype(jnp.int8)  # noqa: E731
     nest = naive(f, (20, 30), (30, 40))

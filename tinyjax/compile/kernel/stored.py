@@ -115,40 +115,24 @@ def values(at: Index, known: Mapping[Index, np.ndarray], count: int) -> np.ndarr
     return (ON_NUMBERS | of_arrays)[at.op](a, b)
 
 
-def widened(stored: Stored) -> Stored:
-    """What all iterations of the loops store that move a store by its own width, as one wide store."""
-    for loop in stored.around:
-        if isinstance(loop, Loop) and all(at.op == "const" for at in (loop.start, loop.stop)):
-            others = tuple(outer for outer in stored.around if outer is not loop)
-            first = renamed(stored.at, {loop.variable: loop.start})
-            move = linear(stored.at).get(loop.variable)
-            used = replace(stored, at=first, around=others).variables()
-            if move == stored.width and loop.step == 1 and loop.variable not in used:
-                width = move * (loop.stop.lo - loop.start.lo)
-                return widened(replace(stored, at=first, width=width, around=others))
-    return stored
-
-
 def joined(stores: Iterable[Stored]) -> Iterator[Stored]:
-    """The stores that have no end, as wide as can be: also those of neighbours, in the same loops, as one."""
+    """The stores that have no end, those of neighbours in the same loops as one."""
     runs: dict[tuple, list[tuple[int, Stored]]] = {}
     for stored in stores:
         if stored.end is None:
-            yield stored
-            wide = widened(stored)
-            parts = linear(wide.at)
+            parts = linear(stored.at)
             first = parts.pop(None, 0)
-            runs.setdefault((wide.around, frozenset(parts.items())), []).append((first, wide))
+            runs.setdefault((stored.around, frozenset(parts.items())), []).append((first, stored))
     for run in runs.values():
         run.sort(key=lambda pair: pair[0])
         (begin, so_far), *others = run
-        for first, wide in others:
+        for first, stored in others:
             if first <= begin + so_far.width:
-                width = max(so_far.width, first - begin + wide.width)
+                width = max(so_far.width, first - begin + stored.width)
                 so_far = replace(so_far, width=width)
             else:
                 yield so_far
-                begin, so_far = first, wide
+                begin, so_far = first, stored
         yield so_far
 
 

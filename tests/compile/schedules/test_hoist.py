@@ -25,10 +25,10 @@ def test_what_is_computed_from_such_values_goes_with_them():
 
 def test_what_the_iterations_store_is_loaded_in_each():
     kernel = halved_until_small(5)
-    assert Hoist().why_not(kernel) == "its iterations compute nothing that is the same in all"
+    assert Hoist("").why_not(kernel) == "its iterations compute nothing that is the same in all"
 
 
 def test_there_may_be_nothing_to_hoist():
     assert "the same in all" in Hoist("i1").why_not(doubled(5))
     assert "no axis 'i7'" in Hoist("i7").why_not(doubled(5))
-    assert Hoist().why_not(row_sums(3, 4)) == "it has no while"
+    assert Hoist("").why_not(row_sums(3, 4)) == "it has no while"

@@ -49,25 +49,25 @@ class Directive:
 
 @dataclass(frozen=True)
 class LoopDirective(Directive):
-    """A directive for one loop, that over `axis`."""
+    """A directive for one loop, that over `axis`; or, if that may be empty, for the outermost while."""
 
     axis: str
 
     def why_not(self, kernel: ir.Kernel) -> str:
         loop = find_loop(kernel, self.axis)
         if loop is None:
-            return no_such_axis(kernel, self.axis)
-        if loop.step > 1:
+            return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
+        if getattr(loop, "step", 1) > 1:
             return f"it takes only every {loop.step}th iteration of {self.axis}"
         return self._why_not(kernel, loop)
 
-    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: Any) -> str:
         raise NotImplementedError
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return with_loop(kernel, self.axis, self._changed)
 
-    def _changed(self, loop: ir.For) -> list[ir.Statement]:
+    def _changed(self, loop: Any) -> list[ir.Statement]:
         """What takes the place of the loop."""
         raise NotImplementedError
 
@@ -91,12 +91,14 @@ def loops_of(body: Sequence[ir.Statement]) -> list[ir.For]:
     return found
 
 
-def find_loop(kernel: ir.Kernel, axis: str) -> ir.For | None:
-    """The loop over an axis, if there is one."""
+def find_loop(kernel: ir.Kernel, axis: str) -> Any:
+    """The loop over an axis, or the outermost while if that is empty; None if there is none."""
+    if not axis:
+        return next((s for s in every_statement(kernel.body) if isinstance(s, ir.While)), None)
     return next((loop for loop in loops_of(kernel.body) if axis_of(loop) == axis), None)
 
 
-def loop_over(kernel: ir.Kernel, axis: str) -> ir.For:
+def loop_over(kernel: ir.Kernel, axis: str) -> Any:
     """The loop over an axis that the kernel has."""
     loop = find_loop(kernel, axis)
     assert loop is not None, no_such_axis(kernel, axis)
@@ -111,14 +113,6 @@ def no_such_axis(kernel: ir.Kernel, *axes: str) -> str:
             those = f"; its axes are {', '.join(there)}" if there else ", and no loops"
             return f"it has no axis {axis!r}{those}"
     return ""
-
-
-def main_loop(kernel: ir.Kernel, axis: str) -> ir.For | ir.While | str:
-    """The loop over an axis, or the outermost while if that is empty; else why there is none."""
-    if axis:
-        return find_loop(kernel, axis) or no_such_axis(kernel, axis)
-    whiles = (s for s in every_statement(kernel.body) if isinstance(s, ir.While))
-    return next(whiles, "it has no while")
 
 
 # ---- nests ----
@@ -156,13 +150,6 @@ def body_with(kernel: ir.Kernel, loop: ir.Statement) -> list[ir.Statement]:
 # ---- changes ----
 
 
-def with_statement(
-    body: Sequence[ir.Statement], old: ir.Statement, new: Sequence[ir.Statement]
-) -> list[ir.Statement]:
-    """The statements with others in place of the one that is `old`, wherever it stands."""
-    return replaced(body, lambda s: [*new] if s is old else [s])
-
-
 def with_body(kernel: ir.Kernel, old: list[ir.Statement], new: list[ir.Statement]) -> ir.Kernel:
     """The kernel with other statements in place of those of one body: its own, or a statement's."""
 
@@ -174,14 +161,14 @@ def with_body(kernel: ir.Kernel, old: list[ir.Statement], new: list[ir.Statement
 
 
 def with_loop(
-    kernel: ir.Kernel, axis: str, change: Callable[[ir.For], list[ir.Statement]]
+    kernel: ir.Kernel, axis: str, change: Callable[[Any], list[ir.Statement]]
 ) -> ir.Kernel:
-    """The kernel with change(loop) in place of the loop over an axis."""
+    """The kernel with change(loop) in place of the loop over an axis, or of the outermost while."""
+    outermost = None if axis else find_loop(kernel, "")
 
     def changed(statement: ir.Statement) -> list[ir.Statement]:
-        if isinstance(statement, ir.For) and axis_of(statement) == axis:
-            return change(statement)
-        return [statement]
+        is_over_axis = isinstance(statement, ir.For) and axis_of(statement) == axis
+        return change(statement) if is_over_axis or statement is outermost else [statement]
 
     return replace(kernel, body=replaced(kernel.body, changed))
 

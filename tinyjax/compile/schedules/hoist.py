@@ -15,34 +15,31 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tinyjax.compile.kernel.kernel_ir import BODIES, For, Kernel, Let, Load, While, inner_bodies
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    main_loop,
-    with_statement,
+from tinyjax.compile.kernel.kernel_ir import (
+    BODIES,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Statement,
+    While,
+    inner_bodies,
 )
+from tinyjax.compile.schedules.directive import LoopDirective
 from tinyjax.compile.schedules.nests import the_same, varying_in, without
 
 
 @dataclass(frozen=True)
-class Hoist(Directive):
+class Hoist(LoopDirective):
     """What is the same in all iterations of the loop over `axis` (without one, of the outermost while)."""
 
-    axis: str = ""
-
-    def why_not(self, kernel: Kernel) -> str:
-        loop = main_loop(kernel, self.axis)
-        if isinstance(loop, str):
-            return loop
+    def _why_not(self, kernel: Kernel, loop: For | While) -> str:
         return "" if _same(loop) else "its iterations compute nothing that is the same in all"
 
-    def _applied(self, kernel: Kernel) -> Kernel:
-        loop = main_loop(kernel, self.axis)
-        assert not isinstance(loop, str)
+    def _changed(self, loop: For | While) -> list[Statement]:
         same = _same(loop)
         bodies: Any = {name: without(getattr(loop, name), same) for name in BODIES[type(loop)]}
-        new = [*same, replace(loop, **bodies)]
-        return replace(kernel, body=with_statement(kernel.body, loop, new))
+        return [*same, replace(loop, **bodies)]
 
 
 def _same(loop: For | While) -> list[Let | Load]:

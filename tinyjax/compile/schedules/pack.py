@@ -24,34 +24,28 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import defined_names, substituted
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_not_numbered
 from tinyjax.compile.schedules.directive import (
-    Directive,
+    LoopDirective,
     axis_of,
     in_loops,
     loop_over,
     loops_of,
-    main_loop,
     no_such_axis,
     with_loop,
-    with_statement,
 )
 from tinyjax.compile.schedules.nests import Fresh, names_in, the_same, varying_in
 
 
 @dataclass(frozen=True)
-class Pack(Directive):
+class Pack(LoopDirective):
     """What the innermost of the loops over `inner` reads in the same way in all iterations of the loop over
     `axis` (without one, of the outermost while), in which they are, is copied before that one, to an array
     with an element for each of their iterations; those of the last axis are neighbours."""
 
-    axis: str
     inner: tuple[str, ...]
 
-    def why_not(self, kernel: ir.Kernel) -> str:
+    def _why_not(self, kernel: ir.Kernel, outer: ir.For | ir.While) -> str:
         if reason := no_such_axis(kernel, *self.inner):
             return reason
-        outer = main_loop(kernel, self.axis)
-        if isinstance(outer, str):
-            return outer
         varying = varying_in(outer)
         for axis in self.inner:
             loop = loop_over(kernel, axis)
@@ -85,10 +79,8 @@ class Pack(Directive):
         stay = _needed_for_places(innermost.body, same, self.inner[-1])
         body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
         rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
-        outer = main_loop(rest, self.axis)
-        assert not isinstance(outer, str)
-        new = [*allocated, *substituted(copy, {}, names), outer]
-        return replace(rest, body=with_statement(rest.body, outer, new))
+        before = [*allocated, *substituted(copy, {}, names)]
+        return with_loop(rest, self.axis, lambda outer: [*before, outer])
 
     def _innermost(self, kernel: ir.Kernel) -> ir.For:
         """The loop that all others of `inner` are around."""
@@ -99,9 +91,7 @@ class Pack(Directive):
         """The statements that compute the same in each iteration of the loop over `axis`, and those of them
         whose values others use."""
         body = self._innermost(kernel).body
-        outer = main_loop(kernel, self.axis)
-        assert not isinstance(outer, str)
-        varying = varying_in(outer) - set(self.inner)
+        varying = varying_in(loop_over(kernel, self.axis)) - set(self.inner)
         from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
         same = the_same(from_inputs, varying)
         stay = _needed_for_places(body, same, self.inner[-1])

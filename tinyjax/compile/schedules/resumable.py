@@ -33,11 +33,11 @@ from tinyjax.compile.kernel.substitution import (
     substituted,
 )
 from tinyjax.compile.schedules.directive import (
-    Directive,
+    LoopDirective,
     axis_of,
     body_with,
+    loop_over,
     loops_of,
-    main_loop,
     with_body,
 )
 from tinyjax.compile.schedules.nests import Fresh
@@ -47,26 +47,21 @@ UNFINISHED, CUT_SHORT = 1, 2  # what a launch leaves in iterations[2]
 
 
 @dataclass(frozen=True)
-class Resumable(Directive):
+class Resumable(LoopDirective):
     """The loop over `axis`, or the outermost while if that is empty, for some iterations a launch. `work` is
     the estimated number of operations in one."""
 
-    axis: str
     work: int
 
-    def why_not(self, kernel: ir.Kernel) -> str:
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For | ir.While) -> str:
         if kernel.iterations is not None:
             return "it is resumable already"
-        loop = main_loop(kernel, self.axis)
-        if isinstance(loop, str):
-            return loop
         if _has_while(loop.body) and not any(s is loop for s in kernel.body):
             return "work-items whose inner loops were cut short would have to wait for each other"
         return ""
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop = main_loop(kernel, self.axis)
-        assert not isinstance(loop, str)
+        loop = loop_over(kernel, self.axis)
         with ir.statements_of(loop.origin):
             return _Resumption(kernel, loop).kernel(self.work)
 

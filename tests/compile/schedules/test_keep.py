@@ -36,7 +36,7 @@ def softmax(rows, columns, of=lambda x: x):
 
 
 def test_what_two_loops_compute_is_found_in_spite_of_other_names():
-    (found,) = repeated_work(softmax(5, 40), ["i2", "i3", "i4"])
+    found, *_ = repeated_work(softmax(5, 40), ["i2", "i3", "i4"])
     assert (found.value.name, found.axis) == ("e", "i3")
 
 
@@ -91,10 +91,10 @@ def test_what_costs_little_once_its_operand_is_kept_is_not_kept():
 
 def test_what_is_made_of_what_is_kept_can_be_kept_too():
     kernel = softmax(5, 40, lambda x: jax.numpy.tanh(jax.numpy.exp(x)))
-    *_, first, second = (k for k in repeated_work(kernel, ["i2", "i3", "i4"]))
-    kept = Keep(second.value.name, second.axis).apply(
-        Keep(first.value.name, first.axis).apply(kernel)
-    )
+    kept = kernel
+    for _ in range(2):
+        found = max(repeated_work(kept, ["i2", "i3", "i4"]), key=lambda found: found.cost)
+        kept = Keep(found.value.name, found.axis).apply(kept)
     operations = [
         line.split(" = ")[1].split()[0] for line in str(kept).splitlines() if " = " in line
     ]
@@ -109,7 +109,7 @@ def test_what_is_made_of_the_same_value_many_times_over_is_found_at_once():
 
     nest = softmax(5, 40, doubled)
     _, *sweeps = map(axis_of, loops_of(nest.body))
-    assert [60 <= found.cost < 200 for found in repeated_work(nest, sweeps)] == [True, True]
+    assert 60 <= max(found.cost for found in repeated_work(nest, sweeps)) < 200
 
 
 def test_what_is_made_of_a_variable_is_no_longer_the_same_after_a_store_to_it():

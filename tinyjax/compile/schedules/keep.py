@@ -19,8 +19,8 @@ and store_at.) Builds on nests.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -86,17 +86,21 @@ def _statement(loop: ir.For, name: str) -> ir.Let:
 
 def _readers(kernel: ir.Kernel, loop: ir.For, value: str) -> dict[str, str]:
     """The axes of loops after it that compute the value again, each with its name there."""
+    return _again(kernel, loop).get(value, {})
+
+
+def _again(kernel: ir.Kernel, loop: ir.For) -> dict[str, dict[str, str]]:
+    """The values of the loop that loops after it compute again: for each, their axes and its names there."""
     body = body_with(kernel, loop)
     _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
     numbers, stored = Numbers(), _stores(here)
-    meaning = _meanings(loop, numbers, stored)[value]
-    return {
-        axis_of(other): name
-        for other in loops_of(after)
-        if (other.start, other.stop) == (loop.start, loop.stop)
-        for name, found in _meanings(other, numbers, stored).items()
-        if found == meaning
-    }
+    meanings, found = _meanings(loop, numbers, stored), defaultdict[int, dict[str, str]](dict)
+    for other in loops_of(after):
+        if (other.start, other.stop) == (loop.start, loop.stop):
+            there = _meanings(other, numbers, stored)
+            for let in (s for s in other.body if isinstance(s, ir.Let)):
+                found[there[let.target.name]][axis_of(other)] = let.target.name
+    return {name: found[number] for name, number in meanings.items() if number in found}
 
 
 def _storing(loop: ir.For, made: ir.Let, kept: ir.PrivateArray) -> ir.For:
@@ -170,34 +174,14 @@ class Repeated(NamedTuple):
     cost: float
 
 
-def repeated_work(kernel: ir.Kernel, axes: Sequence[str]) -> list[Repeated]:
-    """What the loops of these axes, in their order, compute more than once: of values that are made of
-    each other, the last."""
-    found_loops = (find_loop(kernel, axis) for axis in axes)
-    loops = [loop for loop in found_loops if loop is not None]
-    numbers, stored = Numbers(), _stores(kernel.body)
-    meanings = [_meanings(loop, numbers, stored) for loop in loops]
-    found: dict[int, Repeated] = {}
-    for number, loop in enumerate(loops):
-        known = set(meanings[number].values())
-        later = zip(loops[number + 1 :], meanings[number + 1 :])
-        wanted = set().union(*(_wanted(other, its, known) for other, its in later))
-        for statement in loop.body:
-            if not isinstance(statement, ir.Let):
-                continue
-            what = meanings[number][statement.target.name]
-            if what in wanted and what not in found:
-                cost = _cost(loop, statement.target.name)
-                found[what] = Repeated(statement.target, axis_of(loop), cost)
-    return list(found.values())
-
-
-def _wanted(loop: ir.For, meanings: Mapping[str, int], known: Set[int]) -> set[int]:
-    """What a loop needs for something that is not known from a loop before."""
-    lets = {s.target.name for s in loop.body if isinstance(s, ir.Let)}
-    is_known = {name for name in lets if meanings[name] in known}
-    new = (s for s in loop.body if not (isinstance(s, ir.Let) and s.target.name in is_known))
-    return {meanings[name] for s in new for name in names_in(s) & lets}
+def repeated_work(kernel: ir.Kernel, axes: Sequence[str]) -> Iterator[Repeated]:
+    """What the loops of these axes compute, in their order, and others after them again: of values that are
+    made of each other, the last first. When that is kept, no other loop may compute the others."""
+    for loop in filter(None, (find_loop(kernel, axis) for axis in axes if axis)):
+        again = _again(kernel, loop)
+        for s in reversed(loop.body):
+            if isinstance(s, ir.Let) and s.target.name in again:
+                yield Repeated(s.target, axis_of(loop), _cost(loop, s.target.name))
 
 
 def work_of(let: ir.Let) -> int:

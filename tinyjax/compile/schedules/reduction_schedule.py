@@ -124,7 +124,7 @@ def _keep(draft: Draft, columns: int, sweeps: Sequence[str]) -> None:
         for value, axis, cost in repeated_work(draft.kernel, sweeps):
             size = columns * value.dtype.itemsize
             keep = Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
-            if cost <= CHEAP_WORK or kept + size > KEPT_BYTES or keep.why_not(draft.kernel):
+            if cost <= CHEAP_WORK or kept + size > KEPT_BYTES:
                 continue
             draft.apply(keep)
             kept += size

@@ -162,7 +162,8 @@ class Builder:
                 missing = [u for u in self._same_place(v) if (u, position.flat) not in self.known]
                 pending += [(u, self.producer[v]) for u in missing]
                 if not missing:
-                    self._compute(v, position)
+                    with ir.statements_of(self.producer[v]):
+                        self._emit(v, position)
         return self.known[atom, position.flat]
 
     def _same_place(self, v: Var) -> list[Var]:
@@ -171,12 +172,8 @@ class Builder:
             return []
         return [u for u in eqn.invars if isinstance(u, Var) and u.aval.shape == v.aval.shape]
 
-    def _compute(self, v: Var, position: Position) -> None:
-        """Writes the statements for the element of `v` at `position`; their origin is its equation."""
-        with ir.statements_of(self.producer[v]):
-            self._emit(v, position)
-
     def _emit(self, v: Var, position: Position) -> None:
+        """Writes the statements for the element of `v` at `position`."""
         eqn = self.producer[v]
         lowering = lowering_of(eqn, self.target)
         ctx = LoweringRuleContext(self, eqn, v, position)

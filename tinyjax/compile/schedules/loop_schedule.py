@@ -17,7 +17,6 @@ from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
 from tinyjax.compile.schedules.accumulators import Accumulators, combined
 from tinyjax.compile.schedules.directive import (
-    Directive,
     axis_of,
     loop_over,
     loops_of,
@@ -31,7 +30,6 @@ from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.resumable import Resumable
 from tinyjax.compile.schedules.schedule import Draft
-from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.update_in_place import UpdateInPlace, next_values
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -66,20 +64,11 @@ def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -
 def _in_vectors(draft: Draft, axis: str, count: int, target: Target) -> tuple[str, int]:
     """The axis that numbers the vectors, and their width; that of the elements, if there can be none."""
     width = min(WIDTH, 2 ** math.ceil(math.log2(count)))
-    if target.width == 1 or width == 1:
-        return axis, 1
-    steps: list[Directive] = []
-    kernel, lanes = draft.kernel, axis
-    if count > width:
-        steps.append(Split(axis, width, why=f"a vector has {width} elements"))
-        kernel, lanes = steps[0].apply(kernel), f"{axis}_inner"
     why = "all lanes do the same, until the last one is done"
-    vectors = Vectorize(lanes, width, gather=True, why=why)
-    if reason := vectors.why_not(kernel):
-        draft.leave_out(vectors, reason)
+    vectors = Vectorize(axis, width, gather=True, why=why)
+    if target.width == 1 or width == 1 or not draft.can_be_vectors(vectors):
         return axis, 1
-    draft.apply(*steps, vectors)
-    return f"{axis}_outer", width
+    return draft.vectorize(vectors), width
 
 
 def _jammed(scalar: ScalarLoop, width: int) -> int:

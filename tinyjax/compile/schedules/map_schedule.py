@@ -21,7 +21,6 @@ from tinyjax.compile.schedules.directive import axis_of, loops_of, perfect_nest
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.reorder import tile
 from tinyjax.compile.schedules.schedule import Draft
-from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 # Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
@@ -73,9 +72,10 @@ def _far_apart(draft: Draft, axes: list[str], target: Target) -> None:
 def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
     *rows, columns = draft.without_divisions(axes, "indices need no division for it")
     count, width = draft.size(columns), vector_width(draft.kernel, target)
-    is_vector = count >= width > 1 and draft.can_be_vectors(columns, width)
+    vectors = Vectorize(columns, width, why="neighbours are contiguous in memory")
+    is_vector = count >= width > 1 and draft.can_be_vectors(vectors)
     if is_vector:
-        _vectorize(draft, columns, width, "neighbours are contiguous in memory")
+        draft.vectorize(vectors)
     else:
         vectorize_sums(draft, width)
     items = _share_out_rows(draft, rows, count, target) if rows else 1
@@ -84,13 +84,6 @@ def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
     elif count > width:
         grain = target.grain // width
         _share_out(draft, f"{columns}_outer", grain, target.max_items // items)
-
-
-def _vectorize(draft: Draft, axis: str, width: int, why: str) -> None:
-    if draft.size(axis) > width:
-        draft.apply(Split(axis, width, why=f"a vector has {width} elements"))
-        axis += "_inner"
-    draft.apply(Vectorize(axis, width, why=why))
 
 
 def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -> int:
@@ -111,8 +104,9 @@ def vectorize_sums(draft: Draft, width: int) -> None:
     for loop in loops_of(draft.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
         is_sum = {array.size for array in combined(loop.body)} == {1} and not loops_of(loop.body)
-        if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(axis, width):
-            _vectorize(draft, axis, width, "an accumulator for each lane")
+        vectors = Vectorize(axis, width, why="an accumulator for each lane")
+        if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(vectors):
+            draft.vectorize(vectors)
         elif is_sum and count >= 4 * ACCUMULATORS:
             why = "sums that need not wait for another"
             draft.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))

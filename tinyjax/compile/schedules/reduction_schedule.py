@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
@@ -57,18 +58,10 @@ class _Choice:
         self.target = target
         self.width = _width(nest, target)
 
-    def can_be_vectors(self, axis: str) -> bool:
-        return self.width > 1 and self.draft.can_be_vectors(axis, self.width)
-
-    def vectorized(self, axis: str, overlap: bool = False) -> str:
-        """The axis in vectors: that which numbers them, or "" for one."""
-        why = "neighbours in memory"
-        if overlap and self.draft.size(axis) == self.width:
-            self.draft.apply(Vectorize(axis, self.width, why=why))
-            return ""
-        self.draft.apply(Split(axis, self.width, overlap, why=f"a vector has {self.width} lanes"))
-        self.draft.apply(Vectorize(f"{axis}_inner", self.width, why=why))
-        return f"{axis}_outer"
+    def vectors(self, axis: str) -> Vectorize | None:
+        """The axis as vectors, if it can be."""
+        wanted = Vectorize(axis, self.width, why="neighbours in memory")
+        return wanted if self.width > 1 and self.draft.can_be_vectors(wanted) else None
 
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: where there is little work, the sum of one should not wait
@@ -98,7 +91,9 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
     row = draft.one_axis(axes.outer, "rows are numbered")
     sweeps = [draft.one_axis(sweep, "a row is contiguous") for sweep in axes.sweeps]
     unrolled = [choice.unrolled(sweep) for sweep in sweeps]
-    sweeps = [choice.vectorized(s) if choice.can_be_vectors(s) else s for s in sweeps]
+    for number, sweep in enumerate(sweeps):
+        if vectors := choice.vectors(sweep):
+            sweeps[number] = draft.vectorize(vectors, splits_one=True)
     _keep(draft, columns, sweeps)
     at_once = min(UNROLLED, rows) if columns < LONG_ROW else 1
     for sweep, several in zip(sweeps, unrolled):
@@ -142,8 +137,8 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     outer = draft.one_axis(axes.outer, "numbered")
     column = draft.one_axis(axes.inner, "columns are contiguous")
     row = draft.one_axis(axes.sweeps[0], "rows are numbered")
-    at_once, is_vector = choice.unrolled(row), choice.can_be_vectors(column)
-    width = choice.width if is_vector else 1
+    at_once, vectors = choice.unrolled(row), choice.vectors(column)
+    width = choice.width if vectors else 1
     chunks = math.ceil(form.inner / width)
     blocks = math.ceil(chunks / max(1, COLUMNS // width))
     block = math.ceil(chunks / blocks)
@@ -155,7 +150,7 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
         draft.apply(SplitReduction(row, pieces, at_once, why=why))
-    chunk = choice.vectorized(column, overlap=True) if is_vector else column
+    chunk = draft.vectorize(vectors, overlap=True) if vectors else column
     unit = outer
     if blocks > 1:
         draft.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
@@ -169,8 +164,8 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     if at_once > 1:
         draft.apply_if_possible(several)
     if pieces > 1:
-        if is_vector:
-            choice.vectorized(f"{column}_total", overlap=True)
+        if vectors:
+            draft.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
         draft.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
         grain = target.grain * pieces // (form.combined * unit_columns)
@@ -186,32 +181,32 @@ def _split(choice: _Choice, axes: ReductionAxes) -> None:
     draft, form, target = choice.draft, choice.form, choice.target
     draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
     sweep = draft.without_divisions(axes.sweeps[0], "they are contiguous")
-    if _has_long_rows(choice, sweep):
-        return _split_rows(choice, sweep)
+    if vectors := _long_rows(choice, sweep):
+        return _split_rows(choice, sweep, vectors)
     axis = draft.one_axis(sweep, "elements are numbered")
-    is_vector = choice.can_be_vectors(axis)
-    at_once = choice.unrolled(axis) if is_vector else target.accumulators
-    block = at_once * (choice.width if is_vector else 1)
+    vectors = choice.vectors(axis)
+    at_once = choice.unrolled(axis) if vectors else target.accumulators
+    block = at_once * (choice.width if vectors else 1)
     grain = target.reduction_grain // block
     items, _ = share(form.combined // block, grain, target.reduction_items)
     why = f"{form.combined} elements for {form.results} results"
     draft.apply(SplitReduction(axis, items, block, why=why))
-    chunk = choice.vectorized(axis) if is_vector else axis
+    chunk = draft.vectorize(vectors) if vectors else axis
     if at_once > 1:
         draft.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
     draft.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
-def _has_long_rows(choice: _Choice, axes: Sequence[str]) -> bool:
-    """Whether what is combined lies in memory in many runs of a vector or more, with others between."""
+def _long_rows(choice: _Choice, axes: Sequence[str]) -> Vectorize | None:
+    """The vectors of what is combined, if it lies in memory in many runs, with others between."""
     if len(axes) < 2:
-        return False
-    rows = math.prod(choice.draft.size(axis) for axis in axes[:-1])
-    columns = choice.draft.size(axes[-1])
-    return rows >= PIECES and columns >= choice.width and choice.can_be_vectors(axes[-1])
+        return None
+    *rows, columns = (choice.draft.size(axis) for axis in axes)
+    is_long = math.prod(rows) >= PIECES and columns >= choice.width
+    return choice.vectors(axes[-1]) if is_long else None
 
 
-def _split_rows(choice: _Choice, axes: Sequence[str]) -> None:
+def _split_rows(choice: _Choice, axes: Sequence[str], vectors: Vectorize) -> None:
     """Each work-item combines a part of the rows, and each row in vectors."""
     draft, form, target = choice.draft, choice.form, choice.target
     row = draft.one_axis(axes[:-1], "rows are numbered")
@@ -221,8 +216,8 @@ def _split_rows(choice: _Choice, axes: Sequence[str]) -> None:
     items, _ = share(rows, grain, target.reduction_items)
     why = f"{form.combined} elements for {form.results} results"
     draft.apply(SplitReduction(row, items, why=why))
-    chunk = choice.vectorized(axes[-1])
-    if columns % choice.width or columns == choice.width:
+    chunk = draft.vectorize(vectors)
+    if columns % choice.width:
         draft.apply(Peel(chunk, why="only the last vector needs a mask"))
     if columns >= at_once * choice.width > choice.width:
         draft.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import index_var
@@ -18,6 +17,7 @@ from tinyjax.compile.record import Event, event, run_pass
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive, loop_over
 from tinyjax.compile.schedules.lanes import Lanes, obstacles
+from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 
@@ -32,12 +32,12 @@ class Draft:
     def apply(self, *directives: Directive) -> None:
         """Raises ValueError for a directive that can't be applied."""
         for directive in directives:
-            self.kernel = self._recorded(_applied, directive)
+            self.kernel = self._pass(directive, "applied", directive.why, directive.apply)
             self.directives.append(directive)
 
     def leave_out(self, directive: Directive, reason: str) -> None:
         """Says that a directive was considered, and why it is not there."""
-        self._recorded(_left_out, directive, reason)
+        self._pass(directive, "left out", reason, lambda kernel: kernel)
         self.left_out.append(Event(str(directive), "left out", reason))
 
     def apply_if_possible(self, directive: Directive) -> bool:
@@ -48,9 +48,15 @@ class Draft:
         self.apply(directive)
         return True
 
-    def _recorded(self, work: Callable[..., Kernel], directive: Directive, *args: Any) -> Kernel:
+    def _pass(
+        self, directive: Directive, what: str, why: str, work: Callable[[Kernel], Kernel]
+    ) -> Kernel:
+        def run(kernel: Kernel) -> Kernel:
+            event(directive, what, why)
+            return work(kernel)
+
         name = type(directive).__module__.rpartition(".")[2]  # that of its file
-        return run_pass(name, work, self.kernel, directive, *args, subject=self.naive.name)
+        return run_pass(name, run, self.kernel, subject=self.naive.name)
 
     def finished(self) -> Kernel:
         """The kernel, which knows its naive loop nest and its schedule. Raises KernelError if it is wrong."""
@@ -61,9 +67,9 @@ class Draft:
     # ---- what those who choose a schedule ask, and do ----
 
     def size(self, axis: str) -> int:
-        """How many iterations the loop over an axis has."""
+        """How many iterations the loop over an axis has at most."""
         loop = loop_over(self.kernel, axis)
-        return (loop.stop - loop.start).lo
+        return (loop.stop - loop.start).hi
 
     def one_axis(self, axes: Sequence[str], why: str) -> str:
         """The one axis that several become, empty for none. Indices are found by division only if they must
@@ -83,25 +89,30 @@ class Draft:
         before = self.without_divisions(axes[:first], why) if first else []
         return [*before, self.one_axis(axes[first:], why)]
 
-    def can_be_vectors(self, axis: str, width: int) -> bool:
+    def can_be_vectors(self, wanted: Vectorize) -> bool:
         """Whether neighbours along an axis can be vectors, once it is split by their width."""
-        loop = loop_over(self.kernel, axis)
-        size = (loop.stop - loop.start).hi
+        loop, width, size = (
+            loop_over(self.kernel, wanted.axis),
+            wanted.width,
+            self.size(wanted.axis),
+        )
         first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
-        lanes = Lanes(axis, first, loop.stop if size % width else None, width)
+        end = loop.stop if size % width else None
+        lanes = Lanes(wanted.axis, first, end, width, wanted.gather)
         if reason := next(obstacles(self.kernel, loop, lanes), ""):
-            self.leave_out(Vectorize(axis, width), reason)
+            self.leave_out(wanted, reason)
         return not reason
 
-
-def _applied(kernel: Kernel, directive: Directive) -> Kernel:
-    event(directive, "applied", directive.why)
-    return directive.apply(kernel)
-
-
-def _left_out(kernel: Kernel, directive: Directive, reason: str) -> Kernel:
-    event(directive, "left out", reason)
-    return kernel
+    def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
+        """Vectors along an axis; gives the axis that numbers them, which is empty if one has all elements
+        (unless that is split as well)."""
+        axis, width = wanted.axis, wanted.width
+        if self.size(axis) <= width and not splits_one:
+            self.apply(wanted)
+            return ""
+        self.apply(Split(axis, width, overlap, why=f"a vector has {width} elements"))
+        self.apply(replace(wanted, axis=f"{axis}_inner"))
+        return f"{axis}_outer"
 
 
 def scheduled(naive: Kernel, schedule: Sequence[Directive]) -> Kernel:

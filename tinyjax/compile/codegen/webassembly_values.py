@@ -49,6 +49,8 @@ def shuffle(*lanes: int) -> Instruction:
     return ("i8x16.shuffle", *(4 * lane + byte for lane in lanes for byte in range(4)))
 
 
+# ---- memory ----
+
 Memory = Buffer | PrivateArray
 
 ZERO = ("v128.const", "i32x4", 0, 0, 0, 0)
@@ -65,8 +67,6 @@ STORES: dict[int, tuple[Code, str]] = {
     1: ([ONE, ("v128.and",), *NARROW, ZERO, ("i8x16.narrow_i16x8_u",)], "v128.store32_lane"),
     2: (NARROW, "v128.store64_lane"), 4: ([], "v128.store"), 8: ([], "v128.store"),
 }  # fmt: skip
-
-
 SMALL = tuple(map(np.dtype, ("int8", "uint8", "int16")))  # of uint16 are the bits of 16-bit floats
 
 
@@ -241,12 +241,10 @@ class ValueWriter:
                 pushed[1] = self.number(Const(args[1].value, INT32))  # type: ignore[union-attr]
             return [*(one for some in pushed for one in some), *([(found,)] if found else [])]
 
-        if lane_count(of) < lane_count(
-            to
-        ):  # four lanes of 32 bits, from two of each of two vectors
+        if lane_count(of) < lanes:  # four of 32 bits, from two of each of two vectors
             two = (0, 1) if found.endswith("_zero") else (0, 2)
             return [*made(2 * part), *made(2 * part + 1), shuffle(*two, *(n + 4 for n in two))]
-        if lane_count(of) > lane_count(to):
+        if lane_count(of) > lanes:
             half = self.vector(first, part // 2, of)
             half += [*half, shuffle(2, 3, 2, 3)] if part % 2 else []
             return [*half, (found,)]
@@ -285,9 +283,8 @@ class ValueWriter:
         address = self.address(destination, at, width)
         if width == 1:
             bits = "" if dtype.itemsize >= 4 else f"{dtype.itemsize * 8}"
-            return self.emit(
-                *address, *self.number(value), (f"{number_type(dtype)}.store{bits}", 0)
-            )
+            code = (*self.number(value), (f"{number_type(dtype)}.store{bits}", 0))
+            return self.emit(*address, *code)
         assert isinstance(value, Value)
         narrow, name = STORES[dtype.itemsize]
         for part in range(part_count(value)):

@@ -96,19 +96,15 @@ takes 0.47 to 0.55 ms on both, 1.0 of processor time, and JAX's 0.69 and 1.1. Tr
 products with what follows them as one kernel; small kernels in the calling thread, in one launch; arguments
 of kernels as slots; a core for each thread of the driver (before that, 0.69 to 0.76).""",
     "convolution": """\
-JAX runs it on one core, 2.4 ms at 94 of the 113 GFLOP/s of multiply-adds in registers. Here windows are
-copied beside each other (0.3 to 0.4 ms, padding 0.1 to 0.2), and BLAS takes 1.4 to 1.5 on both cores: 160
-GFLOP/s. So 1.0 to 1.2 times JAX is what this way gives. On one core it takes 3.3, 0.7 times JAX; where
-another program keeps one of two busy, 8, as BLAS's threads wait for each other. Tried, without a gain: some
-images at a time, whose windows stay in a cache; rows of three windows copied at once; the product of
-transposed matrices (0.8). Not tried: a kernel that copies nothing; at nine tenths of the peak it would take
-1.2.""",
+JAX runs it on one core, 2.4 ms at 94 of the 113 GFLOP/s of multiply-adds in registers. Here it is a product
+whose kernel reads images where they are, 1.15 ms on both cores at best: nine tenths of the peak; to store the
+images with zeros around them takes 0.03 of it. Before, windows were copied for BLAS, 1.7 to 2.0 ms, and 8
+where another program kept one of two cores busy, as BLAS's threads wait for each other. Tried, without a
+gain: tiles of 7 or 14 places of one line, by 16 to 64 features; no copy of the kernel's panel; the whole
+depth in one panel; smaller blocks.""",
     "training step of a CNN": """\
-Its five convolutions take 4.3 of 5.7 ms: 2.0 are products by BLAS, of 188 million operations on floats,
-which take 0.9 ms at the peak of both cores, and 2.0 copy windows. BLAS's second thread gains little: after
-it, windows take half as long again to copy, and on one core a step takes 5.8 ms, where JAX takes 10. Where
-another program keeps one of two cores busy it takes 32, as threads of BLAS wait for each other. Tried:
-transposed products, and narrow ones made wider (half as fast).""",
+Its five convolutions were products by BLAS of copied windows, 4.3 of 5.7 ms. As kernels that copy nothing, a
+step takes 2.1 to 2.7. A convolution that the gradient needs as well as its relu is read again for that.""",
     "make_jaxpr": """\
 It is four to six times as fast as JAX, by the mode that the processor is in. Tried, each with a gain: avals
 that are one object if they are equal; what abstract evaluation says of equal operands is remembered; the

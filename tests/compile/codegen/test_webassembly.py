@@ -234,6 +234,11 @@ KERNELS = {
     "bools": (lambda x: (x > 0.99).any(1), floats(6, 37)),
     "most": (lambda x: (x.max(1), x.argmin(1)), floats(6, 37)),
     "product": (lambda x, y: jnp.maximum(x @ y, 0), floats(13, 21), floats(21, 18)),
+    "convolution": (
+        lambda x, w: lax.conv(x, w, (1, 2), "SAME"),
+        floats(2, 3, 5, 9),
+        floats(18, 3, 2, 3),
+    ),
     "gather": (lambda x, i: x[i], floats(9, 5), np.array([3, 0, 8, -1], np.int32)),
     "integers": (lambda x: (x // 7 << 3) ^ x % 5, np.arange(-30, 30, dtype=np.int32)),
     "small integers": (lambda x: x * x + 1, np.arange(60, dtype=np.uint8)),

@@ -59,10 +59,17 @@ def test_a_layer_reads_like_c():
     ]
 
 
-def test_a_variable_named_k_is_not_the_loop_over_k():
-    f = lambda x, y: ((x @ y) * 2 + 3).astype(jnp.int32) - 4  # noqa: E731
+@pytest.mark.parametrize(
+    "product, shapes",
+    [
+        (jnp.matmul, [(12, 20), (20, 11)]),
+        (lambda x, y: lax.conv(x, y, (1, 1), "VALID"), [(2, 3, 4, 5), (11, 3, 2, 3)]),
+    ],
+)
+def test_a_variable_named_k_is_not_the_loop_over_k(product, shapes):
+    f = lambda x, y: (product(x, y) * 2 + 3).astype(jnp.int32) - 4  # noqa: E731
     many = lambda x, y: jnp.abs(-(jnp.sin(f(x, y) / 3) + 1) * 7)  # noqa: E731
-    assert_is_as_without_jit(many, data(12, 20), data(20, 11))
+    assert_is_as_without_jit(many, *(data(*shape) for shape in shapes))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -80,7 +81,23 @@ def test_a_schedule_changes_no_bit_of_a_product(shapes, panel, monkeypatch):
 @pytest.mark.parametrize("panel", [16, 256])
 def test_a_schedule_without_one_directive_computes_the_same(panel, monkeypatch):
     monkeypatch.setattr(numbers, "PANEL", panel)
-    nest = naive(layer, (12, 20), (20, 18), (18,))
+    assert_each_can_be_left_out(naive(layer, (12, 20), (20, 18), (18,)))
+
+
+@pytest.mark.parametrize("panel", [4, 16, 256])
+def test_so_does_a_convolution(panel, monkeypatch):
+    monkeypatch.setattr(numbers, "PANEL", panel)
+
+    def f(x, w):
+        layout = ("NHWC", "HWIO", "NHWC")
+        return lax.conv_general_dilated(
+            x, w, (2, 1), "VALID", dimension_numbers=layout, feature_group_count=2
+        )
+
+    assert_each_can_be_left_out(naive(f, (2, 5, 6, 6), (3, 2, 3, 38)))
+
+
+def assert_each_can_be_left_out(nest):
     whole, expected = product_schedule(nest, CPU).finished(), results(nest)
     for left_out in directives(whole):
         draft = Draft(nest)

@@ -1,11 +1,13 @@
-"""Convolutions as a GPU's kernels: each element of the result is a sum over its window."""
+"""Convolutions as kernels: each element of the result is a sum over its window."""
 
 import numpy as np
 import pytest
-from lowering import data, interpreted
+from lowering import aval, data, interpreted, stages
 
+import tinyjax as jax
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import GPU
+from tinyjax.compile.codegen.codegen import CPU, GPU
+from tinyjax.compile.fusion.groups import HostGroup
 
 CONVOLUTIONS = {  # of images (batch, feature, rows, columns) by kernels (out, in, rows, columns)
     "beside each other": (
@@ -53,10 +55,60 @@ CONVOLUTIONS = {  # of images (batch, feature, rows, columns) by kernels (out, i
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_a_gpu_sums_over_each_window(name, dtype):
+@pytest.mark.parametrize("target", [CPU, GPU], ids=lambda target: target.name)
+def test_a_kernel_sums_over_each_window(name, dtype, target):
     image, kernel, params = CONVOLUTIONS[name]
     arrays = [(4 * data(*shape)).astype(dtype) for shape in (image, kernel)]
     (found,), (expected,) = interpreted(
-        lambda x, w: lax.conv_general_dilated(x, w, **params), *arrays, target=GPU
+        lambda x, w: lax.conv_general_dilated(x, w, **params), *arrays, target=target
     )
     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-4)
+
+
+# ---- on a CPU: a product that copies no windows ----
+
+LAYOUT = ("NHWC", "HWIO", "NHWC")
+
+
+def names_of_steps(f, *avals):
+    """Of each kernel, those of its equations; "host" for what is none."""
+    _, groups, _ = stages(f, *avals)
+    return [
+        "host" if isinstance(group, HostGroup) else " ".join(e.primitive.name for e in group.eqns)
+        for group in groups
+    ]
+
+
+def test_a_cpu_pads_once_and_what_follows_is_in_the_kernel():
+    def layer(x, w):
+        y = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=LAYOUT)
+        return jax.nn.relu(y)
+
+    found = names_of_steps(layer, aval(32, 14, 14, 32), aval(3, 3, 32, 64))
+    assert found == ["pad", "conv_general_dilated max"]
+
+
+def test_both_gradients_are_products_which_read_the_images_padded_once():
+    def loss(x, w):
+        y = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=LAYOUT)
+        return jax.numpy.sum(y * y)
+
+    gradients = jax.grad(loss, argnums=(0, 1))
+    found = names_of_steps(gradients, aval(4, 14, 14, 8), aval(3, 3, 8, 16))
+    assert "host" not in found and len([name for name in found if "pad" in name]) == 2
+
+
+@pytest.mark.parametrize("groups", [3, 1])
+def test_one_feature_for_each_group_is_a_product_on_the_host(groups):
+    f = lambda x, w: lax.conv_general_dilated(x, w, (1,), "VALID", feature_group_count=groups)  # noqa: E731
+    assert names_of_steps(f, aval(2, 3, 9), aval(groups, 3 // groups, 2)) == ["host"]
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
+def test_rows_and_features_that_fill_no_tile(padding, strides):
+    def f(x, w):
+        return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=LAYOUT)
+
+    x, w = data(2, 5, 17, 3), data(3, 2, 3, 21)
+    np.testing.assert_allclose(jax.jit(f)(x, w), f(x, w), rtol=1e-5, atol=1e-5)

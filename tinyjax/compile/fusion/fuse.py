@@ -173,7 +173,8 @@ class _Plan:
     def _end_products(self, eqn: JaxprEqn, lowering: Lowering, operands: set[Var]) -> None:
         """Stores operands that can't be computed in the same kernel as a product."""
         if isinstance(lowering, Product):
-            self._store("a product reads it", (v for v in operands if self.work[v] > 0))
+            made = {v: self.producer[v].primitive.name for v in operands - self.stored}
+            self._store("a product reads it", (v for v in made if self.work[v] or made[v] == "pad"))
             self.product[eqn.outvars[0]] = eqn
             return
         products = {v: self.product[v] for v in operands - self.stored if v in self.product}

@@ -2,8 +2,9 @@
 
 After this file you can read a product as C that a student would write. For each element of the result, an
 accumulator starts at zero, and a loop over `k` adds the products; the *epilogue*, what the program does with
-that element (add a bias, tanh), is computed from the sum and stored. Whatever makes it fast is a
-schedule's. Builds on products and loop_nest.
+that element (add a bias, tanh), is computed from the sum and stored. A convolution is a product, too: its
+rows are the places of all images, its columns features, and its k has several loops, over the window and the
+images' features. Whatever makes it fast is a schedule's. Builds on products and loop_nest.
 
     for row in 0 .. 50:
       for column in 0 .. 40:
@@ -21,14 +22,22 @@ schedule's. Builds on products and loop_nest.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
-from tinyjax.compile.kernel.rules import Position, sum_dtype
+from tinyjax.compile.kernel.rules import (
+    LoweringRuleContext,
+    Operand,
+    Position,
+    Product,
+    lowering_of,
+    sum_dtype,
+)
 from tinyjax.compile.passes.products import Side, sides_of
 from tinyjax.core.jaxpr import Var
 
@@ -38,26 +47,32 @@ if TYPE_CHECKING:
 
 def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     """The naive nest of a group that has a product among its equations."""
-    nest = _ProductNest(group, names, target)
+    assert group.product is not None
+    is_matrices = group.product.primitive.name == "dot_general"
+    nest = (_ProductNest if is_matrices else _ConvolutionNest)(group, names, target)
     with statements_of(nest.eqn):
         nest.write_nest()
     return nest.kernel(name)
 
 
 class _ProductNest(NestBuilder):
-    """Sizes: `rows` x `depth` by `depth` x `columns`, `batch` times. Several axes of a kind are one loop."""
+    """Sizes: `rows` x `k` by `k` x `columns`, `batch` times, with k that are numbered by `sums`. Several axes
+    of a kind are one loop."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
         assert group.product is not None
         self.eqn = group.product
+        self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
+        self.find_sizes()
+        self.taken["k"] = len(self.sums)  # of loops, not of variables
+
+    def find_sizes(self) -> None:
         self.left, self.right = sides_of(self.eqn)
         self.batch = self.left.size(self.left.batch)
         self.rows = self.left.size(self.left.kept)
         self.columns = self.right.size(self.right.kept)
-        self.depth = self.left.size(self.left.summed)
-        self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
-        self.taken["k"] = 1  # of the loop, not of a variable
+        self.sums: tuple[int, ...] = (self.left.size(self.left.summed),)
 
     def write_nest(self) -> None:
         with (
@@ -66,7 +81,7 @@ class _ProductNest(NestBuilder):
             self.axis("column", self.columns) as column,
         ):
             total = self._sum(batch, row, column)
-            position = self._position(batch, row, column)
+            position = self.position(batch, row, column)
             (out,) = self.eqn.outvars
             result = self.converted(total, out.aval.dtype)
             self.known[out, position.flat] = self._named(result, self.names[out])
@@ -78,12 +93,27 @@ class _ProductNest(NestBuilder):
 
     def _sum(self, batch: Index, row: Index, column: Index) -> Scalar:
         acc = self.variable("acc", self.dtype, self.dtype.type(0))
-        with self.axis("k", self.depth) as k:
-            left = self._operand(0, self.left, batch, row, k)
-            right = self._operand(1, self.right, batch, column, k)
+        with self._loops_of_sums() as k:
+            left, right = self.factors(batch, row, column, k)
             so_far = self.read(acc, index(0))
             self.write(acc, index(0), self._multiply_add(left, right, so_far))
         return self.read(acc, index(0))
+
+    @contextmanager
+    def _loops_of_sums(self) -> Iterator[list[Index]]:
+        """The loops over k, or over k1, k2, ..."""
+        names = ["k"] if len(self.sums) == 1 else [f"k{n + 1}" for n in range(len(self.sums))]
+        with ExitStack() as stack:
+            yield [stack.enter_context(self.axis(*each)) for each in zip(names, self.sums)]
+
+    def factors(
+        self, batch: Index, row: Index, column: Index, k: list[Index]
+    ) -> tuple[Scalar, Scalar]:
+        """Those of a term of the sum."""
+        return (
+            self._operand(0, self.left, batch, row, *k),
+            self._operand(1, self.right, batch, column, *k),
+        )
 
     def _multiply_add(self, x: Scalar, y: Scalar, so_far: Scalar) -> Scalar:
         if self.dtype.kind == "f":
@@ -98,7 +128,7 @@ class _ProductNest(NestBuilder):
         position = Position(side.shape, [places[axis] for axis in range(len(side.shape))])
         return self.converted(self.element(self.eqn.invars[number], position), self.dtype)
 
-    def _position(self, batch: Index, row: Index, column: Index) -> Position:
+    def position(self, batch: Index, row: Index, column: Index) -> Position:
         """The element of the result."""
         kinds = [
             (self.left.sizes(self.left.batch), batch),
@@ -107,3 +137,37 @@ class _ProductNest(NestBuilder):
         ]
         coords = [coord for sizes, at in kinds for coord in Position(sizes, flat=at).coords]
         return Position(self.eqn.outvars[0].aval.shape, coords)
+
+
+class _ConvolutionNest(_ProductNest):
+    """Rows are places of the result, in all images, and columns its features, of a group, which is a batch. A
+    term has a place in the window, and a feature of the images."""
+
+    def find_sizes(self) -> None:
+        (out,), rule = self.eqn.outvars, lowering_of(self.eqn, self.target)
+        assert isinstance(rule, Product) and rule.factors is not None
+        self.rule = rule
+        self.feature = self.eqn.params["dimension_numbers"].out_spec[1]
+        self.batch = self.eqn.params["feature_group_count"] * self.eqn.params["batch_group_count"]
+        self.columns = out.aval.shape[self.feature] // self.batch
+        self.rows = out.aval.size // out.aval.shape[self.feature]
+        self.sums = tuple(size for size in rule.sizes(self.eqn) if size > 1) or (1,)
+
+    def factors(
+        self, batch: Index, row: Index, column: Index, k: list[Index]
+    ) -> tuple[Scalar, Scalar]:
+        (out,), numbers = self.eqn.outvars, iter(k)
+        ctx = LoweringRuleContext(self, self.eqn, out, self.position(batch, row, column))
+        sizes = self.rule.sizes(self.eqn)
+        place = Position(sizes, [next(numbers) if size > 1 else index(0) for size in sizes])
+        operands = (Operand(self, v) for v in self.eqn.invars)
+        assert self.rule.factors is not None
+        left, right = self.rule.factors(ctx, place, *operands, **self.eqn.params)
+        return self.converted(left, self.dtype), self.converted(right, self.dtype)
+
+    def position(self, batch: Index, row: Index, column: Index) -> Position:
+        shape = self.eqn.outvars[0].aval.shape
+        others = shape[: self.feature] + shape[self.feature + 1 :]
+        coords = list(Position(others, flat=row).coords)
+        coords.insert(self.feature, batch * self.columns + column)
+        return Position(shape, coords)

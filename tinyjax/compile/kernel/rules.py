@@ -186,7 +186,10 @@ class Reduction:
 @dataclass(frozen=True)
 class Product(Reduction):
     """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
-    together, as each operand's elements are needed for many of them."""
+    together, as each operand's elements are needed for many of them. `factors` gives a convolution's, as
+    term does their product."""
+
+    factors: Callable[..., tuple[Scalar, Scalar]] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplica
 from __future__ import annotations
 
 import math
+import re
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
+from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.directive import find_loop
+from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.group_schedule import product_in_groups
@@ -37,7 +38,7 @@ GRAIN = 2**16  # multiplications that are worth a work-item
 
 
 def product_schedule(naive: Kernel, target: Target) -> Draft:
-    """The schedule of a product's naive nest, whose axes are (batch,) row, column and k."""
+    """The schedule of a product's naive nest: axes are (batch,) row, column and k, or k1, k2, ..."""
     if target.group > 1:
         return product_in_groups(naive, target)
     choice = _Choice(naive, target)
@@ -53,12 +54,14 @@ class _Choice:
 
     def __init__(self, naive: Kernel, target: Target):
         self.draft, self.target = Draft(naive), target
-        sizes = (self._size(axis) for axis in ("batch", "row", "column", "k"))
-        self.batch, self.rows, self.columns, self.depth = sizes
+        sizes = (self._size(axis) for axis in ("batch", "row", "column"))
+        self.batch, self.rows, self.columns = sizes
+        self.sums = [a for a in map(axis_of, loops_of(naive.body)) if re.fullmatch(r"k\d*", a)]
+        self.depth = math.prod(map(self._size, self.sums))
         (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
         enough = 1 << (self.columns - 1).bit_length()  # a power of two
         self.width = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
-        self.height = rows_at_once(self.rows)
+        self.height = rows_at_once(self.rows, self._are_looked_up())
         # Each block of rows copies its panels again.
         panels = self.batch * math.ceil(self.columns / self.width)
         total = self.batch * self.rows * self.columns * self.depth
@@ -77,23 +80,34 @@ class _Choice:
         panel = "all tiles of a block are multiplied with the same panel"
         draft.apply(Reorder("column_outer", ("row_outer_inner",), why=panel))
         tiles = ("row_outer_inner", "row_inner", "column_inner")
-        if self.depth > PANEL:
-            draft.apply(Split("k", PANEL, why=f"{PANEL} rows of a panel stay in the first cache"))
+        outer = self._parts_of_panel()
+        if outer:
             part = "the block is multiplied with a part of the panel before the next"
-            draft.apply(Reorder("k_outer", tiles, why=part))
+            draft.apply(Reorder(outer, tiles, why=part))
         else:
-            draft.apply(
-                Distribute(tiles, "k", why="what follows the sums is not unrolled with them")
-            )
+            why = "what follows the sums is not unrolled with them"
+            draft.apply(Distribute(tiles, self.sums[0], why=why))
+
+    def _parts_of_panel(self) -> str:
+        """The axis that numbers parts of a panel which stay in the first cache, empty for one: the sums that
+        are left are over such a part."""
+        *outer, last = self.sums
+        if self._size(last) > PANEL:
+            why = f"{PANEL} rows of a panel stay in the first cache"
+            self.draft.apply(Split(last, PANEL, why=why))
+            outer, last = [*outer, f"{last}_outer"], f"{last}_inner"
+        self.sums, size = [last], min(PANEL, self._size(last))
+        while outer and self._size(outer[-1]) * size <= PANEL:
+            size *= self._size(outer[-1])
+            self.sums.insert(0, outer.pop())
+        return self.draft.one_axis(outer, "parts of a panel are numbered")
 
     def pack(self) -> None:
         """A copy of each panel, and full tiles, which go through it."""
-        k = "k_inner" if self.depth > PANEL else "k"
         again = f"the panel is read {self.tiles} times, in the order of the copy"
-        panel = Pack("row_outer_inner", (k, "column_inner"), why=again)
-        self.is_packed = self.draft.apply_if_possible(
-            panel
-        )  # not if it is the same number everywhere
+        panel = Pack("row_outer_inner", (*self.sums, "column_inner"), why=again)
+        # Not if it is the same number everywhere.
+        self.is_packed = self.draft.apply_if_possible(panel)
         self.draft.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
         self.draft.apply(RoundUp("row_outer_inner", self.tiles, why="all blocks are alike"))
 
@@ -125,16 +139,24 @@ class _Choice:
         why = f"{GRAIN:,} multiplications are worth a work-item"
         self.draft.apply(Grid(task, items, why=why))
 
+    def _are_looked_up(self) -> bool:
+        """Whether a row's place in memory is found by division: they are lines of images, say."""
+        loads = (s for s in every_statement(self.draft.kernel.body) if isinstance(s, Load))
+        parts = (part for load in loads for part in load.index.parts() if part.op == "%")
+        return any("row" in part.names for part in parts)
+
     def _size(self, axis: str) -> int:
         loop = find_loop(self.draft.kernel, axis)
         return 1 if loop is None else loop.stop.lo
 
 
-def rows_at_once(rows: int) -> int:
+def rows_at_once(rows: int, are_looked_up: bool = False) -> int:
     """How many rows go through a panel together. To load the panel costs about as much as two more; where
     the last of such tiles is not full, each row must be looked up, which costs a fifth."""
 
     def cost(tile: int) -> float:
-        return math.ceil(rows / tile) * (tile + 2) * (1.2 if rows % tile else 1)
+        return (
+            math.ceil(rows / tile) * (tile + 2) * (1.2 if rows % tile and not are_looked_up else 1)
+        )
 
     return min(range(1, min(rows, MAX_ROWS) + 1), key=cost)

@@ -1,9 +1,13 @@
-"""How a convolution lowers: on a CPU to a step of NumPy's BLAS, on a GPU to a kernel.
+"""How a convolution lowers: on a CPU to a kernel as a matrix product has, on a GPU to a sum for each element.
 
 After this file you can say what an element of a convolution reads: the window before it, feature by feature,
-and the kernel's element for each. A GPU has a work-item for each such sum, and keeps the images where they
-are; a CPU gains more from a product of matrices, although that copies each window. Builds on indexing and
-products.
+and the kernel's element for each. It is a product of matrices, whose left one has a row for each place: all
+its windows. No copy of them is made ("im2col"): a row's elements are read where the images have them. Where
+there is one feature for each group, or a dtype without vectors, NumPy's BLAS multiplies copies. Builds on
+indexing and products.
+
+Source: E. Georganas and others, "Anatomy of High-Performance Deep Learning Convolutions on SIMD
+Architectures", 2018
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from tinyjax.compile.kernel.rules import (
     Lowering,
     OnHost,
     Position,
+    Product,
     Reduction,
     lowering_rules,
     sum_dtype,
@@ -23,7 +28,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout
 from tinyjax.lax.lowering.indexing import element_or
-from tinyjax.lax.lowering.products import converted
+from tinyjax.lax.lowering.products import converted, has_product
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
@@ -32,18 +37,31 @@ if TYPE_CHECKING:
 
 def _convolution(eqn: JaxprEqn, target: Target) -> Lowering:
     if target.name == "gpu":
-        return Reduction("add", zero_of, _summed_sizes, _term)
-    return OnHost("a product of matrices, of the windows' elements")
+        return REDUCTION
+    return (
+        PRODUCT if _has_kernel(eqn) else OnHost("a product of matrices, of the windows' elements")
+    )
+
+
+def _has_kernel(eqn: JaxprEqn) -> bool:
+    """Of several features, which are vectors. (With one for each group, windows have little in common.)"""
+    out, params = eqn.outvars[0].aval, eqn.params
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    has_terms = out.size > 0 and 0 not in _summed_sizes(eqn)
+    return (
+        out.shape[params["dimension_numbers"].out_spec[1]] > groups
+        and has_terms
+        and has_product(out.dtype)
+    )
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
-    """Those of the window, and the features of a group, which images have side by side in memory."""
-    shape = eqn.invars[1].aval.shape
-    _, feature, *window = eqn.params["dimension_numbers"].rhs_spec
-    return *(shape[axis] for axis in window), shape[feature]
+    """Those of the kernel in memory, but that of the results' features."""
+    out_feature = eqn.params["dimension_numbers"].rhs_spec[0]
+    return tuple(n for axis, n in enumerate(eqn.invars[1].aval.shape) if axis != out_feature)
 
 
-def _term(
+def _factors(
     ctx: Any,
     place: Position,
     lhs: Any,
@@ -57,11 +75,13 @@ def _term(
     feature_group_count: int,
     batch_group_count: int,
     **_: Any,
-) -> Scalar:
-    """The product at `place` in the window that the result's position numbers."""
+) -> tuple[Scalar, Scalar]:
+    """Of the product at `place` in the window that the result's position numbers."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     image, out_feature, *window = (ctx.position.coords[axis] for axis in out_spec)
-    *offsets, feature = place.coords
+    summed = [axis for axis in range(rhs.aval.ndim) if axis != rhs_spec[0]]
+    along = dict(zip(summed, place.coords))
+    feature, *offsets = (along[axis] for axis in rhs_spec[1:])
     groups = feature_group_count * batch_group_count  # one of them is 1
     group = out_feature // (rhs.aval.shape[rhs_spec[0]] // groups)
     if feature_group_count > 1:
@@ -79,9 +99,16 @@ def _term(
     places = in_layout([image, lhs_feature, *spatial], lhs_spec)
     element = element_or(ctx, lhs, places, in_layout([1, 1, *lhs_dilation], lhs_spec), lambda: zero)
     weight = rhs.at(in_layout([out_feature, feature, *offsets], rhs_spec))
-    return ctx.op(
-        "mul", *(converted(ctx, x, sum_dtype(ctx.avals_out[0].dtype)) for x in (element, weight))
-    )
+    return element, weight
 
+
+def _term(ctx: Any, place: Position, *operands: Any, **params: Any) -> Scalar:
+    dtype = sum_dtype(ctx.avals_out[0].dtype)
+    factors = _factors(ctx, place, *operands, **params)
+    return ctx.op("mul", *(converted(ctx, x, dtype) for x in factors))
+
+
+REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
+PRODUCT = Product("add", zero_of, _summed_sizes, _term, _factors)
 
 lowering_rules[conv_general_dilated_p] = _convolution

@@ -55,9 +55,13 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
     if target.name == "cpu" and is_large:
         return Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
-    computes = out.dtype in HALVES or (has_vector_type(out.dtype) and out.dtype != np.bool_)
     few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
-    return PRODUCT if computes and columns > 1 and out.size > few else REDUCTION
+    return PRODUCT if has_product(out.dtype) and columns > 1 and out.size > few else REDUCTION
+
+
+def has_product(dtype: np.dtype) -> bool:
+    """Whether product kernels compute results of that dtype."""
+    return dtype in HALVES or (has_vector_type(dtype) and dtype != np.bool_)
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

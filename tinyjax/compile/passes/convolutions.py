@@ -1,0 +1,49 @@
+"""Convolutions without a border: the zeros around the images are an array's, which is made before.
+
+After this file you can say why the kernel of a convolution asks no element whether it is within the image.
+`padding` and `lhs_dilation` become a pad, whose zeros are stored once, although each is read by as many
+windows as it is in; and the gradient by the kernel reads the same padded images. Builds on patterns.
+"""
+
+from __future__ import annotations
+
+from tinyjax.compile.passes.patterns import primitive_named
+from tinyjax.compile.record import event
+from tinyjax.core.bind import abstract_eval_rules
+from tinyjax.core.dtypes import kind
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+
+
+def convolutions(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same jaxpr, in which convolutions of numbers have neither padding nor holes between their images'
+    elements."""
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.eqns:
+        if eqn.primitive.name == "conv_general_dilated":
+            eqns += _padded(eqn)
+        else:
+            eqns.append(eqn)
+    return (
+        closed if len(eqns) == len(closed.eqns) else closed.replace(closed.jaxpr.replace(eqns=eqns))
+    )
+
+
+def _padded(eqn: JaxprEqn) -> list[JaxprEqn]:
+    images, kernels = eqn.invars
+    config = [(0, 0, 0)] * images.aval.ndim
+    spatial = eqn.params["dimension_numbers"].lhs_spec[2:]
+    for axis, (low, high), dilation in zip(
+        spatial, eqn.params["padding"], eqn.params["lhs_dilation"]
+    ):
+        config[axis] = (int(low), int(high), int(dilation) - 1)
+    has_border = any(map(any, config)) and eqn.outvars[0].aval.size > 0
+    if not has_border or kind(images.aval.dtype) not in "iuf":
+        return [eqn]
+    zero = Literal(images.aval.dtype.type(0), images.aval.update(shape=()))
+    pad_p, params = primitive_named("pad"), {"padding_config": tuple(config)}
+    padded = Var(abstract_eval_rules[pad_p](images.aval, zero.aval, **params))
+    pad = eqn.replace(primitive=pad_p, invars=[images, zero], outvars=[padded], params=params)
+    none = {"padding": ((0, 0),) * len(spatial), "lhs_dilation": (1,) * len(spatial)}
+    convolution = eqn.replace(invars=[padded, kernels], params=eqn.params | none)
+    event(eqn, ("becomes", convolution), "its zeros are stored once, and read by many windows", eqn)
+    return [pad, convolution]

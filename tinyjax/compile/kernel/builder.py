@@ -37,8 +37,6 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
 
-INT32 = np.dtype("int32")
-
 
 class Builder:
     """Writes statements into `body`. `places` says where values are in memory; `producer`, which equation

@@ -149,11 +149,6 @@ define("sign", SIGN, lambda x: np.where(x == 0, x, np.sign(x)))
 
 # ---- comparison and choice ----
 
-
-def _select(condition: Any, yes: Any, no: Any) -> Any:
-    return np.where(condition, yes, no) if np.ndim(condition) else yes if condition else no
-
-
 define("eq", {"biufIUF": "{0} == {1}", "B": "~({0} ^ {1})"}, operator.eq)
 define("ne", {"biufIUF": "{0} != {1}", "B": "{0} ^ {1}"}, operator.ne)
 define("lt", {"biufIUF": "{0} < {1}"}, operator.lt)
@@ -161,7 +156,7 @@ define("le", {"biufIUF": "{0} <= {1}"}, operator.le)
 define("gt", {"biufIUF": "{0} > {1}"}, operator.gt)
 define("ge", {"biufIUF": "{0} >= {1}"}, operator.ge)
 # select(condition, if_true, if_false)
-define("select", "{0} ? {1} : {2}", _select)
+define("select", "{0} ? {1} : {2}", np.where)
 BELOW_INFINITY = "(as_{signed}({0}) & {all_but_sign}) < {infinity}"
 define("is_finite", {"f": "isfinite({0})", "F": BELOW_INFINITY}, np.isfinite)
 define("copy", "{0}", lambda x: x)
@@ -206,10 +201,6 @@ def _arithmetic_right(x: Any, shift: Any) -> Any:
     return np.right_shift(signed, places).astype(x.dtype)
 
 
-def _ones(x: Any) -> Any:
-    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))  # of a negative number's own bits
-
-
 def _leading_zeros(x: Any) -> Any:
     ones = x.view(f"u{x.dtype.itemsize}")
     for places in (1, 2, 4, 8, 16, 32):  # from the first one on, all bits become ones
@@ -227,7 +218,8 @@ ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} :
 define("shift_left", {"iu": LEFT, "IU": SHIFT_VECTOR % "<<"}, _left)
 define("shift_right_logical", {"iu": LOGICAL_RIGHT, "IU": SHIFT_VECTOR % ">>"}, _logical_right)
 define("shift_right_arithmetic", {"iu": ARITHMETIC_RIGHT}, _arithmetic_right)
-define("population_count", {"iu": "({t})popcount({0})"}, _ones)
+ONES = lambda x: np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))  # noqa: E731 - of a negative number's own
+define("population_count", {"iu": "({t})popcount({0})"}, ONES)
 define("clz", {"iu": "({t})clz({0})"}, _leading_zeros)
 
 # ---- rounding ----
@@ -271,7 +263,7 @@ define("erf", {"f": "erf({0})"}, np.vectorize(math.erf, [float]), FUNCTION)
 define("erfc", {"f": "erfc({0})"}, np.vectorize(math.erfc, [float]), FUNCTION)
 define("sqrt", {"fF": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"fF": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
-LOGISTIC = OF_NUMBERS + "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"
-define("logistic", {"f": LOGISTIC}, _logistic, FUNCTION)
+LOGISTIC = "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"
+define("logistic", {"f": OF_NUMBERS + LOGISTIC}, _logistic, FUNCTION)
 define("pow", {"f": "pow({0}, {1})"}, np.power, FUNCTION)
 define("atan2", {"f": "atan2({0}, {1})"}, np.arctan2, FUNCTION)

@@ -38,10 +38,10 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
-from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
+from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles, of_lane
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
@@ -143,12 +143,12 @@ class _Vectors:
                 return [replace(statement, args=(first, args[1]))]
             case ir.Let(target, _, args):
                 args = tuple(self._operand(arg, before, statement) for arg in args)
-                return [*before, replace(statement, target=self._value(target), args=args)]
+                return [*before, replace(statement, target=self.value(target), args=args)]
             case ir.Load(_, source, at) if self.lanes.are_apart(source, at):
                 return self._gathered(statement)
             case ir.Load(target, source, at):
                 start, end = self._places(source, at)
-                parts = {"target": self._value(target), "source": self._array(source)}
+                parts = {"target": self.value(target), "source": self._array(source)}
                 return [replace(statement, index=start, end=end, **parts)]
             case ir.Store(destination, at, value):
                 start, end = self._places(destination, at)
@@ -171,44 +171,29 @@ class _Vectors:
 
     def _gathered(self, load: ir.Load) -> list[ir.Statement]:
         """The elements of all lanes, loaded one by one."""
-        lanes = [self._of_lane(load, number) for number in range(self.lanes.width)]
+        lanes = [of_lane(self, load, number) for number in range(self.lanes.width)]
         parts = tuple(last.target for *_, last in lanes)
-        whole = ir.Let(self._value(load.target), "vector", parts, origin=load.origin)
+        whole = ir.Let(self.value(load.target), "vector", parts, origin=load.origin)
         return [*itertools.chain(*lanes), whole]
-
-    def _of_lane(self, load: ir.Load, lane: int) -> list[Any]:
-        """What loads its element; lanes beyond the end load that of the last one before it."""
-        number, body, end = self.lanes.first + lane, list[ir.Statement](), self.lanes.end
-        places = {self.lanes.axis: number if end is None else number.min(end - 1)}
-        variables = dict.fromkeys(part for part in load.index.parts() if part.op == "var")
-        for v in filter(self.lanes.is_data, variables):
-            vector = self._value(self.numbers[v.args[0]])
-            place = replace(self._fresh("place", vector.dtype), width=1)
-            args = vector, ir.Const(np.int32(lane), INT32)
-            body.append(ir.Let(place, "lane", args, origin=load.origin))
-            places[v.args[0]] = index_var(place.name, v.lo, v.hi)
-        at = load.index.with_variables(lambda v: places.get(v.args[0], v))
-        part = replace(self._fresh("part", load.target.dtype), width=1)
-        return [*body, replace(load, target=part, index=at)]
 
     def _while(self, loop: ir.While) -> ir.While:
         """Goes on while any lane does. Its statements are in vectors already."""
         assert isinstance(loop.holds, ir.Value)
-        mask, origin = self._value(loop.holds), loop.origin
+        mask, origin = self.value(loop.holds), loop.origin
         head = list(loop.head)
         if self.lanes.end is not None:
             inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
-            both = self._fresh("active", BOOL)
+            both = self.fresh("active", BOOL)
             head.append(ir.Let(both, "and", (mask, inside), origin=origin))
             mask = both
-        holds = replace(self._fresh("any", BOOL), width=1)
+        holds = replace(self.fresh("any", BOOL), width=1)
         head.append(ir.Let(holds, "any", (mask,), origin=origin))
         carry = carry_of(loop)
 
         def blended(s: ir.Statement) -> list[ir.Statement]:
             if not isinstance(s, ir.Store) or s.destination.name not in carry:
                 return [s]
-            old, new = (self._fresh(what, s.value.dtype) for what in ("old", "new"))
+            old, new = (self.fresh(what, s.value.dtype) for what in ("old", "new"))
             return [
                 ir.Load(old, s.destination, s.index, origin=s.origin),
                 ir.Let(new, "select", (mask, s.value, old), origin=s.origin),
@@ -219,12 +204,12 @@ class _Vectors:
 
     # ---- parts of statements ----
 
-    def _fresh(self, what: str, dtype: np.dtype) -> ir.Value:
+    def fresh(self, what: str, dtype: np.dtype) -> ir.Value:
         """A vector whose name no other has, as no other loop is over this axis."""
         self.count += 1
         return ir.Value(f"{self.lanes.axis}_{what}{self.count}", dtype, self.lanes.width)
 
-    def _value(self, value: ir.Value) -> ir.Value:
+    def value(self, value: ir.Value) -> ir.Value:
         return replace(value, width=self.lanes.width) if self.lanes.differs(value) else value
 
     def _array(self, memory: ir.Buffer | ir.PrivateArray) -> Any:
@@ -257,12 +242,12 @@ class _Vectors:
     ) -> ir.Atom:
         """A value, or an index: that of each lane, if it varies."""
         if isinstance(arg, ir.Value):
-            return self._value(arg)
+            return self.value(arg)
         if isinstance(arg, Index) and self.lanes.is_data(arg):
-            return self._value(self.numbers[arg.args[0]])
+            return self.value(self.numbers[arg.args[0]])
         if not isinstance(arg, Index) or not (stride := self.lanes.stride(arg)):
             return arg
-        target = self._fresh("at", INT32)
+        target = self.fresh("at", INT32)
         args = self._at(arg, self.lanes.first), ir.Const(np.int32(stride), INT32)
         before.append(ir.Let(target, "ramp", args, origin=statement.origin))
         return target
@@ -272,8 +257,8 @@ class _Vectors:
     ) -> ir.Scalar:
         """The value as a vector."""
         if self.lanes.differs(value):
-            return self._value(value)  # type: ignore[arg-type]
-        vector = self._fresh("all", value.dtype)
+            return self.value(value)  # type: ignore[arg-type]
+        vector = self.fresh("all", value.dtype)
         before.append(ir.Let(vector, "copy", (value,), origin=statement.origin))
         return vector
 
@@ -282,7 +267,7 @@ class _Vectors:
     ) -> ir.Scalar:
         """What the lanes before the end combine; the others, what the accumulator began with."""
         inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
-        masked = self._fresh("masked", value.dtype)
+        masked = self.fresh("masked", value.dtype)
         args = inside, value, self.lanes.sums[combine.array.name][1]
         before.append(ir.Let(masked, "select", args, origin=combine.origin))
         return masked

@@ -104,7 +104,7 @@ gain: tiles of 7 or 14 places of one line, by 16 to 64 features; no copy of the 
 depth in one panel; smaller blocks.""",
     "training step of a CNN": """\
 Its five convolutions were products by BLAS of copied windows, 4.3 of 5.7 ms. As kernels that copy nothing, a
-step takes 2.1 to 2.7. A convolution that the gradient needs as well as its relu is read again for that.""",
+step takes 2.1 to 2.7. Where the gradient needs what a relu is taken of, the relu is a kernel of its own.""",
     "make_jaxpr": """\
 It is four to six times as fast as JAX, by the mode that the processor is in. Tried, each with a gain: avals
 that are one object if they are equal; what abstract evaluation says of equal operands is remembered; the

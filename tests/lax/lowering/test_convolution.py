@@ -98,10 +98,30 @@ def test_both_gradients_are_products_which_read_the_images_padded_once():
     assert "host" not in found and len([name for name in found if "pad" in name]) == 2
 
 
+def test_images_of_several_arrays_are_joined_before():
+    def f(x, w):
+        return lax.conv(jax.numpy.concatenate([x, x], 1).transpose(0, 1, 3, 2), w, (1, 1), "VALID")
+
+    found = names_of_steps(f, aval(2, 3, 8, 9), aval(8, 6, 3, 3))
+    assert [name.split()[-1] for name in found] == ["transpose", "conv_general_dilated"]
+
+
 @pytest.mark.parametrize("groups", [3, 1])
 def test_one_feature_for_each_group_is_a_product_on_the_host(groups):
-    f = lambda x, w: lax.conv_general_dilated(x, w, (1,), "VALID", feature_group_count=groups)  # noqa: E731
+    f = lambda x, w: lax.conv_general_dilated(x, w, (1,), "SAME", feature_group_count=groups)  # noqa: E731
     assert names_of_steps(f, aval(2, 3, 9), aval(groups, 3 // groups, 2)) == ["host"]
+
+
+def test_a_kernel_of_which_each_element_is_read_once_is_multiplied_on_the_host():
+    f = lambda x, w: lax.conv(x, w, (1, 1), "VALID")  # noqa: E731
+    assert names_of_steps(f, aval(1, 3, 4, 4), aval(8, 3, 4, 4)) == ["host"]
+
+
+@pytest.mark.parametrize("features", [30, 64])
+def test_parts_of_a_panel_have_some_of_the_features(features):
+    f = lambda x, w: lax.conv(x, w, (1, 1), "SAME")  # noqa: E731
+    x, w = data(2, features, 5, 6), data(20, features, 3, 3)
+    np.testing.assert_allclose(jax.jit(f)(x, w), f(x, w), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])

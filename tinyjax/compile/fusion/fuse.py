@@ -8,7 +8,8 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
   readers ask for it at different places, or because two kernels read it;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
-- a product of matrices reads it, or it is one itself and what follows is not elementwise;
+- a product (of matrices, or a convolution) reads it, and it is computed or joined of several arrays; or it
+  is one itself and what follows is not elementwise;
 - its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
@@ -171,10 +172,11 @@ class _Plan:
                 self._store("another kernel reads it", [v])
 
     def _end_products(self, eqn: JaxprEqn, lowering: Lowering, operands: set[Var]) -> None:
-        """Stores operands that can't be computed in the same kernel as a product."""
+        """Stores operands that a product reads too often to make them in its kernel, and products that
+        can't be computed in a kernel with what follows."""
         if isinstance(lowering, Product):
-            made = {v: self.producer[v].primitive.name for v in operands - self.stored}
-            self._store("a product reads it", (v for v in made if self.work[v] or made[v] == "pad"))
+            made = (v for v in operands - self.stored if self.work[v] or self._is_joined(v))
+            self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
         products = {v: self.product[v] for v in operands - self.stored if v in self.product}
@@ -187,6 +189,11 @@ class _Plan:
         self._store("a product's kernel ends here", ended)
         if fits:
             self.product.update((v, first) for v in eqn.outvars)
+
+    def _is_joined(self, v: Var) -> bool:
+        """Whether its elements are of several arrays, among which a kernel chooses for each."""
+        eqns = backward_slice(v, self.producer, self.stored, self.lowerings).eqns
+        return any(eqn.primitive.name in ("pad", "concatenate") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
         """Why `v` has to be stored, or an empty text.

@@ -1,8 +1,8 @@
-"""Convolutions without a border: the zeros around the images are an array's, which is made before.
+"""Convolutions without a border: images come with zeros around and between their elements, or cut.
 
-After this file you can say why the kernel of a convolution asks no element whether it is within the image.
-`padding` and `lhs_dilation` become a pad, whose zeros are stored once, although each is read by as many
-windows as it is in; and the gradient by the kernel reads the same padded images. Builds on patterns.
+After this file you can say why the kernel of a convolution on a CPU asks no element whether it is within the
+image. `padding` and `lhs_dilation` become a pad, whose zeros are stored once there, although each is read by
+as many windows as it is in; and the gradient by the kernel reads the same padded images. Builds on patterns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 
 def convolutions(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same jaxpr, in which convolutions of numbers have neither padding nor holes between their images'
-    elements."""
+    elements, if they have several features for each group."""
     eqns: list[JaxprEqn] = []
     for eqn in closed.eqns:
         if eqn.primitive.name == "conv_general_dilated":
@@ -37,7 +37,7 @@ def _padded(eqn: JaxprEqn) -> list[JaxprEqn]:
     ):
         config[axis] = (int(low), int(high), int(dilation) - 1)
     has_border = any(map(any, config)) and eqn.outvars[0].aval.size > 0
-    if not has_border or kind(images.aval.dtype) not in "iuf":
+    if not has_border or not has_several_features(eqn) or kind(images.aval.dtype) not in "iuf":
         return [eqn]
     zero = Literal(images.aval.dtype.type(0), images.aval.update(shape=()))
     pad_p, params = primitive_named("pad"), {"padding_config": tuple(config)}
@@ -45,5 +45,12 @@ def _padded(eqn: JaxprEqn) -> list[JaxprEqn]:
     pad = eqn.replace(primitive=pad_p, invars=[images, zero], outvars=[padded], params=params)
     none = {"padding": ((0, 0),) * len(spatial), "lhs_dilation": (1,) * len(spatial)}
     convolution = eqn.replace(invars=[padded, kernels], params=eqn.params | none)
-    event(eqn, ("becomes", convolution), "its zeros are stored once, and read by many windows", eqn)
+    event(eqn, ("becomes", convolution), "a zero is read by as many windows as it is in", eqn)
     return [pad, convolution]
+
+
+def has_several_features(eqn: JaxprEqn) -> bool:
+    """Whether each element of the images is multiplied for several features of the result."""
+    params, shape = eqn.params, eqn.outvars[0].aval.shape
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    return shape[params["dimension_numbers"].out_spec[1]] > groups

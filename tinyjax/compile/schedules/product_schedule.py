@@ -4,7 +4,8 @@ After this file you can say why each directive is there, and how often a product
 operands. The columns of a tile are the lanes of a vector, and its rows are unrolled: each element of the left
 operand is multiplied with a whole vector, and sums stay in registers meanwhile. The panel that all rows of a
 block are multiplied with is packed once. What the program does with the result (the epilogue: add a bias,
-tanh) follows while the block is in a cache. Builds on product_nest and the directives.
+tanh) follows while the block is in a cache. A convolution's sums are over several axes (k1, k2, ...), of
+which the last ones make a panel. Builds on product_nest and the directives.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008
 """
@@ -100,6 +101,11 @@ class _Choice:
         while outer and self._size(outer[-1]) * size <= PANEL:
             size *= self._size(outer[-1])
             self.sums.insert(0, outer.pop())
+        if outer and PANEL // size > 1:
+            axis = outer.pop()
+            self.draft.apply(Split(axis, PANEL // size, why="as many rows as a panel may have"))
+            self.sums.insert(0, f"{axis}_inner")
+            outer.append(f"{axis}_outer")
         return self.draft.one_axis(outer, "parts of a panel are numbered")
 
     def pack(self) -> None:
@@ -152,7 +158,7 @@ class _Choice:
 
 def rows_at_once(rows: int, are_looked_up: bool = False) -> int:
     """How many rows go through a panel together. To load the panel costs about as much as two more; where
-    the last of such tiles is not full, each row must be looked up, which costs a fifth."""
+    the last of such tiles is not full, each row must be looked up, which costs a fifth, unless all are."""
 
     def cost(tile: int) -> float:
         return (

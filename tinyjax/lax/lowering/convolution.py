@@ -3,8 +3,8 @@
 After this file you can say what an element of a convolution reads: the window before it, feature by feature,
 and the kernel's element for each. It is a product of matrices, whose left one has a row for each place: all
 its windows. No copy of them is made ("im2col"): a row's elements are read where the images have them. Where
-there is one feature for each group, or a dtype without vectors, NumPy's BLAS multiplies copies. Builds on
-indexing and products.
+little is read twice, or a dtype has no vectors, NumPy's BLAS multiplies copies. Builds on indexing and
+products.
 
 Source: E. Georganas and others, "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures", 2018
@@ -24,6 +24,7 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
     zero_of,
 )
+from tinyjax.compile.passes.convolutions import has_several_features
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout
@@ -38,21 +39,22 @@ if TYPE_CHECKING:
 def _convolution(eqn: JaxprEqn, target: Target) -> Lowering:
     if target.name == "gpu":
         return REDUCTION
-    return (
-        PRODUCT if _has_kernel(eqn) else OnHost("a product of matrices, of the windows' elements")
-    )
+    reason = _why_no_kernel(eqn)
+    return OnHost(reason) if reason else PRODUCT
 
 
-def _has_kernel(eqn: JaxprEqn) -> bool:
-    """Of several features, which are vectors. (With one for each group, windows have little in common.)"""
-    out, params = eqn.outvars[0].aval, eqn.params
-    groups = params["feature_group_count"] * params["batch_group_count"]
-    has_terms = out.size > 0 and 0 not in _summed_sizes(eqn)
-    return (
-        out.shape[params["dimension_numbers"].out_spec[1]] > groups
-        and has_terms
-        and has_product(out.dtype)
-    )
+def _why_no_kernel(eqn: JaxprEqn) -> str:
+    """Why BLAS multiplies copies of the windows; empty if a kernel does without them."""
+    out, numbers = eqn.outvars[0].aval, eqn.params["dimension_numbers"]
+    if not has_several_features(eqn):
+        return "one feature for each group: a window is read for it alone"
+    if out.size == 0 or 0 in _summed_sizes(eqn):
+        return "there is nothing to add up"
+    if not has_product(out.dtype):
+        return f"there are no products of vectors of {out.dtype}"
+    if out.size == out.shape[numbers.out_spec[1]] and numbers.rhs_spec[0] == 0:
+        return "one window, and a kernel whose features are apart in memory"
+    return ""
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

@@ -159,3 +159,17 @@ def test_loops_between_come_first_and_loops_within_a_tile_last():
 def test_tiles_at_the_edge_are_smaller(rows, columns):
     naive = transposed(rows, columns, 2)
     assert_computes_the_same(scheduled(naive, TILES), naive)
+
+
+def test_tiles_of_iterations_that_depend_on_each_other_stay_in_order():
+    y = Buffer("y_out", F32, 8, "kept")
+    i, j = axis("i1", 4), axis("i2", 2)
+    body = [Load(A, y, index(0)), Store(y, i * 2 + j, A)]
+    kernel = Kernel("k0", [y], 1, [loop(i, 4, loop(j, 2, *body))])
+    with pytest.raises(ValueError, match="Reorder.*can't be applied"):
+        scheduled(kernel, tile(("i1", "i2"), 2, 1, why=""))
+
+
+def test_a_directive_for_an_axis_needs_its_name():
+    with pytest.raises(ValueError, match="needs its name"):
+        scheduled(transposed(4, 4), [Split("", 2)])

@@ -20,12 +20,14 @@ from loop_nests import (
 
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Const,
     If,
     Kernel,
     Let,
     Load,
+    PrivateArray,
     Store,
     Value,
     While,
@@ -253,6 +255,17 @@ def test_lanes_at_places_from_data_look_them_up_one_by_one():
     kernel = Vectorize("i1_inner", 16, gather=True).apply(Split("i1", 16).apply(naive))
     assert "i1_inner_place1:i32 = lane at 0" in str(kernel)
     assert_computes_the_same(kernel, naive)
+
+
+def test_a_place_that_an_iteration_stores_is_that_of_its_lane():
+    int32 = np.dtype("int32")
+    x, y = Buffer("x_in", F32, 16, "in"), Buffer("y_out", F32, 16, "out")
+    i, place = axis("i1", 16), PrivateArray("p", int32, 1)
+    number, u = Value("n", int32), Value("u", int32)
+    body = [Allocate(place, None), Let(number, "convert", (i,)), Store(place, index(0), number)]
+    body += [Load(u, place, index(0)), Load(A, x, index_var("u", 0, 15)), Store(y, i, A)]
+    naive = Kernel("k0", [x, y], 1, [loop(i, 16, *body)])
+    assert_computes_the_same(Vectorize("i1", 16, gather=True).apply(naive), naive)
 
 
 def body_of_16(*body, dtype=F32):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import every_body, every_statement, replaced, stored_memory
@@ -49,11 +49,14 @@ class Directive:
 
 @dataclass(frozen=True)
 class LoopDirective(Directive):
-    """A directive for one loop, that over `axis`; or, if that may be empty, for the outermost while."""
+    """A directive for one loop, that over `axis`; if that is empty, for the outermost while, if it may be."""
 
     axis: str
+    may_be_while: ClassVar[bool] = False
 
     def why_not(self, kernel: ir.Kernel) -> str:
+        if not self.axis and not self.may_be_while:
+            return "it is for a loop over an axis, and needs its name"
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis) if self.axis else "it has no while"

@@ -33,6 +33,8 @@ from tinyjax.compile.schedules.nests import the_same, varying_in, without
 class Hoist(LoopDirective):
     """What is the same in all iterations of the loop over `axis` (without one, of the outermost while)."""
 
+    may_be_while = True
+
     def _why_not(self, kernel: Kernel, loop: For | While) -> str:
         return "" if _same(loop) else "its iterations compute nothing that is the same in all"
 

@@ -42,6 +42,7 @@ class Pack(LoopDirective):
     with an element for each of their iterations; those of the last axis are neighbours."""
 
     inner: tuple[str, ...]
+    may_be_while = True
 
     def _why_not(self, kernel: ir.Kernel, outer: ir.For | ir.While) -> str:
         if reason := no_such_axis(kernel, *self.inner):

@@ -52,6 +52,7 @@ class Resumable(LoopDirective):
     the estimated number of operations in one."""
 
     work: int
+    may_be_while = True
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For | ir.While) -> str:
         if kernel.iterations is not None:

@@ -28,7 +28,7 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 BATCH = 10  # programs that are compiled together
-RENEWED = 200  # batches that a worker takes: wasmtime doesn't give all address space back
+RENEWED = 50  # batches that a worker takes: wasmtime does not give all address space back
 
 
 def main() -> None:

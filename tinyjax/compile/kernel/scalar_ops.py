@@ -218,8 +218,13 @@ ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} :
 define("shift_left", {"iu": LEFT, "IU": SHIFT_VECTOR % "<<"}, _left)
 define("shift_right_logical", {"iu": LOGICAL_RIGHT, "IU": SHIFT_VECTOR % ">>"}, _logical_right)
 define("shift_right_arithmetic", {"iu": ARITHMETIC_RIGHT}, _arithmetic_right)
-ONES = lambda x: np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))  # noqa: E731 - of a negative number's own
-define("population_count", {"iu": "({t})popcount({0})"}, ONES)
+
+
+def _ones(x: Any) -> Any:
+    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))  # of a negative number's own bits
+
+
+define("population_count", {"iu": "({t})popcount({0})"}, _ones)
 define("clz", {"iu": "({t})clz({0})"}, _leading_zeros)
 
 # ---- rounding ----

@@ -91,11 +91,8 @@ class Draft:
 
     def can_be_vectors(self, wanted: Vectorize) -> bool:
         """Whether neighbours along an axis can be vectors, once it is split by their width."""
-        loop, width, size = (
-            loop_over(self.kernel, wanted.axis),
-            wanted.width,
-            self.size(wanted.axis),
-        )
+        loop, width = loop_over(self.kernel, wanted.axis), wanted.width
+        size = self.size(wanted.axis)
         first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
         end = loop.stop if size % width else None
         lanes = Lanes(wanted.axis, first, end, width, wanted.gather)

@@ -100,7 +100,7 @@ CHAPTERS = (
             "compile.passes.patterns": "what equations fit a line of the rules' table",
             "compile.passes.dce": "what no result needs, dropped",
             "compile.passes.products": "products of matrices, and transposes around them",
-            "compile.passes.convolutions": "images with their border, made before",
+            "compile.passes.convolutions": "images that are padded before they are convolved",
             "compile.passes.lower_prng_keys": "random keys as pairs of integers",
             "compile.passes.bodies": "the bodies of loops and branches, simplified too",
         },

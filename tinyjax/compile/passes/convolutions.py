@@ -45,7 +45,7 @@ def _padded(eqn: JaxprEqn) -> list[JaxprEqn]:
     pad = eqn.replace(primitive=pad_p, invars=[images, zero], outvars=[padded], params=params)
     none = {"padding": ((0, 0),) * len(spatial), "lhs_dilation": (1,) * len(spatial)}
     convolution = eqn.replace(invars=[padded, kernels], params=eqn.params | none)
-    event(eqn, ("becomes", convolution), "a zero is read by as many windows as it is in", eqn)
+    event(eqn, "its images are padded before", "a zero is read by as many windows as it is in", eqn)
     return [pad, convolution]
 
 

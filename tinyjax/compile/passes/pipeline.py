@@ -46,7 +46,7 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),
-    Pass("convolutions", convolutions, "images come with their zeros, or cut"),
+    Pass("convolutions", convolutions, "the padding of convolutions becomes a pad before"),
     Pass("rewrite_rules", rewrite_rules, "equations become simpler, by a table", again=True),
     Pass("fold", fold, "what is made of constants is computed now", again=True),
     Pass("cse", cse, "what is computed twice is computed once", again=True),

@@ -46,7 +46,7 @@ def test_draws_a_function_of_a_module_in_the_current_folder(tmp_path):
     done = draw(tmp_path, "model:f", "--args", "-3.0", "jnp.ones(2)", "-o", "f.dot")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "wrote f.dot\n"
-    assert "b:f32[2]" in (tmp_path / "f.dot").read_text()
+    assert "f32[2]" in (tmp_path / "f.dot").read_text()
 
 
 def test_transformations_are_applied_in_the_order_of_their_names(draw_here, tmp_path):

@@ -19,7 +19,7 @@ X = np.ones(100, np.float32)
 
 def frames(graph):
     """The titles of the frames."""
-    return re.findall(r'label="?([^"]*?)"? labeljust', graph.source)
+    return re.findall(r'label="?([^"]*?)"? class=title', graph.source)
 
 
 def lowered(f):
@@ -34,8 +34,9 @@ def test_a_step_is_a_frame_with_its_equations():
 
 def test_what_is_stored_in_memory_has_a_thick_arrow():
     source = viz.kernels(lowered(lambda x: jnp.sort(jnp.sin(x) * 2))).source
-    arrows = dict(re.findall(r'label=" (\w+):f32\[100\] "( penwidth=2.5)?', source))
-    assert [name for name, thick in arrows.items() if not thick] == ["b"]  # sin x, in a register
+    boxes = dict(re.findall(r"(n\d+) \[label=<.*<b>(\w+)</b>", source))
+    arrows = re.findall(r"(n\d+) -> n\d+( \[penwidth=2.5\])?$", source, re.MULTILINE)
+    assert [boxes[tail] for tail, thick in arrows if not thick] == ["sin"]  # in a register
 
 
 def test_each_step_has_its_time_and_its_share():

@@ -13,9 +13,8 @@ import graphviz
 
 from tinyjax.studio.learn.exercises import LESSONS
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import EDGE, GRAPH, NODE
+from tinyjax.studio.viz.style import EDGE, GRAPH, NODE, shade
 
-_DONE, _OPEN = "#8fd8bf", "#f4f4f4"
 _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
 
 
@@ -24,7 +23,7 @@ def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
 
     Above them stands the story in one sitting, which has no exercises."""
     graph = Graph(graph_attr=GRAPH, node_attr=NODE | _LESSON, edge_attr=EDGE)
-    graph.node("00_story", "0  the whole story", fillcolor=_OPEN)
+    graph.node("00_story", "0  the whole story", fillcolor="grey")
     graph.edge("00_story", "01_primitives")
     for lesson, needed in LESSONS.items():
         number, _, words = lesson.partition("_")
@@ -39,4 +38,6 @@ def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
 
 def _fill(share: float) -> str:
     """The colour of a node that is filled from the left, as far as `share` says."""
-    return _DONE if share >= 1 else f"{_DONE};{share:.2f}:{_OPEN}" if share > 0 else _OPEN
+    if 0 < share < 1:
+        return f"{shade('green')};{share:.2f}:{shade('grey')}"
+    return "green" if share else "grey"

@@ -11,6 +11,8 @@ from tinyjax.studio.viz.pass_graph import pass_graph as pass_graph
 from tinyjax.studio.viz.pmap import pmap as pmap
 from tinyjax.studio.viz.record import record as record
 from tinyjax.studio.viz.shardings import sharding as sharding
+from tinyjax.studio.viz.style import Colour as Colour
+from tinyjax.studio.viz.style import theme as theme
 from tinyjax.studio.viz.trace_stack import trace_stack as trace_stack
 from tinyjax.studio.viz.transpose import transpose as transpose
 from tinyjax.studio.viz.values import values as values

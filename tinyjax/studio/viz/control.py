@@ -8,70 +8,61 @@ by their names in compile/plan.py, each with what draws it; it gives the nodes o
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import graphviz
-
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from tinyjax.core.lists import split_list
 from tinyjax.studio.viz import style
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.output import Graph
 
 if TYPE_CHECKING:
     from tinyjax.studio.viz.drawing import Drawing
 
 # How the equations of a jaxpr, whose inputs come from these nodes, are drawn: the outputs' nodes.
-Body = Callable[[graphviz.Digraph, Jaxpr, dict[Var, str]], list[str]]
+Body = Callable[[Graph, Jaxpr, dict[Var, str]], list[str]]
 Bodies = Mapping[str, tuple[Jaxpr, Body]]
 
 
 def scan(
-    drawing: "Drawing", graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
+    drawing: "Drawing", graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
-    """One frame: consts, carry and slices go in at the top; carry and slices come out below."""
+    """One frame: consts, xs and the carry go in at the top; ys and the carry come out below."""
     length, num_carry = eqn.params["length"], eqn.params["num_carry"]
     jaxpr, draw_body = bodies["body"]
     backwards = ", from the last to the first" if eqn.params["reverse"] else ""
     with drawing.frame(graph, f"scan: {length:,} steps{backwards}") as frame:
-        consts, carry, slices = split_list(jaxpr.invars, eqn.params["num_consts"], num_carry)
-        inputs = _inputs(drawing, frame, consts, style.CONST)
-        inputs |= _inputs(drawing, frame, carry, style.CARRY)
-        inputs |= _inputs(drawing, frame, slices, style.SLICE)
-        _arrive(drawing, eqn.invars, operands, [inputs[v] for v in jaxpr.invars])
+        consts, carry, xs = split_list(jaxpr.invars, eqn.params["num_consts"], num_carry)
+        inputs = _loop_inputs(drawing, frame, eqn, operands, consts, carry, xs)
         outputs = _body(drawing, frame, jaxpr, draw_body, inputs)
-        after = drawing.outputs(
-            frame, jaxpr.outvars[:num_carry], outputs[:num_carry], style.NEXT_CARRY, "carry"
-        )
-        stacked = drawing.outputs(
-            frame, jaxpr.outvars[num_carry:], outputs[num_carry:], style.NEXT_SLICE, "y"
-        )
-        _loop_back(drawing, after, [inputs[v] for v in carry])
-    return after + stacked
+        ys = jaxpr.outvars[num_carry:]
+        ends = drawing.bar(frame, ("ys", ys, style.SLICE), ("next carry", carry, style.CARRY))
+        ends = ends[len(ys) :] + ends[: len(ys)]
+        _arrive(drawing, jaxpr.outvars, outputs, ends)
+        _loop_back(drawing, ends[:num_carry], [inputs[v] for v in carry])
+    return ends
 
 
 def while_loop(
-    drawing: "Drawing", graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
+    drawing: "Drawing", graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
     """A frame with two inside, which read the same carry: one decides, the other makes the next."""
     (cond, draw_cond), (body, draw_body) = bodies["cond"], bodies["body"]
     with drawing.frame(graph, "while") as frame:
         cond_consts, cond_carry = split_list(cond.invars, eqn.params["cond_nconsts"])
         body_consts, carry = split_list(body.invars, eqn.params["body_nconsts"])
-        inputs = _inputs(drawing, frame, cond_consts + body_consts, style.CONST)
-        inputs |= _inputs(drawing, frame, carry, style.CARRY)
-        variables = cond_consts + body_consts + carry
-        _arrive(drawing, eqn.invars, operands, [inputs[v] for v in variables])
+        inputs = _loop_inputs(drawing, frame, eqn, operands, cond_consts + body_consts, carry, [])
         with drawing.frame(frame, "cond") as inner:
             asked = inputs | dict(zip(cond_carry, [inputs[v] for v in carry]))
             go_on = _body(drawing, inner, cond, draw_cond, asked)
             drawing.outputs(inner, cond.outvars, go_on, style.CHOICE, "go on?")
         with drawing.frame(frame, "body") as inner:
             outputs = _body(drawing, inner, body, draw_body, inputs)
-            after = drawing.outputs(inner, body.outvars, outputs, style.NEXT_CARRY, "carry")
+        after = drawing.bar(frame, ("next carry", carry, style.CARRY))
+        _arrive(drawing, body.outvars, outputs, after)
         _loop_back(drawing, after, [inputs[v] for v in carry])
     return after
 
 
 def cond(
-    drawing: "Drawing", graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
+    drawing: "Drawing", graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
     """A frame with one for each branch inside, side by side, of which one runs."""
     with drawing.frame(graph, "cond") as frame:
@@ -81,11 +72,12 @@ def cond(
         for number, (label, (jaxpr, draw_body)) in enumerate(bodies.items()):
             title = f"{label} ({number == 1})" if len(bodies) == 2 else label
             with drawing.frame(frame, title) as inner:
-                inputs = _inputs(drawing, inner, jaxpr.invars, style.INPUT)
-                _arrive(drawing, eqn.invars[1:], operands[1:], list(inputs.values()))
+                ports = drawing.bar(inner, ("operands", jaxpr.invars, style.INPUT))
+                _arrive(drawing, eqn.invars[1:], operands[1:], ports)
+                inputs = dict(zip(jaxpr.invars, ports))
                 ends.append((jaxpr.outvars, _body(drawing, inner, jaxpr, draw_body, inputs)))
                 end = {"ltail" if drawing.upwards else "lhead": inner.name}
-                for first in [*inputs.values(), *ends[-1][1]][:1]:
+                for first in [*ports, *ends[-1][1]][:1]:
                     drawing.arrow(which, first, style="dashed", **end)
         return drawing.joined(frame, ends, style.OUTPUT)
 
@@ -96,10 +88,26 @@ CONTROL = {"scan": scan, "while": while_loop, "cond": cond}
 # ---- the parts ----
 
 
-def _inputs(
-    drawing: "Drawing", frame: graphviz.Digraph, variables: Sequence[Var], look: Look
+def _loop_inputs(
+    drawing: "Drawing",
+    frame: Graph,
+    eqn: JaxprEqn,
+    operands: Sequence[str],
+    consts: Sequence[Var],
+    carry: Sequence[Var],
+    xs: Sequence[Var],
 ) -> dict[Var, str]:
-    return {v: drawing.variable(frame, v, look) for v in variables}
+    """The row at the top of a loop's frame: consts, xs, and at the right the carry."""
+    ports = drawing.bar(
+        frame,
+        ("consts", consts, style.CONST),
+        ("xs", xs, style.SLICE),
+        ("carry", carry, style.CARRY),
+    )
+    inputs = dict(zip([*consts, *xs, *carry], ports))
+    for operand, source, v in zip(eqn.invars, operands, [*consts, *carry, *xs], strict=True):
+        drawing.edge(operand, source, inputs[v], **(style.CONST_IN.style if v in consts else {}))
+    return inputs
 
 
 def _arrive(
@@ -111,18 +119,18 @@ def _arrive(
 
 def _body(
     drawing: "Drawing",
-    frame: graphviz.Digraph,
+    frame: Graph,
     jaxpr: Jaxpr,
     draw_body: Body,
     inputs: dict[Var, str],
 ) -> list[str]:
-    return draw_body(
-        frame, jaxpr, inputs | _inputs(drawing, frame, jaxpr.constvars, style.CONSTANT)
-    )
+    constants = {v: drawing.variable(frame, v, style.CONSTANT) for v in jaxpr.constvars}
+    return draw_body(frame, jaxpr, inputs | constants)
 
 
 def _loop_back(drawing: "Drawing", after: Sequence[str], carry: Sequence[str]) -> None:
-    """What comes out of one step goes into the next."""
-    for tail, head in zip(after, carry):
-        drawing.arrow(tail, head, **style.LOOP_BACK.style)
-    drawing.looks += [style.LOOP_BACK] * bool(after)
+    """One arrow, at the right, from what comes out of a step to where the next begins."""
+    if after:
+        tail, head = (port.partition(":")[0] for port in (after[-1], carry[-1]))
+        drawing.arrow(f"{head}:e", f"{tail}:e", **style.LOOP_BACK.style)
+        drawing.looks.append(style.LOOP_BACK)

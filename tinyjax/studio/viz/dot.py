@@ -9,16 +9,13 @@ Builds on drawing.py.
 
 from typing import Any
 
-import graphviz
-
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.studio.viz.drawing import Drawing, opened
+from tinyjax.studio.viz.output import Graph
 
 
-def dot(
-    jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any = ()
-) -> graphviz.Digraph:
+def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any = ()) -> Graph:
     """Draw `jaxpr`, jaxprs inside it included; equal jaxprs give an equal `.source`.
 
     Without `open_calls`, a call is a box like any other equation: what it calls is not drawn. With

@@ -9,6 +9,7 @@ Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's te
 them); `from-2` says that the box was made from equation 2 of the function that was transformed.
 """
 
+import contextlib
 import html
 import itertools
 import re
@@ -28,9 +29,12 @@ from tinyjax.studio.viz.long_edges import long_edges
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.provenance import mark_of, printed_eqns
 from tinyjax.studio.viz.ref_order import RefOrder
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.style import NodeStyle
 
 _LONGEST_PARAMETER = 48
+_BAR = '<table border="0" cellborder="1" cellspacing="0" cellpadding="4">'
+_LONGEST_OPERANDS = 24  # characters, that are written in a box
+_MOST_RESULTS = 6  # that are written in a box
 _MANY = 3  # arrows to a folded equation from one node, from which on they are one
 
 
@@ -39,6 +43,10 @@ class Note(NamedTuple):
 
     text: str
     fill: str = ""
+
+
+# Values that go into a frame, or come out of it: what they are to it, in a word and a colour.
+Part = tuple[str, Sequence[Atom], NodeStyle]
 
 
 class Drawing:
@@ -56,18 +64,21 @@ class Drawing:
         self.numbers = numbers or {eqn: n for n, (_, eqn) in enumerate(printed_eqns(jaxpr))}
         self.traffic = traffic_of(jaxpr, places)
         self.long_edges = long_edges(jaxpr)
+        self.top = ""  # an input of the whole program: frames stand below it
         self.alone: set[str] = set()  # nodes that are a value's name
+        self.several: set[str] = set()  # boxes with several results: their arrows say which
+        self.titles: dict[Var, str] = {}  # of inputs and results that have names in the program
         self.notes: dict[Var, list[Note]] = {}
-        self.threads: dict[Var, Look] = {}
+        self.threads: dict[Var, NodeStyle] = {}
         self.equation_look = style.EQUATION
         self.upwards = False
         self.open_calls = True  # else a call is a box
         self.remark = ""
         self.ref_order = RefOrder()
         self.fresh: Iterator[str] = (f"n{i}" for i in itertools.count())
-        self.looks: list[Look] = []  # those that the legend is to explain
+        self.looks: list[NodeStyle] = []  # those that the legend is to explain
 
-    def finished(self) -> graphviz.Digraph:
+    def finished(self) -> Graph:
         """The graph, with its legend."""
         if self.long_edges or self.remark:
             self.graph.attr(**style.LARGE)
@@ -82,24 +93,26 @@ class Drawing:
         """Draw inputs, equations and outputs, of a very large program in parts put together."""
         drawn, self.remark = folded(jaxpr)
         self.long_edges = long_edges(drawn)
-        sources = self.inputs(self.graph, drawn, style.INPUT)
+        with self.graph.subgraph(graph_attr={"rank": "source"}) as top:
+            sources = self.inputs(top, drawn, style.INPUT)
+        self.top = next(iter(sources.values()), "")
         outputs = dict(zip(drawn.outvars, self.body(self.graph, drawn, sources)))
         for i, value in enumerate(jaxpr.outvars):
             if value in outputs:
                 title = f"out {i}" if len(jaxpr.outvars) > 1 else "out"
                 self.outputs(self.graph, [value], [outputs[value]], style.OUTPUT, title)
 
-    def inputs(self, graph: graphviz.Digraph, jaxpr: Jaxpr, look: Look) -> dict[Var, str]:
+    def inputs(self, graph: Graph, jaxpr: Jaxpr, look: NodeStyle) -> dict[Var, str]:
         """A node for each input and constant: where the values of these variables come from."""
         sources = {v: self.variable(graph, v, style.CONSTANT) for v in jaxpr.constvars}
         return sources | {v: self.variable(graph, v, look) for v in jaxpr.invars}
 
     def outputs(
         self,
-        graph: graphviz.Digraph,
+        graph: Graph,
         values: Sequence[Atom],
         sources: list[str],
-        look: Look,
+        look: NodeStyle,
         title: str = "out",
     ) -> list[str]:
         """A node for each output of a jaxpr."""
@@ -107,9 +120,9 @@ class Drawing:
 
     def joined(
         self,
-        graph: graphviz.Digraph,
+        graph: Graph,
         ends: Sequence[tuple[Sequence[Atom], list[str]]],
-        look: Look,
+        look: NodeStyle,
         title: str = "out",
     ) -> list[str]:
         """A node for each output of jaxprs that give alike: the branches of a cond, or just one."""
@@ -124,46 +137,51 @@ class Drawing:
                 self.edge(value, sources[i], nodes[i])
         return nodes
 
-    def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
+    def body(self, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
         """Draw the equations; give the node that each output of the jaxpr comes from."""
         for eqn in jaxpr.eqns:
             self.one_equation(graph, eqn, sources)
         return [self.source(graph, x, sources) for x in jaxpr.outvars]
 
-    def one_equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, sources: dict[Var, str]) -> None:
+    def one_equation(self, graph: Graph, eqn: JaxprEqn, sources: dict[Var, str]) -> None:
         """Draw an equation; `sources` gets the nodes of its results."""
-        operands = [
-            self.name_alone(graph, x)
-            if (eqn, x) in self.long_edges
-            else self.source(graph, x, sources)
-            for x in eqn.invars
-        ]
+        operands = [self.operand(graph, eqn, x, sources) for x in eqn.invars]
         with self.ref_order.inside(eqn):
             sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))
 
+    def operand(self, graph: Graph, eqn: JaxprEqn, value: Atom, sources: dict[Var, str]) -> str:
+        """The node that an operand comes from; "" for a literal that is written in the equation's box."""
+        if isinstance(value, Literal) and self.is_box(eqn) and self.operands_text(eqn):
+            return ""
+        if (eqn, value) in self.long_edges:
+            return self.name_alone(graph, value)
+        return self.source(graph, value, sources)
+
     # ---- an equation ----
 
-    def equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
+    def is_box(self, eqn: JaxprEqn) -> bool:
+        """Whether the equation is drawn as a box and not as a frame."""
+        is_frame = eqn.primitive.name in CONTROL or (self.open_calls and called(eqn) is not None)
+        return isinstance(eqn, FoldedEqn) or not is_frame
+
+    def equation(self, graph: Graph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
         """Draw an equation whose operands come from these nodes; give the nodes of its results."""
-        if isinstance(eqn, FoldedEqn):
-            return [self.box(graph, eqn, operands)] * len(eqn.outvars)
+        inner = called(eqn)
+        if self.is_box(eqn):
+            box = self.box(graph, eqn, operands)
+            for title, jaxpr in bodies(eqn) if inner is None else []:
+                self.hang(graph, box, title, jaxpr)
+            return [box] * len(eqn.outvars)
         if eqn.primitive.name in CONTROL:
             return CONTROL[eqn.primitive.name](self, graph, eqn, operands, self.inside(eqn))
-        inner = called(eqn)
-        if inner is not None and self.open_calls:
-            return self.call(graph, eqn, inner, operands)
-        box = self.box(graph, eqn, operands)
-        for title, jaxpr in bodies(eqn) if inner is None else []:
-            self.hang(graph, box, title, jaxpr)
-        return [box] * len(eqn.outvars)
+        assert inner is not None
+        return self.call(graph, eqn, inner, operands)
 
     def inside(self, eqn: JaxprEqn) -> Bodies:
         """The jaxprs of a branch or a loop, and what draws them."""
         return {name: (closed.jaxpr, self.body) for name, closed in bodies_of(eqn).items()}
 
-    def call(
-        self, graph: graphviz.Digraph, eqn: JaxprEqn, inner: Jaxpr, operands: list[str]
-    ) -> list[str]:
+    def call(self, graph: Graph, eqn: JaxprEqn, inner: Jaxpr, operands: list[str]) -> list[str]:
         """A frame around the one jaxpr that the equation runs on its operands."""
         title = mesh_text(eqn) or eqn.params.get("name", "")
         with self.frame(graph, f"{eqn.primitive.name} {title}") as frame:
@@ -173,7 +191,7 @@ class Drawing:
                 self.edge(operand, source, sources[var], type_)
             return self.body(frame, inner, sources)
 
-    def hang(self, graph: graphviz.Digraph, box: str, title: str, inner: Jaxpr) -> None:
+    def hang(self, graph: Graph, box: str, title: str, inner: Jaxpr) -> None:
         """A frame around a jaxpr that an equation may run in a way of its own, below its box."""
         with self.frame(graph, title) as frame:
             sources = self.inputs(frame, inner, style.INPUT)
@@ -182,8 +200,10 @@ class Drawing:
             outputs = self.body(frame, inner, sources)
             self.outputs(frame, inner.outvars, outputs, style.OUTPUT)
 
-    def box(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> str:
-        lines = [f"<b>{html.escape(eqn.primitive.name)}</b>", *map(_small, told_params(eqn))]
+    def box(self, graph: Graph, eqn: JaxprEqn, operands: list[str]) -> str:
+        results = " ".join(self.results(eqn))
+        title = _small(results and f"{results} = ") + f"<b>{html.escape(eqn.primitive.name)}</b>"
+        lines = [title + _small(self.operands_text(eqn)), *map(_small, told_params(eqn))]
         several = len(eqn.outvars) > 1
         notes = [
             note._replace(text=f"{self.names[v]}: {note.text}") if several else note
@@ -192,6 +212,8 @@ class Drawing:
         ]
         notes += [Note(exchange.short) for exchange in self.traffic.of(eqn)]
         box = self.node(graph, label(lines, notes), self.look_of(eqn), self.classes(eqn))
+        if several:
+            self.several.add(box)
         for source, values in _by_source(eqn, operands).items():
             if isinstance(eqn, FoldedEqn) and len(values) > _MANY:
                 self.arrow(source, box, f" {len(values)} values ")
@@ -201,7 +223,17 @@ class Drawing:
         self.ref_order.arrows(eqn, box, self.arrow, self.looks)
         return box
 
-    def look_of(self, eqn: JaxprEqn) -> Look:
+    def operands_text(self, eqn: JaxprEqn) -> str:
+        """The operands' names, in their order, if these are not too many for a box."""
+        text = " ".join(["", *map(self.name_of, eqn.invars)])
+        return text if len(text) <= _LONGEST_OPERANDS and not isinstance(eqn, FoldedEqn) else ""
+
+    def results(self, eqn: JaxprEqn) -> list[str]:
+        """The names and types of what an equation gives, if these are not too many for a box."""
+        shown = [self.typed(v) for v in eqn.outvars if self.names.get(v, "_") != "_"]
+        return shown if len(shown) <= _MOST_RESULTS else [f"{len(shown)} results"]
+
+    def look_of(self, eqn: JaxprEqn) -> NodeStyle:
         look = style.COLLECTIVE if self.traffic.of(eqn) else self.equation_look
         border = {"peripheries": "2"} if isinstance(eqn, FoldedEqn) else {}
         return look._replace(style=look.style | border)
@@ -217,51 +249,81 @@ class Drawing:
 
     # ---- the smallest parts: a frame, a node, an edge, and the node that a value comes from ----
 
-    def frame(self, graph: graphviz.Digraph, title: str, **attributes: str) -> Any:
-        return graph.subgraph(
-            name=f"cluster_{next(self.fresh)}",
-            graph_attr=style.FRAME | {"label": graphviz.escape(title.strip())} | attributes,
-        )
+    def frame(
+        self, graph: Graph, title: str, **attributes: str
+    ) -> contextlib.AbstractContextManager[Graph]:
+        above = self.top if graph is self.graph else ""
+        return graph.frame(f"cluster_{next(self.fresh)}", title, above, **attributes)
 
-    def variable(self, graph: graphviz.Digraph, var: Var, look: Look) -> str:
+    def variable(self, graph: Graph, var: Var, look: NodeStyle) -> str:
         notes = self.notes.get(var, [])
         if any(note.fill for note in notes):
             look = look._replace(style=look.style | {"shape": "box", "style": "filled,rounded"})
-        return self.node(graph, label([self.names[var]], notes), look)
+        lines = [html.escape(self.titles.get(var, self.names[var]))]
+        lines += [_small(self.typed(var) if var in self.titles else self.type_of(var))]
+        return self.node(graph, label(lines, notes), look)
 
-    def node(self, graph: graphviz.Digraph, text: str, look: Look, classes: str = "") -> str:
+    def node(self, graph: Graph, text: str, look: NodeStyle, classes: str = "") -> str:
         name = next(self.fresh)
         graph.node(name, text, **look.style, **({"class": classes} if classes else {}))
         self.looks.append(look)
         return name
 
+    def bar(self, graph: Graph, *parts: Part) -> list[str]:
+        """What goes into a frame, or comes out of it, side by side: a cell for each value. Gives the cells'
+        ports."""
+        heading, row, number = style.shade("text"), "", itertools.count()
+        for title, values, look in parts:
+            if not values:
+                continue
+            self.looks.append(look)
+            row += f'<td border="0"><font color="{heading}" point-size="10"> {title}</font></td>'
+            for value in values:
+                lines = f"{html.escape(self.name_of(value))}<br/>{_small(self.type_of(value))}"
+                fill = style.shade(look.style["fillcolor"])
+                row += f'<td port="p{next(number)}" bgcolor="{fill}">{lines}</td>'
+        if not row:
+            return []
+        node = self.node(graph, f"<{_BAR}<tr>{row}</tr></table>>", style.BAR)
+        return [f"{node}:p{i}" for i in range(next(number))]
+
+    def name_of(self, value: Atom) -> str:
+        return _short(literal_text(value)) if isinstance(value, Literal) else self.names[value]
+
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
+        """An arrow; `type_` is the value's type where it goes to, if that is another."""
         if isinstance(value, Var) and value in self.threads:
             self.looks.append(self.threads[value])
             attributes = self.threads[value].style | attributes
         if tail in self.alone:  # right above its use
             attributes["constraint"] = "true"
-        self.arrow(tail, head, self.edge_label(value, type_), **attributes)
+        which = self.names[value] if isinstance(value, Var) and tail in self.several else ""
+        text = self.typed(value, type_) if type_ else which
+        self.arrow(tail, head, f" {text} " if text else "", **attributes)  # spaces: off the arrow
 
-    def edge_label(self, value: Atom, type_: str = "") -> str:
-        """Name and type, which says how it is split; the spaces keep it off the arrow."""
-        type_ = type_ or self.traffic.type_text(value)
+    def typed(self, value: Atom, type_: str = "") -> str:
+        """Name and type, which says how it is split."""
+        type_ = type_ or self.type_of(value)
         if "@" in type_:
             self.looks.append(style.SPLIT)
-        return f" {type_} " if isinstance(value, Literal) else f" {self.names[value]}:{type_} "
+        return type_ if isinstance(value, Literal) else f"{self.names[value]}:{type_}"
+
+    def type_of(self, value: Atom) -> str:
+        return self.traffic.type_text(value)
 
     def arrow(self, tail: str, head: str, text: str = "", **attributes: str) -> None:
         if self.upwards:
-            tail, head, attributes = head, tail, attributes | {"dir": "back"}
+            direction = "forward" if attributes.get("dir") == "back" else "back"
+            tail, head, attributes = head, tail, attributes | {"dir": direction}
         self.graph.edge(tail, head, text or None, **attributes)
 
-    def name_alone(self, graph: graphviz.Digraph, value: Any) -> str:
+    def name_alone(self, graph: Graph, value: Any) -> str:
         """A value that comes from far away, so that no arrow crosses all the picture."""
         node = self.node(graph, self.names[value], style.FROM_AFAR)
         self.alone.add(node)
         return node
 
-    def source(self, graph: graphviz.Digraph, value: Atom, sources: dict[Var, str]) -> str:
+    def source(self, graph: Graph, value: Atom, sources: dict[Var, str]) -> str:
         if isinstance(value, Literal):
             return self.node(graph, graphviz.escape(_short(literal_text(value))), style.LITERAL)
         return sources[value]
@@ -275,14 +337,15 @@ def label(lines: list[str], notes: list[Note]) -> str:
     plain = [_small(note.text) for note in notes if not note.fill]
     patches = [note for note in notes if note.fill]
     if not patches:
-        return f"<{'<br/>'.join(lines + plain)}>" if notes or "<" in lines[0] else lines[0]
+        text = "<br/>".join(lines + plain)
+        return f"<{text}>" if "<" in text else text
     rows = [f"<tr><td>{line}</td></tr>" for line in lines + plain]
-    rows += [f'<tr><td bgcolor="{n.fill}">{_small(n.text)}</td></tr>' for n in patches]
+    rows += [f'<tr><td bgcolor="{style.shade(n.fill)}">{_small(n.text)}</td></tr>' for n in patches]
     return f'<<table border="0" cellspacing="2" cellpadding="1">{"".join(rows)}</table>>'
 
 
 def _small(text: str) -> str:
-    return f'<font point-size="9">{html.escape(text)}</font>'
+    return f'<font point-size="10">{html.escape(text)}</font>' if text else ""
 
 
 def _short(number: str) -> str:
@@ -313,7 +376,8 @@ def _by_source(eqn: JaxprEqn, operands: Sequence[str]) -> dict[str, list[Atom]]:
     """The operands that come from each node."""
     found: dict[str, list[Atom]] = {}
     for value, source in zip(eqn.invars, operands):
-        found.setdefault(source, []).append(value)
+        if source:
+            found.setdefault(source, []).append(value)
     return found
 
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-import graphviz
-
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.events import EventValue, RecordedEvent
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.style import NodeStyle
 
 MAX_NODES = 120  # of one picture: more is no help, and takes long to lay out
 
 LOOKS = {
-    "impl": Look(style.EQUATION.style | {"fillcolor": style.BLUE}, "computed by NumPy"),
-    "equation": Look(style.EQUATION.style, "written down: an equation of a jaxpr"),
-    "launch": Look(style.EQUATION.style | {"fillcolor": style.GREEN}, "run on the device"),
+    "impl": NodeStyle(style.EQUATION.style | {"fillcolor": "blue"}, "computed by NumPy"),
+    "equation": NodeStyle(style.EQUATION.style, "written down: an equation of a jaxpr"),
+    "launch": NodeStyle(style.EQUATION.style | {"fillcolor": "green"}, "run on the device"),
 }
 _LONGEST = 16
 
@@ -40,7 +38,7 @@ def leaves(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     return [event for event in doing if event.number not in around]
 
 
-def flow(events: Sequence[RecordedEvent]) -> list[graphviz.Digraph]:
+def flow(events: Sequence[RecordedEvent]) -> list[Graph]:
     """Draws the events that compute or write something, at most MAX_NODES in one graph; in the SVG, the
     node of event number 7 has the id "event-7", and arrows to it have the class "to-7"."""
     shown = leaves(events)
@@ -62,9 +60,7 @@ class _Flow:
         looks = [look for stage, look in LOOKS.items() if any(e.stage == stage for e in shown)]
         self.graph.attr(label=style.legend(looks, ""), labelloc="t", labeljust="l")
 
-    def frames(
-        self, graph: graphviz.Digraph, around: int | None, shown: Sequence[RecordedEvent]
-    ) -> None:
+    def frames(self, graph: Graph, around: int | None, shown: Sequence[RecordedEvent]) -> None:
         """Draws nodes, those of a traced function within a frame."""
         inside: dict[int | None, list[RecordedEvent]] = {}
         for event in shown:
@@ -75,8 +71,7 @@ class _Flow:
                     self.node(graph, event)
                 continue
             assert number is not None
-            attributes = style.FRAME | {"label": self.events[number].name}
-            with graph.subgraph(name=f"cluster_{number}", graph_attr=attributes) as frame:
+            with graph.frame(f"cluster_{number}", self.events[number].name) as frame:
                 self.frames(frame, number, events)
 
     def frame_of(self, event: RecordedEvent, around: int | None) -> int | None:
@@ -88,7 +83,7 @@ class _Flow:
             number = self.events[number].parent
         return frame
 
-    def node(self, graph: graphviz.Digraph, event: RecordedEvent) -> None:
+    def node(self, graph: Graph, event: RecordedEvent) -> None:
         name = f"event-{event.number}"
         lines = [f"<b>{html.escape(event.name)}</b>"]
         lines += [f'<font point-size="9">{_text(value)}</font>' for value in event.results[:1]]

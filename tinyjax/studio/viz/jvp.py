@@ -9,22 +9,19 @@ before, and beside each how fast it moves. Builds on values.py and transform/jvp
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import graphviz
-
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.dtypes import is_inexact
 from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 from tinyjax.studio.viz.style import PRIMAL, TANGENT
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 
-def jvp(
-    f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = None
-) -> graphviz.Digraph:
+def jvp(f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = None) -> Graph:
     """Draw the jaxpr of `f` with the primal and the tangent of each value.
 
     `tangents` has one for each of `primals`, of its shape; by default all are ones. A tangent that is

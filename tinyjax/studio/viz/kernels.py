@@ -13,27 +13,26 @@ Builds on dot.py and compile.plan.
 import functools
 from collections.abc import Iterator, Mapping
 
-import graphviz
-
 from tinyjax.compile.fusion.groups import LoopGroup
 from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from tinyjax.studio.viz.control import Bodies
 from tinyjax.studio.viz.drawing import Drawing
 from tinyjax.studio.viz.fold import LIMIT, FoldedEqn, all_in_one, count
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.style import NodeStyle
 from tinyjax.transform.jit.stages import Compiled, Lowered
 
 _STEP = {"style": "rounded"}
 _THICKEST = 6.0
-_STORED = Look({"penwidth": "2.5"}, "an array in memory")
-_IN_REGISTERS = Look({}, "stays in registers")
+_STORED = NodeStyle({"penwidth": "2.5"}, "an array in memory")
+_IN_REGISTERS = NodeStyle({}, "stays in registers")
 _LONGEST_NAME = 32
 
 
 def kernels(
     program: Lowered | Compiled, times: Mapping[tuple[int, ...], float] | None = None
-) -> graphviz.Digraph:
+) -> Graph:
     """Draw the steps of a lowered or compiled function, with the equations inside.
 
     Args:
@@ -81,13 +80,13 @@ class _Kernels(Drawing):
         title = f"{number}: {_name(self.plan, number)}{time}"
         return FoldedEqn(title, box, box.params, box.inside)
 
-    def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
+    def body(self, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
         if jaxpr is not self.plan.closed.jaxpr:
             return super().body(graph, jaxpr, sources)
         return self.steps_of(self.plan, graph, jaxpr, sources)
 
     def steps_of(
-        self, plan: Plan, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]
+        self, plan: Plan, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]
     ) -> list[str]:
         """Draw the steps of a plan; give the node that each output of its jaxpr comes from."""
         for numbers in self.launches(plan):
@@ -122,7 +121,7 @@ class _Kernels(Drawing):
 
     def step(
         self,
-        graph: graphviz.Digraph,
+        graph: Graph,
         plan: Plan,
         number: int,
         sources: dict[Var, str],
@@ -151,13 +150,13 @@ class _Kernels(Drawing):
 
     # ---- the smallest parts ----
 
-    def node(self, graph: graphviz.Digraph, text: str, look: Look, classes: str = "") -> str:
+    def node(self, graph: Graph, text: str, look: NodeStyle, classes: str = "") -> str:
         name = super().node(graph, text, look, classes)
         self.registers.add(name)
         return name
 
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **style: str) -> None:
-        look = _IN_REGISTERS if tail in self.registers else _STORED
+        look = _IN_REGISTERS if tail.partition(":")[0] in self.registers else _STORED
         self.looks += [look] * isinstance(value, Var)
         super().edge(value, tail, head, type_, **(style | look.style))
 

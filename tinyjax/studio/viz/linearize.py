@@ -9,8 +9,6 @@ not. Builds on drawing.py, program.py and transform/partial_eval.py.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import graphviz
-
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
 from tinyjax.core.lists import pick
@@ -18,14 +16,15 @@ from tinyjax.core.tracing import JaxprTrace
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.fold import LIMIT, folded
+from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.style import NodeStyle
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.jvp import JVPTrace
 from tinyjax.transform.partial_eval import PartialEvalTrace, trace_linear
 
 
-def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
+def linearize(f: Callable[..., Any], *primals: Any) -> Graph:
     """Draw `f` at these primals in two parts: the known one, with its values, and the linear jaxpr.
 
     Raises ValueError where primals and tangents cannot be parted, as in a while_loop.
@@ -47,7 +46,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
 
 
 def draw_known(
-    drawing: Drawing, parts: "KnownAndLinear", title: str, residual: Look
+    drawing: Drawing, parts: "KnownAndLinear", title: str, residual: NodeStyle
 ) -> tuple[dict[Var, str], list[str]]:
     """Draw what is known, whose values' edges are residuals from here on; give the nodes of its values,
     and those at its end."""

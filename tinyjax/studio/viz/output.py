@@ -4,14 +4,22 @@ After this file you know what makes the layout: Graphviz's program `dot`, else t
 `pip install graphviz-pure` brings. A notebook shows a graph by itself.
 """
 
+from __future__ import annotations
+
+import contextlib
 import shutil
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import graphviz
 from graphviz.backend import dot_command
 
+from tinyjax.studio.viz import style
+
+Attributes = dict[str, str] | None
+_DEFAULTS = ("graph_attr", "node_attr", "edge_attr")
 _FORMATS = ("svg", "png", "pdf", "dot")
 
 
@@ -55,9 +63,51 @@ def layout_program() -> str | None:
 
 
 class Graph(graphviz.Digraph):
-    """A Digraph which is laid out by `layout_program()`, and says what to do if there is none."""
+    """A Digraph that is laid out by `layout_program()`, and raises with advice if there is none.
 
-    def pipe(self, *args: Any, **kwargs: Any) -> Any:
+    Colours in attributes are names of colours of the theme, which are looked up as they are written."""
+
+    def __init__(
+        self,
+        *args: Any,
+        graph_attr: Attributes = None,
+        node_attr: Attributes = None,
+        edge_attr: Attributes = None,
+        **kwargs: Any,
+    ):
+        attributes = map(style.painted, (graph_attr, node_attr, edge_attr))
+        super().__init__(*args, **kwargs, **dict(zip(_DEFAULTS, attributes)))
+        self.colours = style.colours()
+        self.untitled = ""  # the node with the title of this frame, until there is a node beside it
+
+    @contextlib.contextmanager
+    def frame(self, name: str, title: str, above: str = "", **attributes: str) -> Iterator[Graph]:
+        """A frame in this graph, below the node `above`.
+
+        Its title is a node, on the left of the first node inside: arrows go around nodes, but across the
+        label of a frame."""
+        heading = f"title_{name}"
+        with self.subgraph(name=name, graph_attr=style.FRAME | attributes) as inside:
+            inside.node(heading, graphviz.escape(title.strip()), **style.TITLE.style)
+            inside.untitled = heading
+            if above:
+                self.edge(above, heading, style="invis", weight="0")
+            yield inside
+
+    def node(self, name: str, label: str | None = None, **attributes: Any) -> None:
+        super().node(name, label, **style.painted(attributes))
+        if self.untitled:
+            with self.subgraph(graph_attr={"rank": "same"}) as row:
+                row.edge(self.untitled, name, style="invis")
+            self.untitled = ""
+
+    def edge(self, tail_name: str, head_name: str, label: str | None = None, **attributes: Any):
+        super().edge(tail_name, head_name, label, **style.painted(attributes))
+
+    def attr(self, kw: str | None = None, **attributes: Any) -> None:
+        super().attr(kw, **style.painted(attributes))
+
+    def pipe(self, format: str | None = None, **kwargs: Any) -> Any:
         program = layout_program()
         if program is None:
             raise DotNotFound(
@@ -65,7 +115,12 @@ class Graph(graphviz.Digraph):
                 "brew install graphviz), or run: pip install graphviz-pure."
             )
         dot_command.DOT_BINARY = Path(program)
-        return super().pipe(*args, **kwargs)
+        picture = super().pipe(format, **kwargs)
+        if format != "svg":
+            return picture
+        if isinstance(picture, bytes):
+            return style.in_both_schemes(picture.decode(), self.colours).encode()
+        return style.in_both_schemes(picture, self.colours)
 
     def _repr_svg_(self) -> str:
         """The picture at its own size, or as wide as the page if that is less."""

@@ -10,18 +10,17 @@ print(*jax.jit(f).lower(x).passes). Builds on drawing.py and compile/record.py.
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-import graphviz
-
 from tinyjax.compile.passes.cse import meaning
 from tinyjax.compile.passes.loops import bodies_of
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.studio.viz.drawing import Drawing
-from tinyjax.studio.viz.style import GOING, NEW, Look
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.style import GOING, NEW, NodeStyle
 from tinyjax.transform.jit.api import jit
 
 
-def pass_graph(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+def pass_graph(f: Callable[..., Any], *args: Any) -> Graph:
     """Draw the jaxpr of f as it was traced, and as it is after each pass of the compiler that changed it."""
     lowered = jit(f).lower(*args)
     stages = {"traced": lowered.traced.jaxpr.jaxpr}
@@ -67,7 +66,7 @@ class _Stage(Drawing):
         self,
         jaxpr: Jaxpr,
         names: Mapping[Var, str],
-        lit: Mapping[JaxprEqn, Look],
+        lit: Mapping[JaxprEqn, NodeStyle],
         fresh: Iterator[str],
     ):
         super().__init__(jaxpr, names)
@@ -75,7 +74,7 @@ class _Stage(Drawing):
         self.fresh = fresh  # no two nodes of the picture have one name
         self.numbers = {}  # an equation stands in several frames
 
-    def look_of(self, eqn: JaxprEqn) -> Look:
+    def look_of(self, eqn: JaxprEqn) -> NodeStyle:
         look = super().look_of(eqn)
         return (
             self.lit[eqn]._replace(style=look.style | self.lit[eqn].style)

@@ -12,11 +12,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import graphviz
-
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, subjaxprs
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.batching import AxisData, vmap
@@ -29,7 +28,7 @@ def pmap(
     *args: Any,
     axis_name: Hashable = "devices",
     in_axes: Any = 0,
-) -> graphviz.Digraph:
+) -> Graph:
     """Draw `jax.pmap(f, axis_name, in_axes=in_axes)` at these arguments, a lane for each device.
 
     Of more than four devices, the first three are drawn and the last.
@@ -96,7 +95,7 @@ class _Lanes(Drawing):
         self.notes = {v: [Note(value_text(stack[lane]))] for v, stack in self.stacks.items()}
 
     def in_each_lane(
-        self, eqn: JaxprEqn, frames: list[graphviz.Digraph], sources: list[dict[Var, str]]
+        self, eqn: JaxprEqn, frames: list[Graph], sources: list[dict[Var, str]]
     ) -> None:
         for lane, frame, found in zip(self.lanes, frames, sources):
             self.show_values_of(lane)

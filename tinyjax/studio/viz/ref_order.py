@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 from tinyjax.core.ref_types import AbstractRef
 from tinyjax.studio.viz import style
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.style import NodeStyle
 
 
 class RefOrder:
@@ -24,7 +24,7 @@ class RefOrder:
         self.latest: str | None = None
 
     def arrows(
-        self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], looks: list[Look]
+        self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], looks: list[NodeStyle]
     ) -> None:
         """An arrow to this equation's box from the last that used the same Ref, if there was one."""
         for x in _refs(eqn.invars):

@@ -21,12 +21,11 @@ from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.sharding.sharding import Sharding
 from tinyjax.sharding.shards import sharding_of_type
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import BLUE, GRAPH, GREEN, GREY, NODE, ORANGE, PINK, YELLOW
+from tinyjax.studio.viz.style import GRAPH, NODE, shade
 
 Grid = list[list[str]]  # of each part, the devices that have it
-COLOURS = (BLUE, ORANGE, GREEN, PINK, YELLOW)
+COLOURS = ("blue", "orange", "green", "pink", "yellow")  # of the theme
 SIDE = 150  # of an array that is drawn, the longer one; in points
-LIGHT_GREY = "#e4e4e4"  # of what all devices have
 CHARACTER = 2.5  # how much higher than wide a character is, with the space between lines
 
 
@@ -58,7 +57,7 @@ def _names(devices: Sequence[Any]) -> str:
 def _colours(grid: Grid) -> dict[str, str]:
     """A colour for each part, none like that of the part before."""
     names = dict.fromkeys(name for row in grid for name in row)
-    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    return {name: shade(COLOURS[i % len(COLOURS)]) for i, name in enumerate(names)}
 
 
 # ---- in the terminal ----
@@ -169,15 +168,16 @@ def _table(title: str, array: Any) -> str:
     rows = [
         "".join(
             f'<td width="{width:.0f}" height="{height:.0f}" '
-            f'bgcolor="{LIGHT_GREY if is_whole else colours[name]}">{html.escape(name)}</td>'
+            f'bgcolor="{shade("dark_grey") if is_whole else colours[name]}">{html.escape(name)}</td>'
             for name in row
         )
         for row in grid
     ]
     boxes = "".join(f"<tr>{row}</tr>" for row in rows)
-    style = f'border="0" cellborder="1" cellspacing="0" cellpadding="3" color="{GREY}"'
+    line, text = shade("line"), shade("text")
+    style = f'border="0" cellborder="1" cellspacing="0" cellpadding="3" color="{line}"'
     return (
         f'<table border="0" cellspacing="4">'
-        f'<tr><td><font color="{GREY}">{html.escape(title)}</font></td></tr>'
+        f'<tr><td><font color="{text}">{html.escape(title)}</font></td></tr>'
         f"<tr><td><table {style}>{boxes}</table></td></tr></table>"
     )

@@ -1,29 +1,124 @@
-"""How pictures look: colours, shapes, and the legend that says what they mean.
+"""The colours and shapes of all pictures, and the legend that explains them.
 
-After this file you can say why one picture can be read on white and on black, and with any eyes: nodes
-carry dark text on a light fill of their own; what is drawn on the page itself has a contrast of 4 or so
-against both. The colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which every eye
-can tell apart, and no colour stands alone: a shape, a word or a dash says the same.
+    viz.theme.green = viz.Colour(light="#b7e4c7", dark="#1b4332")
+
+`theme` is the one place where colours stand. A drawing names them ("green") and looks them up while it is
+drawn, so a change takes effect in every kind of picture from then on. In an SVG the light colours turn dark
+where the reader prefers a dark scheme; PNG and PDF are light. Each picture paints its own background, so that
+its text has a contrast of at least 4.5 on any page. Nodes are filled with colours after Okabe and Ito
+(https://jfly.uni-koeln.de/color), which most colour-blind readers can tell apart, and no colour stands alone:
+a shape, a word or a dash says the same.
 """
 
-from typing import NamedTuple
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
-GREY = "#7f7f7f"
+
+class Colour(NamedTuple):
+    """A colour in the light scheme, and the one for it in the dark scheme, each as "#rrggbb"."""
+
+    light: str
+    dark: str
+
+
+@dataclass(slots=True)
+class Theme:
+    """The colours of all pictures, by name."""
+
+    page: Colour = Colour("#ffffff", "#191c20")  # the background
+    ink: Colour = Colour("#111111", "#f4f5f7")  # text in nodes
+    text: Colour = Colour(
+        "#565b61", "#b6bdc6"
+    )  # text on the page: titles, values' names, the legend
+    line: Colour = Colour("#7f7f7f", "#858d97")  # arrows and borders
+
+    # fills of nodes
+    grey: Colour = Colour("#f4f4f4", "#2d3239")  # equations
+    dark_grey: Colour = Colour("#e4e4e4", "#3d434b")  # a part that all devices have
+    pale_blue: Colour = Colour("#d9eefb", "#173a52")  # inputs
+    pale_orange: Colour = Colour(
+        "#fae8c4", "#4f3c14"
+    )  # tangents and cotangents that come in or go out
+    violet: Colour = Colour("#ddd3ee", "#42365c")  # results
+    blue: Colour = Colour("#8ccbf2", "#0f5480")  # primals, what is known, what is new
+    orange: Colour = Colour(
+        "#f5c35f", "#73500a"
+    )  # tangents, what is unknown, what is left for later
+    pink: Colour = Colour("#e6bdd4", "#683753")  # constants and consts
+    green: Colour = Colour("#8fd8bf", "#155c47")  # carries, collectives, what is done
+    yellow: Colour = Colour("#f5ee9b", "#565210")  # slices and choices
+    red: Colour = Colour("#f4a582", "#7d3518")  # sums over all uses of a value
+
+    # arrows
+    green_line: Colour = Colour("#00855f", "#3fc79a")  # from one step of a loop to the next
+    blue_line: Colour = Colour("#2f86c8", "#5ab1ee")  # batches
+    pink_line: Colour = Colour("#b8578e", "#d98bb8")  # residuals
+    red_line: Colour = Colour("#d55e00", "#f08a3c")  # the order of what is done to a Ref
+
+    def __setattr__(self, name: str, colour: Colour) -> None:
+        pair = isinstance(colour, tuple | list) and len(colour) == 2
+        if not pair or not all(re.fullmatch("#[0-9a-f]{6}", str(shade)) for shade in colour):
+            raise ValueError(
+                f"theme.{name} is a pair of colours, for light and dark pages, such as "
+                f'Colour("#d9eefb", "#173a52"); got {colour!r}'
+            )
+        object.__setattr__(self, name, Colour(*colour))
+
+
+theme = Theme()
+
+_COLOURED = ("color", "fillcolor", "fontcolor", "bgcolor")
+_NAMES = {field.name for field in fields(Theme)}
+
+
+def shade(name: str) -> str:
+    """The light shade of a colour of the theme, which stands in dot source."""
+    return getattr(theme, name).light
+
+
+def painted(attributes: dict[str, str] | None) -> dict[str, str]:
+    """Attributes with the names of colours replaced by the theme's shades."""
+    return {
+        key: shade(value) if key in _COLOURED and value in _NAMES else value
+        for key, value in (attributes or {}).items()
+    }
+
+
+def colours() -> list[Colour]:
+    """The colours of the theme as they are now."""
+    return [getattr(theme, name) for name in sorted(_NAMES)]
+
+
+def in_both_schemes(svg: str, colours: Iterable[Colour]) -> str:
+    """An SVG whose light shades turn dark where the reader prefers dark pages."""
+    rules = [
+        f'[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dark}}}'
+        f'stop[style*="{light}"]{{stop-color:{dark}!important}}'
+        for light, dark in colours
+        if light in svg
+    ]
+    style = f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
+    begin = svg.index(">", svg.index("<svg")) + 1
+    return f"{svg[:begin]}\n{style}{svg[begin:]}"
+
 
 LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # no more than seconds for a layout
-TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": GREY}
+TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": "text"}
 # newrank: rank frames and all in one go, ten times as fast for hundreds of equations in frames.
-GRAPH = TEXT | {"bgcolor": "transparent", "nodesep": "0.25", "ranksep": "0.3", "newrank": "true"}
+GRAPH = TEXT | {"bgcolor": "page", "nodesep": "0.25", "ranksep": "0.22", "newrank": "true"}
 GRAPH |= {"compound": "true"}  # arrows may end at a frame
-EDGE = TEXT | {"color": GREY, "arrowsize": "0.6"}
-NODE = TEXT | {"fontsize": "12", "fontcolor": "#111111", "color": GREY, "style": "filled"}
+EDGE = TEXT | {"color": "line", "arrowsize": "0.6"}
+NODE = TEXT | {"fontsize": "12", "fontcolor": "ink", "color": "line", "style": "filled"}
 NODE |= {"height": "0.3", "margin": "0.12,0.05"}
-FRAME = TEXT | {"style": "rounded,dashed", "color": GREY, "labeljust": "l"}
+FRAME = TEXT | {"style": "rounded,dashed", "color": "line", "labeljust": "l"}
 FRAME |= {"penwidth": "1"}  # not that of the frame around it
 
 
-class Look(NamedTuple):
-    """The attributes of a node or an edge, and what the legend says of it (nothing: not in there)."""
+class NodeStyle(NamedTuple):
+    """The attributes of a node or an edge, with colours by their names in the theme, and what the legend says
+    of it (nothing: not in there)."""
 
     style: dict[str, str]
     meaning: str = ""
@@ -31,61 +126,63 @@ class Look(NamedTuple):
 
 # ---- nodes ----
 
-# The light shades of the palette.
-BLUE, ORANGE, PINK, GREEN, YELLOW = "#8ccbf2", "#f5c35f", "#e6bdd4", "#8fd8bf", "#f5ee9b"
-
-EQUATION = Look({"shape": "box", "style": "filled,rounded", "fillcolor": "#f4f4f4"})
-INPUT = Look({"shape": "ellipse", "fillcolor": "#d9eefb"})
-TANGENT_INPUT = Look(INPUT.style | {"fillcolor": "#fae8c4"})
-OUTPUT = Look({"shape": "invhouse", "fillcolor": "#ddd3ee"})
-TANGENT_OUTPUT = Look({"shape": "invhouse", "fillcolor": "#fae8c4"})
-COTANGENT_OUTPUT = Look({"shape": "house", "fillcolor": "#fae8c4"})
-CONSTANT = Look({"shape": "parallelogram", "fillcolor": PINK}, "constant")
-LITERAL = Look({"shape": "plain", "style": "", "fontcolor": GREY})
-FROM_AFAR = Look(
-    {"shape": "box", "style": "rounded,dotted", "fontcolor": GREY, "fillcolor": "none"},
+EQUATION = NodeStyle({"shape": "box", "style": "filled,rounded", "fillcolor": "grey"})
+INPUT = NodeStyle({"shape": "ellipse", "fillcolor": "pale_blue"})
+TANGENT_INPUT = NodeStyle(INPUT.style | {"fillcolor": "pale_orange"})
+OUTPUT = NodeStyle({"shape": "invhouse", "fillcolor": "violet"})
+TANGENT_OUTPUT = NodeStyle({"shape": "invhouse", "fillcolor": "pale_orange"})
+COTANGENT_OUTPUT = NodeStyle({"shape": "house", "fillcolor": "pale_orange"})
+CONSTANT = NodeStyle({"shape": "parallelogram", "fillcolor": "pink"}, "constant")
+LITERAL = NodeStyle({"shape": "plain", "style": "", "fontcolor": "text"})
+TITLE = NodeStyle({"shape": "plain", "style": "", "fontcolor": "text", "class": "title"})
+FROM_AFAR = NodeStyle(
+    {"shape": "box", "style": "rounded,dotted", "fontcolor": "text", "fillcolor": "none"},
     "a value that comes from further up",
 )
+CHOICE = NodeStyle({"shape": "diamond", "fillcolor": "yellow", "margin": "0.01", "height": "0.45"})
 
-# What an operand or a result is to a loop.
-CONST = Look({"shape": "parallelogram", "fillcolor": PINK}, "const: the same at each step")
-CARRY = Look({"shape": "ellipse", "fillcolor": GREEN}, "carry: from one step to the next")
-NEXT_CARRY = Look({"shape": "invhouse", "fillcolor": GREEN})
-SLICE = Look({"shape": "ellipse", "fillcolor": YELLOW}, "slice: one of each array a step")
-NEXT_SLICE = Look({"shape": "invhouse", "fillcolor": YELLOW}, "slice: one of each array a step")
-CHOICE = Look({"shape": "diamond", "fillcolor": YELLOW, "margin": "0.01", "height": "0.45"})
+# Bars: what goes into a frame, or comes out of it, side by side.
+BAR = NodeStyle({"shape": "plain", "style": ""})
+CONST = NodeStyle({"fillcolor": "pink"}, "const: the same at each step")
+CARRY = NodeStyle({"fillcolor": "green"}, "carry: from one step to the next")
+SLICE = NodeStyle({"fillcolor": "yellow"}, "xs, ys: a slice of each array a step")
 
 # The two parts of what travels through a transformed program.
-PRIMAL = Look({"fillcolor": BLUE}, "primal: the value")
-TANGENT = Look({"fillcolor": ORANGE}, "tangent: how fast it moves")
+PRIMAL = NodeStyle({"fillcolor": "blue"}, "primal: the value")
+TANGENT = NodeStyle({"fillcolor": "orange"}, "tangent: how fast it moves")
 
-KNOWN = Look(EQUATION.style | {"fillcolor": BLUE}, "known")
-UNKNOWN = Look(EQUATION.style | {"fillcolor": ORANGE}, "unknown: left for later")
-BACKWARD = Look(EQUATION.style | {"fillcolor": ORANGE}, "backward")
-FAN_OUT = Look(
-    {"shape": "ellipse", "fillcolor": "#f4a582"}, "fan-out: the sum over all uses of a value"
+KNOWN = NodeStyle(EQUATION.style | {"fillcolor": "blue"}, "known")
+UNKNOWN = NodeStyle(EQUATION.style | {"fillcolor": "orange"}, "unknown: left for later")
+BACKWARD = NodeStyle(EQUATION.style | {"fillcolor": "orange"}, "backward")
+FAN_OUT = NodeStyle(
+    {"shape": "ellipse", "fillcolor": "red"}, "fan-out: the sum over all uses of a value"
 )
-COLLECTIVE = Look(EQUATION.style | {"fillcolor": GREEN}, "collective: all devices wait for all")
+COLLECTIVE = NodeStyle(
+    EQUATION.style | {"fillcolor": "green"}, "collective: all devices wait for all"
+)
 
-NEW = Look(EQUATION.style | {"fillcolor": BLUE, "penwidth": "2"}, "new or changed")
-GOING = Look(
-    EQUATION.style | {"fillcolor": ORANGE, "style": "filled,rounded,dashed"},
+NEW = NodeStyle(EQUATION.style | {"fillcolor": "blue", "penwidth": "2"}, "new or changed")
+GOING = NodeStyle(
+    EQUATION.style | {"fillcolor": "orange", "style": "filled,rounded,dashed"},
     "changed or dropped by the next pass",
 )
 
 # ---- edges ----
 
-LOOP_BACK = Look(
-    {"color": "#009e73", "penwidth": "2", "style": "dashed", "constraint": "false"}, "next step"
+LOOP_BACK = NodeStyle(
+    {"color": "green_line", "penwidth": "2", "style": "dashed", "dir": "back"},
+    "next step",
 )
-
-SPLIT = Look({}, "8@x: split over the mesh axis x")
-BATCHED = Look({"color": "#2f86c8", "penwidth": "2"}, "a batch: B is the size of its batch dim")
-RESIDUAL = Look(
-    {"color": "#cc79a7", "penwidth": "2", "style": "dashed"}, "residual: kept for later"
+CONST_IN = NodeStyle({"style": "dashed"})
+SPLIT = NodeStyle({}, "8@x: split over the mesh axis x")
+BATCHED = NodeStyle(
+    {"color": "blue_line", "penwidth": "2"}, "a batch: B is the size of its batch dim"
 )
-ORDER = Look({"color": "#d55e00", "style": "dashed"}, "order: what is done to a Ref, in turn")
-RESIDUAL_UP = Look(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
+RESIDUAL = NodeStyle(
+    {"color": "pink_line", "penwidth": "2", "style": "dashed"}, "residual: kept for later"
+)
+ORDER = NodeStyle({"color": "red_line", "style": "dashed"}, "order: what is done to a Ref, in turn")
+RESIDUAL_UP = NodeStyle(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
 
 
 # ---- the legend ----
@@ -94,9 +191,9 @@ RESIDUAL_UP = Look(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
 _TABLE = '<table border="0" cellspacing="2" cellpadding="0">'
 
 
-def legend(looks: list[Look], remark: str) -> str:
+def legend(styles: Iterable[NodeStyle], remark: str) -> str:
     """A row of samples, each with what it means, as the label of the whole graph; "" if there are none."""
-    shown = {look.meaning: look.style for look in looks if look.meaning}
+    shown = {each.meaning: painted(each.style) for each in styles if each.meaning}
     cells = [
         f'<td>{_sample(style)}</td><td align="left">{meaning}  </td>'
         for meaning, style in shown.items()
@@ -107,14 +204,15 @@ def legend(looks: list[Look], remark: str) -> str:
     return f"<{_TABLE}{lines}</table>>" if rows else ""
 
 
-def _sample(look: dict[str, str]) -> str:
+def _sample(style: dict[str, Any]) -> str:
     """A patch in a node's fill, or a stroke in an edge's colour and width."""
-    color = look.get("color", GREY)
-    if look.get("style") == "dashed":
+    line = shade("line")
+    color = style.get("color", line)
+    if style.get("style") == "dashed":
         return f'<font color="{color}">- - -</font>'
-    if "fillcolor" in look:
-        return _patch(13, 8, look["fillcolor"], f'border="1" color="{GREY}"')
-    return _patch(18, round(float(look.get("penwidth", "1"))), color, 'border="0"')
+    if "fillcolor" in style:
+        return _patch(13, 8, style["fillcolor"], f'border="1" color="{line}"')
+    return _patch(18, round(float(style.get("penwidth", "1"))), color, 'border="0"')
 
 
 def _patch(width: int, height: int, color: str, border: str) -> str:

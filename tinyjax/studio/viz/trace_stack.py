@@ -10,8 +10,6 @@ Builds on record.py and drawing.py.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import graphviz
-
 from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
 from tinyjax.numpy.creation import asarray
 from tinyjax.studio.viz import style
@@ -30,9 +28,9 @@ _WORK = {
 }
 _LOOKS = {
     "JVPTrace": style.UNKNOWN,
-    "BatchTrace": style.Look(style.EQUATION.style | {"fillcolor": style.GREEN}),
-    "PartialEvalTrace": style.Look(style.EQUATION.style | {"fillcolor": style.YELLOW}),
-    "JaxprTrace": style.Look(style.EQUATION.style | {"fillcolor": style.PINK}),
+    "BatchTrace": style.NodeStyle(style.EQUATION.style | {"fillcolor": "green"}),
+    "PartialEvalTrace": style.NodeStyle(style.EQUATION.style | {"fillcolor": "yellow"}),
+    "JaxprTrace": style.NodeStyle(style.EQUATION.style | {"fillcolor": "pink"}),
     "EvalTrace": style.KNOWN,
 }
 Trace = tuple[str, ...]  # the names of the traces from the outermost to this one
@@ -42,7 +40,7 @@ _ENDS = {"impl": ("EvalTrace",), "equation": ("JaxprTrace",)}
 _LONGEST_VALUE = 40
 
 
-def trace_stack(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+def trace_stack(f: Callable[..., Any], *args: Any) -> Graph:
     """Call `f` and draw what becomes of one bind: of those that work on the arguments, and not on
     constants alone, the first of those with most traces below them.
 
@@ -133,10 +131,7 @@ class _Stack:
         same = sorted([t for t in self.boxes if t[-1] == kind and self.boxes[t]], key=len)
         number = f" {1 + same.index(trace)}" if len(same) > 1 else ""
         title = f"{kind}{number}: {_WORK.get(kind, 'a trace')}"
-        attributes = style.FRAME | {"label": title}
-        with self.graph.subgraph(
-            name=f"cluster_{len(trace)}_{kind}", graph_attr=attributes
-        ) as frame:
+        with self.graph.frame(f"cluster_{len(trace)}_{kind}", title) as frame:
             for event in events:
                 lines = [f"<b>{event.name}</b>"]
                 notes = [Note(_values(event.operands)), Note(f"gives {_values(event.results)}")]

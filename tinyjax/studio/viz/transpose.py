@@ -10,8 +10,6 @@ used twice. Builds on linearize.py and transform/transposition.py.
 from collections.abc import Callable
 from typing import Any
 
-import graphviz
-
 from tinyjax.core.bind import set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.core.tracing import JaxprTrace
@@ -20,13 +18,14 @@ from tinyjax.studio.viz.control import CONTROL
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.fold import LIMIT, folded
 from tinyjax.studio.viz.linearize import KnownAndLinear, draw_known, renamed
-from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.style import NodeStyle
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.jvp import add_any_p, full, instantiate_zeros
 from tinyjax.transform.transposition import UndefinedPrimal, backward_pass
 
 
-def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
+def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
     """Draw `f` at these primals, and how cotangents of ones flow back through it.
 
     Of a function that gives a scalar, what arrives at the top is the gradient.
@@ -82,7 +81,7 @@ class _Transposed(Drawing):
 
     is_plain = True  # few equations, and no frames in which rows side by side can contradict others
 
-    def look_of(self, eqn: JaxprEqn) -> Look:
+    def look_of(self, eqn: JaxprEqn) -> NodeStyle:
         is_sum = self.upwards and eqn.primitive is add_any_p
         return style.FAN_OUT if is_sum else super().look_of(eqn)
 

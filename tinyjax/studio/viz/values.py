@@ -9,7 +9,6 @@ After this file you can run a jaxpr equation by equation and keep every value on
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import graphviz
 import numpy as np
 
 from tinyjax.core import dtypes
@@ -18,12 +17,13 @@ from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
 from tinyjax.sharding.traffic import places_of
 from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 
 _SMALL = 6  # elements that are shown one by one
 
 
-def values(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+def values(f: Callable[..., Any], *args: Any) -> Graph:
     """Draw the jaxpr of `f` with the value that each equation gives at these arguments.
 
     Small arrays are shown; of larger ones, the least, the mean and the greatest element. Branches that

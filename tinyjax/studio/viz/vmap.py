@@ -11,19 +11,18 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import graphviz
-
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
 from tinyjax.core.tracing import JaxprTracer, make_jaxpr
 from tinyjax.studio.viz.drawing import Drawing
+from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 from tinyjax.studio.viz.provenance import mark_of
 from tinyjax.studio.viz.style import BATCHED
 from tinyjax.transform import batching
 
 
-def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> graphviz.Digraph:
+def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> Graph:
     """Draw the jaxpr of `jax.vmap(f, in_axes)`, with the batch dim marked in the type of each value.
 
     What a batching rule writes for one equation of `f` stands in a frame, if it is more than one.
@@ -69,7 +68,7 @@ class _Batched(Drawing):
         self.dims = dims
         self.threads = {v: BATCHED for v in dims}
 
-    def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
+    def body(self, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
         for mark, group in itertools.groupby(jaxpr.eqns, mark_of):
             eqns = list(group)
             if mark is None or len(eqns) == 1:
@@ -80,7 +79,7 @@ class _Batched(Drawing):
                     self.steps(frame, eqns, sources)
         return [self.source(graph, x, sources) for x in jaxpr.outvars]
 
-    def steps(self, graph: graphviz.Digraph, eqns: list[JaxprEqn], sources: dict[Var, str]) -> None:
+    def steps(self, graph: Graph, eqns: list[JaxprEqn], sources: dict[Var, str]) -> None:
         for eqn in eqns:
             self.one_equation(graph, eqn, sources)
             batched = [v for v in eqn.invars if v in self.threads]
@@ -95,10 +94,10 @@ class _Batched(Drawing):
                 if v in self.dims and v.aval.shape == eqn.outvars[0].aval.shape:
                     self.dims.setdefault(eqn.outvars[0], self.dims[v])
 
-    def edge_label(self, value: Atom, type_: str = "") -> str:
+    def type_of(self, value: Atom) -> str:
         if value not in self.dims:
-            return super().edge_label(value, type_)
+            return super().type_of(value)
         dtype, _, shape = value.aval.str_short(short_dtypes=True).rstrip("]").partition("[")
         sizes = shape.split(",")
         sizes[self.dims[value]] = f"B={sizes[self.dims[value]]}"
-        return f" {self.names[value]}:{dtype}[{','.join(sizes)}] "
+        return f"{dtype}[{','.join(sizes)}]"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
@@ -266,6 +266,27 @@ def _name(fun: Callable, static: Collection[int], path: tuple) -> str:
     if kind.idx == 1:
         return first.key + keystr(tuple(rest))
     return positional_name(fun, static, first.idx) + keystr(tuple(rest))
+
+
+class DebugInfo(NamedTuple):
+    """The function that a jaxpr was traced from, its static positions, and the trees of its (args, kwargs)
+    and of its result."""
+
+    fun: Callable
+    static: Collection[int]
+    in_tree: Any
+    out_tree: Any
+
+    @property
+    def arg_names(self) -> list[str]:
+        """The name of each input, such as params['w'] or x."""
+        return argument_names(self.fun, self.static, self.in_tree)
+
+    @property
+    def result_paths(self) -> list[str]:
+        """Where each output is in the result, such as result['loss']."""
+        leaves = tree_unflatten(self.out_tree, range(self.out_tree.num_leaves))
+        return [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(leaves)[0]]
 
 
 def positional_name(fun: Callable, static: Collection[int], number: int) -> str:

@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tinyjax.core.api_util import DebugInfo
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import (
@@ -126,9 +127,10 @@ def substitute(atoms: Sequence[Atom], replaced: Mapping[Var, Atom]) -> list[Atom
 
 
 class ClosedJaxpr:
-    """A jaxpr with the values of its constvars; `cache` keeps what `cached_on_jaxpr` made of it."""
+    """A jaxpr with the values of its constvars; `cache` keeps what `cached_on_jaxpr` made of it, and
+    `debug_info`, if there is any, names its inputs and outputs."""
 
-    __slots__ = ("jaxpr", "consts", "cache")
+    __slots__ = ("jaxpr", "consts", "cache", "debug_info")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         if len(consts) != len(jaxpr.constvars):
@@ -136,6 +138,7 @@ class ClosedJaxpr:
         self.jaxpr = jaxpr
         self.consts = list(consts)
         self.cache: dict[Any, Any] = {}
+        self.debug_info: DebugInfo | None = None
 
     @property
     def literals(self) -> list[Any]:

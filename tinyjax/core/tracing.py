@@ -18,6 +18,7 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import (
+    DebugInfo,
     FlatFun,
     argument_names,
     as_argnums,
@@ -295,6 +296,7 @@ def make_jaxpr(
         flat_fun = FlatFun(call, in_tree)
         with extend_axis_env(tuple(axis_env or ())):
             closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
+        closed_jaxpr.debug_info = DebugInfo(fun, fixed, in_tree, flat_fun.out_tree)
         if not return_shape:
             return closed_jaxpr
         structs = list(map(struct_of, closed_jaxpr.out_avals))

@@ -116,7 +116,9 @@ def test_what_is_known_and_what_is_not_have_their_own_frames_with_residuals_betw
     known, later = source.split("n7 ->")[0], source.split("n7 ->", 1)[1]
     assert re.findall(r"<b>(\w+)</b>", known) == ["sin", "cos", "mul"]
     assert re.findall(r"<b>(\w+)</b>", later) == ["mul", "mul", "mul", "add_any"]
-    assert len(re.findall(rf'color="{viz.theme.pink_line.light}" penwidth', source)) == 3  # sin x, cos x and x
+    assert (
+        len(re.findall(rf'color="{viz.theme.pink_line.light}" penwidth', source)) == 3
+    )  # sin x, cos x and x
 
 
 def test_cotangents_arrive_as_the_gradient():

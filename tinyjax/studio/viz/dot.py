@@ -31,6 +31,8 @@ def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any =
         )
     places = tree_leaves(in_shardings, is_leaf=lambda x: x is None)
     drawing = Drawing(opened(jaxpr), places=places)
+    if isinstance(jaxpr, ClosedJaxpr):
+        drawing.name_ends(jaxpr.jaxpr, jaxpr.debug_info)
     drawing.open_calls = open_calls
     drawing.whole(opened(jaxpr))
     return drawing.finished()

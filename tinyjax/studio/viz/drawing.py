@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import graphviz
 
 from tinyjax.compile.passes.loops import bodies_of
+from tinyjax.core.api_util import DebugInfo
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text, variable_names
 from tinyjax.sharding.traffic import cut_texts, mesh_text, traffic_of
@@ -67,7 +68,8 @@ class Drawing:
         self.top = ""  # an input of the whole program: frames stand below it
         self.alone: set[str] = set()  # nodes that are a value's name
         self.several: set[str] = set()  # boxes with several results: their arrows say which
-        self.titles: dict[Var, str] = {}  # of inputs and results that have names in the program
+        self.titles: dict[Var, str] = {}  # the names that inputs have in the function
+        self.result_titles: list[str] = []  # where the results are in its result
         self.notes: dict[Var, list[Note]] = {}
         self.threads: dict[Var, NodeStyle] = {}
         self.equation_look = style.EQUATION
@@ -87,6 +89,16 @@ class Drawing:
             self.graph.attr(label=legend, labelloc="t", labeljust="l")
         return self.graph
 
+    def name_ends(self, jaxpr: Jaxpr, debug_info: DebugInfo | None) -> None:
+        """Give the program's inputs and results the names that they have in the function."""
+        if debug_info is None:
+            return
+        names, paths = debug_info.arg_names, debug_info.result_paths
+        if len(names) == len(jaxpr.invars):
+            self.titles |= dict(zip(jaxpr.invars, names))
+        if len(paths) == len(jaxpr.outvars) and paths != ["result"]:
+            self.result_titles = [path.removeprefix("result") for path in paths]
+
     # ---- a jaxpr ----
 
     def whole(self, jaxpr: Jaxpr) -> None:
@@ -97,9 +109,13 @@ class Drawing:
             sources = self.inputs(top, drawn, style.INPUT)
         self.top = next(iter(sources.values()), "")
         outputs = dict(zip(drawn.outvars, self.body(self.graph, drawn, sources)))
-        for i, value in enumerate(jaxpr.outvars):
+        several = len(jaxpr.outvars) > 1
+        titles = self.result_titles or [
+            f"out {i}" * several or "out" for i in range(len(jaxpr.outvars))
+        ]
+        for title, value in zip(titles, jaxpr.outvars):
             if value in outputs:
-                title = f"out {i}" if len(jaxpr.outvars) > 1 else "out"
+                title = html.escape(title, quote=False)
                 self.outputs(self.graph, [value], [outputs[value]], style.OUTPUT, title)
 
     def inputs(self, graph: Graph, jaxpr: Jaxpr, look: NodeStyle) -> dict[Var, str]:
@@ -259,7 +275,7 @@ class Drawing:
         notes = self.notes.get(var, [])
         if any(note.fill for note in notes):
             look = look._replace(style=look.style | {"shape": "box", "style": "filled,rounded"})
-        lines = [html.escape(self.titles.get(var, self.names[var]))]
+        lines = [self.title_of(var)]
         lines += [_small(self.typed(var) if var in self.titles else self.type_of(var))]
         return self.node(graph, label(lines, notes), look)
 
@@ -286,6 +302,10 @@ class Drawing:
             return []
         node = self.node(graph, f"<{_BAR}<tr>{row}</tr></table>>", style.BAR)
         return [f"{node}:p{i}" for i in range(next(number))]
+
+    def title_of(self, var: Var) -> str:
+        """The name of an input in the function, or else in the jaxpr."""
+        return html.escape(self.titles.get(var, self.names[var]), quote=False)
 
     def name_of(self, value: Atom) -> str:
         return _short(literal_text(value)) if isinstance(value, Literal) else self.names[value]

@@ -39,6 +39,7 @@ def jvp(f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = N
     with set_current_trace(trace):
         found = all_values(program.closed, args)
     drawing = Drawing(program.closed.jaxpr, program.names, program.numbers)
+    drawing.name_ends(program.closed.jaxpr, program.debug_info)
     drawing.notes = {v: _notes(*trace.primal_and_tangent(x)) for v, x in found.items()}
     drawing.looks += [PRIMAL, TANGENT]
     drawing.whole(program.closed.jaxpr)

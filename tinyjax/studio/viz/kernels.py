@@ -47,6 +47,7 @@ def kernels(
         )
     plan = program.compiler_ir("schedule")
     drawing = _Kernels(plan, times or {})
+    drawing.name_ends(plan.closed.jaxpr, program.traced.debug_info)
     drawing.whole(plan.closed.jaxpr)
     return drawing.finished()
 

@@ -51,6 +51,7 @@ def draw_known(
     """Draw what is known, whose values' edges are residuals from here on; give the nodes of its values,
     and those at its end."""
     known, drawing.remark = folded(parts.known.jaxpr, LIMIT // 2, keep_ends=True)
+    drawing.name_ends(known, parts.debug_info)
     drawing.equation_look = style.KNOWN
     with drawing.frame(drawing.graph, title) as frame:
         sources = drawing.inputs(frame, known, style.INPUT)
@@ -68,6 +69,7 @@ class KnownAndLinear:
 
     def __init__(self, f: Callable[..., Any], primals: Sequence[Any]):
         program = Program(f, tuple(primals))
+        self.debug_info = program.debug_info
         known, unknown = JaxprTrace(), JaxprTrace()
         trace = JVPTrace(PartialEvalTrace(known, unknown))
         args = [known.new_arg(get_aval(x)) for x in program.leaves]

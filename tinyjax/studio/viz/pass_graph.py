@@ -35,6 +35,7 @@ def pass_graph(f: Callable[..., Any], *args: Any) -> Graph:
         lit = dict.fromkeys(_not_in(jaxpr, before), NEW)
         lit |= dict.fromkeys(_not_in(jaxpr, after), GOING)
         stage = _Stage(jaxpr, names, lit, drawing.fresh)
+        stage.name_ends(jaxpr, lowered.traced.debug_info)
         with drawing.frame(drawing.graph, title) as stage.graph:
             stage.whole(jaxpr)
         drawing.looks += stage.looks

@@ -47,6 +47,7 @@ def pmap(
     stacks = dict(zip(variables, stacked))
     size = len(stacked[0])
     drawing = _Lanes(programs[0], AxisData(axis_name, size, of_devices=True), stacks)
+    drawing.name_ends(programs[0].closed.jaxpr, programs[0].debug_info)
     drawing.draw()
     return drawing.finished()
 
@@ -67,7 +68,7 @@ class _Lanes(Drawing):
     def draw(self) -> None:
         """The whole arguments, the lanes with what joins them, and the results of all devices."""
         jaxpr = self.closed.jaxpr
-        whole = {v: self.node(self.graph, self.names[v], style.INPUT) for v in jaxpr.invars}
+        whole = {v: self.node(self.graph, self.title_of(v), style.INPUT) for v in jaxpr.invars}
         with ExitStack() as stack:
             frames = [  # those that are opened last are written first
                 stack.enter_context(self.frame(self.graph, f"device {lane}"))

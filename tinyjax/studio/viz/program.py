@@ -22,6 +22,7 @@ class Program:
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any]):
         traced = make_jaxpr(function)(*args)
+        self.debug_info = traced.debug_info
         self.leaves = tree_leaves(tuple(args))
         self.eqns = [eqn for _, eqn in printed_eqns(traced.jaxpr)]
         self.names = variable_names(traced.jaxpr)

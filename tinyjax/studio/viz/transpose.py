@@ -53,7 +53,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
         drawing.remark = drawing.remark or remark
         outputs = drawing.body(frame, drawn, sources | cotangents)
         for primal, ct, source in zip(parts.differentiated, backward.outvars, outputs):
-            title = f"cotangent of {drawing.names[primal]}"
+            title = f"cotangent of {drawing.title_of(primal)}"
             end = drawing.joined(frame, [([ct], [source])], style.COTANGENT_OUTPUT, title)
             if drawing.is_plain:
                 drawing.side_by_side([sources[primal]], end)

@@ -32,6 +32,7 @@ def values(f: Callable[..., Any], *args: Any) -> Graph:
     program = Program(f, args)
     places = places_of(program.leaves)
     drawing = Drawing(program.closed.jaxpr, program.names, program.numbers, places)
+    drawing.name_ends(program.closed.jaxpr, program.debug_info)
     found = all_values(program.closed, program.leaves)
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
     drawing.whole(program.closed.jaxpr)

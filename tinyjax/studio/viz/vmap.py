@@ -37,6 +37,7 @@ def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> Graph:
     with _noted_batch_dims() as dims:
         jaxpr = make_jaxpr(batching.vmap(marked, in_axes))(*args).jaxpr
     drawing = _Batched(jaxpr, programs[0], dims)
+    drawing.name_ends(jaxpr, programs[0].debug_info)
     drawing.whole(jaxpr)
     return drawing.finished()
 

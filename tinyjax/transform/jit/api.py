@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from tinyjax.core.api_util import (
+    DebugInfo,
     FlatFun,
     check_callable,
     forget_traces,
@@ -187,7 +188,19 @@ class PjitFunction:
         said = said_of(self, args, kwargs, consts, out_tree)
         places, out_places = places_before_call(leaves, said)
         place = self.device or place_before_call(jaxpr, places, name, out_places)
-        return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated, places, out_places)
+        static = positions(self.static_argnums, len(args))
+        return Traced(
+            jaxpr,
+            in_tree,
+            out_tree,
+            name,
+            place,
+            consts,
+            donated,
+            places,
+            out_places,
+            DebugInfo(self.fun, static, in_tree, out_tree),
+        )
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As trace(...).lower(): the OpenCL program and its schedule, not yet built."""

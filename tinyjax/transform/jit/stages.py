@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from tinyjax.core.api_util import DebugInfo
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
@@ -124,8 +125,10 @@ class Traced(_Signature):
         donated: Sequence[bool] = (),
         places: Sequence[Any] = (),
         out_places: Sequence[Any] = (),
+        debug_info: DebugInfo | None = None,
     ):
         self.traced = self
+        self.debug_info = debug_info
         self._places = tuple(places) or (None,) * len(jaxpr.in_avals)  # a sharding, or None
         self._out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)
         self.jaxpr = jaxpr

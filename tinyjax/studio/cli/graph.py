@@ -49,7 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog += functions.ARGUMENTS
     functions.add_arguments(parser)
     parser.add_argument("--stage", choices=STAGES, default="jaxpr", help="default: %(default)s")
-    parser.add_argument("-o", "--output", required=True, help="a .svg, .png, .pdf or .dot file")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        help=".svg, .html (to zoom and search), .png, .pdf or .dot",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -68,18 +68,19 @@ def cond(
     with drawing.frame(graph, "cond") as frame:
         which = drawing.node(frame, "which?", style.CHOICE)
         drawing.edge(eqn.invars[0], operands[0], which)
-        ends = []
+        results = drawing.bar(frame, ("out", eqn.outvars, style.OUTPUT))
         for number, (label, (jaxpr, draw_body)) in enumerate(bodies.items()):
             title = f"{label} ({number == 1})" if len(bodies) == 2 else label
             with drawing.frame(frame, title) as inner:
                 ports = drawing.bar(inner, ("operands", jaxpr.invars, style.INPUT))
                 _arrive(drawing, eqn.invars[1:], operands[1:], ports)
                 inputs = dict(zip(jaxpr.invars, ports))
-                ends.append((jaxpr.outvars, _body(drawing, inner, jaxpr, draw_body, inputs)))
+                outputs = _body(drawing, inner, jaxpr, draw_body, inputs)
+                _arrive(drawing, jaxpr.outvars, outputs, results)
                 end = {"ltail" if drawing.upwards else "lhead": inner.name}
-                for first in [*ports, *ends[-1][1]][:1]:
+                for first in [*ports, *outputs][:1]:
                     drawing.arrow(which, first, style="dashed", **end)
-        return drawing.joined(frame, ends, style.OUTPUT)
+        return results
 
 
 CONTROL = {"scan": scan, "while": while_loop, "cond": cond}

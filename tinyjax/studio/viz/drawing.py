@@ -308,7 +308,11 @@ class Drawing:
         return html.escape(self.titles.get(var, self.names[var]), quote=False)
 
     def name_of(self, value: Atom) -> str:
-        return _short(literal_text(value)) if isinstance(value, Literal) else self.names[value]
+        return (
+            _short(literal_text(value))
+            if isinstance(value, Literal)
+            else self.names.get(value, "_")
+        )
 
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
         """An arrow; `type_` is the value's type where it goes to, if that is another."""

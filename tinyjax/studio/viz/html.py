@@ -35,6 +35,7 @@ _SCRIPTS = (
     "passes.js",
     "times.js",
     "folding.js",
+    "graph.js",
     "steps.js",
     "search.js",
 )

@@ -1,15 +1,18 @@
-"""From a graph to a picture: SVG, PNG and PDF by a layout program, or the dot source itself.
+"""From a graph to a picture: SVG, PNG and PDF by a layout program, a page, or the dot source.
 
-After this file you know what makes the layout: Graphviz's program `dot`, else the one that
-`pip install graphviz-pure` brings. A notebook shows a graph by itself.
+The layout program is Graphviz's `dot`, else the one that `pip install graphviz-pure` brings. A notebook shows
+a graph by itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import html
+import re
 import shutil
 import sysconfig
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,8 @@ from tinyjax.studio.viz import style
 
 Attributes = dict[str, str] | None
 _DEFAULTS = ("graph_attr", "node_attr", "edge_attr")
-_FORMATS = ("svg", "png", "pdf", "dot")
+_FORMATS = ("svg", "html", "png", "pdf", "dot")
+_UNSEEN = re.compile(r"<!--.*?-->\n?|<title>.*?</title>\n?", re.DOTALL)
 
 
 class DotNotFound(RuntimeError):
@@ -28,7 +32,9 @@ class DotNotFound(RuntimeError):
 
 
 def save(graph: graphviz.Digraph, path: str | Path) -> Path:
-    """Write `graph` to `path`, as what its ending says: .svg, .png, .pdf or .dot.
+    """Write `graph` to `path`, as its ending says: .svg, .html, .png, .pdf or .dot.
+
+    The page of HTML needs no network: in it one can move about, zoom, and search for names and primitives.
 
     Raises ValueError for another ending, or one that the layout program can't write; DotNotFound
     if there is no layout program: then the graph's source has been written beside `path`, with the
@@ -42,7 +48,10 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
         path.write_text(graph.source)
         return path
     try:
-        picture = graph.pipe(format=path.suffix[1:], quiet=True)
+        if path.suffix == ".html":
+            picture = page_of(graph, path.stem).encode()
+        else:
+            picture = graph.pipe(format=path.suffix[1:], quiet=True)
     except DotNotFound as error:
         source = path.with_suffix(".dot")
         source.write_text(graph.source)
@@ -54,6 +63,25 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
         ) from None
     path.write_bytes(picture)
     return path
+
+
+def inline_svg(graph: graphviz.Digraph) -> str:
+    """The graph as SVG for a page of HTML, without the tooltips that name nodes by numbers."""
+    svg = graph.pipe(format="svg", encoding="utf-8", quiet=True)
+    return _UNSEEN.sub("", svg[svg.index("<svg") :])
+
+
+def page_of(graph: graphviz.Digraph, title: str) -> str:
+    """A page of HTML with the graph and what moves about in it."""
+    theme = style.theme
+    parts = {"title": html.escape(title), "svg": inline_svg(graph), "js": _file("graph.js")}
+    for name, colour in {"page": theme.page, "text": theme.text, "found": theme.red_line}.items():
+        parts |= {name: colour.light, f"dark_{name}": colour.dark}
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("graph.html"))
+
+
+def _file(name: str) -> str:
+    return (resources.files("tinyjax.studio.viz") / "page" / name).read_text(encoding="utf-8")
 
 
 def layout_program() -> str | None:

@@ -16,7 +16,7 @@ from tinyjax.core.jaxpr import SourceLine
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent
 from tinyjax.studio.viz.flow import flow, leaves
-from tinyjax.studio.viz.output import DotNotFound
+from tinyjax.studio.viz.output import DotNotFound, inline_svg
 from tinyjax.studio.viz.record import Recording, record
 from tinyjax.studio.viz.sources import function_around
 
@@ -140,8 +140,6 @@ def _pictures(events: Sequence[RecordedEvent]) -> tuple[list[str], str]:
     if not leaves(events):
         return [], "Nothing was computed or written down."
     try:
-        pictures = [part.pipe(format="svg", encoding="utf-8", quiet=True) for part in flow(events)]
+        return [inline_svg(part) for part in flow(events)], ""
     except DotNotFound as error:
         return [], str(error)
-    unseen = re.compile(r"<!--.*?-->\n?|<title>.*?</title>\n?", re.DOTALL)
-    return [unseen.sub("", svg[svg.index("<svg") :]) for svg in pictures], ""

@@ -38,6 +38,7 @@ Trace = tuple[str, ...]  # the names of the traces from the outermost to this on
 _RULES = ("jvp rule", "batch rule", "partial eval rule")
 _ENDS = {"impl": ("EvalTrace",), "equation": ("JaxprTrace",)}
 _LONGEST_VALUE = 40
+_MOST = 6  # boxes that one box leads to and that are drawn
 
 
 def trace_stack(f: Callable[..., Any], *args: Any) -> Graph:
@@ -99,9 +100,14 @@ class _Stack:
     def place(self, event: RecordedEvent, trace: Trace) -> None:
         """Give the event a box in the frame of a trace, and arrows to what it leads to."""
         self.boxes.setdefault(trace, []).append(event)
-        for rule, inner, below in self.below(event, trace, ""):
+        found = list(self.below(event, trace, ""))
+        for rule, inner, below in found[:_MOST]:
             self.graph.edge(self.name(event), self.name(inner), f" {rule} " if rule else None)
             self.place(inner, below)
+        if len(found) > _MOST:
+            rest = f"{self.name(event)}_rest"
+            self.graph.node(rest, f"and {len(found) - _MOST} more", **style.LITERAL.style)
+            self.graph.edge(self.name(event), rest)
 
     def below(
         self, event: RecordedEvent, trace: Trace, rule: str

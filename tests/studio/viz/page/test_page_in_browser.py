@@ -330,7 +330,7 @@ def test_an_event_folds_what_happens_within_it_and_a_step_there_unfolds_it(opene
 
 def test_the_graph_is_drawn_nearer_by_its_button(opened, gradient):
     browser = open_steps(opened(gradient))
-    width = "return document.querySelector('.graph svg').getBoundingClientRect().width"
+    width = "return 1 / document.querySelector('.graph svg').viewBox.baseVal.width"
     button = browser.find_element("css selector", ".zoom")
     button.click()
     before = browser.execute_script(width)

@@ -36,37 +36,3 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "f" || panel.hidden || event.ctrlKey || event.metaKey || event.altKey || last[at] === at) return;
   setOpen(at, !isOpen(at)); // the search field keeps its own keys
 });
-
-// ---- zoom: by buttons, or the wheel with Ctrl; the picture follows a drag ----
-
-let nearness = 1;
-
-function zoomButtons(box) {
-  const button = (sign, by, name) => {
-    const made = element("button", { type: "button", class: "zoom", "aria-label": name, title: name }, sign);
-    made.addEventListener("click", () => zoom(box, by));
-    return made;
-  };
-  return [button("+", 1.25, "nearer"), button("−", 0.8, "farther")];
-}
-
-function zoom(box, by) {
-  nearness = Math.min(Math.max(nearness * by, 0.2), 5);
-  for (const svg of box.querySelectorAll("svg")) {
-    const width = svg.viewBox.baseVal.width * 4 / 3; // its unit is the point
-    svg.style.minWidth = svg.style.maxWidth = `${nearness * width}px`;
-  }
-}
-
-function letItBeDragged(box) {
-  box.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    zoom(box, event.deltaY < 0 ? 1.1 : 1 / 1.1);
-  }, { passive: false });
-  box.addEventListener("pointermove", (event) => {
-    if (event.buttons !== 1 || event.pointerType === "touch") return;
-    box.scrollLeft -= event.movementX;
-    box.scrollTop -= event.movementY;
-  });
-}

@@ -14,6 +14,7 @@ function search() {
     ? [...view.querySelectorAll(".line, .row")].filter((one) => one.textContent.toLowerCase().includes(wanted))
     : [];
   for (const match of matches) match.classList.add("found");
+  lightNodes(view, wanted);
   current = -1;
   tally.textContent = wanted ? `${matches.length} found` : "";
 }

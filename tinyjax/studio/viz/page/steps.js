@@ -25,7 +25,7 @@ for (let number = events.length - 1; number >= 0; number--) {
 const over = (number) => Math.min(last[number] + 1, events.length - 1);
 
 function part(title, name, ...children) {
-  const heading = element("h2", {}, title, ...(name === "graph" ? zoomButtons(graph) : []));
+  const heading = element("h2", {}, title, ...(name === "graph" ? zoomButtons() : []));
   return element("section", { class: `part ${name}`, "aria-label": title }, heading, ...children);
 }
 
@@ -80,7 +80,7 @@ function drawSteps() {
   if (steps.missed) list.append(element("li", { class: "note" }, `${steps.missed} more events were left out`));
   foldMany();
   drawGraph();
-  letItBeDragged(graph);
+  moveAbout(graph, currentView);
   panel.append(bar, head, element("div", { class: "parts" },
     part("Events", "events", listBox),
     part("Your program", "program", program),
@@ -203,6 +203,7 @@ const nodes = new Map(); // the SVG's group of each event that has one
 const arrows = new Map(); // the groups of the arrows that end there
 const partOf = new Map(); // the part of the graph that it is in
 const drawings = []; // the parts
+const views = []; // what moves about in each
 const SMALLEST = 0.6; // to fit into the box a picture is made smaller, as long as it can be read
 let drawnUpTo = -1; // events after this one are pale
 let litNodes = [];
@@ -213,9 +214,7 @@ function drawGraph() {
     const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", "What was computed from what");
-    svg.style.maxWidth = "100%";
-    svg.style.minWidth = `${SMALLEST * svg.viewBox.baseVal.width * 4 / 3}px`; // its unit is the point
-    svg.style.height = "auto";
+    views.push(graphView(svg, SMALLEST));
     const remark = `part ${number + 1} of ${steps.graph.length}`;
     const drawing = element("div", {}, ...(steps.graph.length > 1 ? [element("p", { class: "note" }, remark)] : []), svg);
     drawing.hidden = number > 0;
@@ -223,6 +222,17 @@ function drawGraph() {
     graph.append(drawing);
     for (const node of svg.querySelectorAll("[id^=event-]")) drawNode(svg, node, number);
   });
+}
+
+const currentView = () => views[drawings.findIndex((drawing) => !drawing.hidden)];
+
+function zoomButtons() {
+  const button = (sign, key, name) => {
+    const made = element("button", { type: "button", class: "zoom", "aria-label": name, title: `${name} (${key})` }, sign);
+    made.addEventListener("click", () => currentView() && GRAPH_KEYS[key](currentView()));
+    return made;
+  };
+  return [button("+", "+", "nearer"), button("−", "-", "farther"), button("fit", "0", "show all of it")];
 }
 
 function drawNode(svg, node, place) {
@@ -253,20 +263,14 @@ function showGraph() {
     node.classList.add(number === near ? "lit" : "within");
     litNodes.push(node);
   }
-  if (litNodes.length) revealNode(litNodes[0]);
+  if (litNodes.length) currentView().reveal(litNodes[0]);
 }
 
 function showPart(place) {
   drawings.forEach((drawing, number) => {
     if (drawing.hidden !== (number !== place)) drawing.hidden = number !== place;
   });
-}
-
-function revealNode(node) {
-  const inner = node.getBoundingClientRect();
-  const outer = graph.getBoundingClientRect();
-  if (inner.top < outer.top || inner.bottom > outer.bottom) graph.scrollTop += inner.top - outer.top - outer.height / 2;
-  if (inner.left < outer.left || inner.right > outer.right) graph.scrollLeft += inner.left - outer.left - outer.width / 2;
+  views[place].refresh();
 }
 
 // ---- keys and the slider ----

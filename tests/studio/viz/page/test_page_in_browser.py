@@ -352,3 +352,12 @@ def test_the_times_fit_the_window(opened, gradient, width):
     browser = opened(gradient, width)
     browser.find_element("id", "times-tab").click()
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_search_lights_nodes_of_the_graph_too(opened, gradient):
+    browser = opened(gradient)
+    browser.find_element("id", "steps-tab").click()
+    press(browser, "DIVIDE")
+    browser.find_element("id", "search").send_keys("cos")
+    lit = browser.find_elements("css selector", ".graph .node.found")
+    assert lit and all("cos" in node.text for node in lit)

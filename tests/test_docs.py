@@ -46,9 +46,12 @@ def test_the_picture_of_the_readme_is_that_of_its_example():
     with contextlib.redirect_stdout(io.StringIO()):
         exec(blocks(README, "python")[0], names := {})
     source = viz.dot(jax.make_jaxpr(jax.jit(jax.grad(names["f"])))(3.0)).source
-    edges = sorted(re.findall(r'label=" (.*?) "', source))
+    words = r">([\w:\[\]]*f32\[\](?: = )?|\w+)</"  # names and types, and primitives
     picture = (ROOT / "docs" / "wave.svg").read_text()
-    assert sorted(re.findall(r"> (\S+:f32\[\]|f32\[\]) </text>", picture)) == edges
+    assert sorted(re.findall(words + "(?:font|b)>", source)) == sorted(
+        re.findall(r' font-size="10.00" fill="#111111"' + words + "text>", picture)
+        + re.findall('font-weight="bold".*?' + words + "text>", picture)
+    )
 
 
 def test_the_primitive_of_contributing_has_every_rule():

@@ -372,7 +372,8 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 # is. Or write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you
 # are in NumPy.
 #
-# And as a picture. Boxes are primitives, with what they gave; arrows say who needs it, with its aval:
+# And as a picture. Each box has a result and its aval, the primitive, its operands, and below the value.
+# An arrow goes from where a value is made to where it is needed:
 
 # %%
 viz.values(f, 3.0)

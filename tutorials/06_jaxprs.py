@@ -439,8 +439,9 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 #
 # ## The picture
 #
-# `viz.dot` draws a jaxpr: arguments are ellipses, equations boxes, constvars slanted, literals plain
-# text, results point down. Arrows are variables, named as in the text.
+# `viz.dot` draws a jaxpr. Arguments are ellipses, with their names in the function and in the jaxpr;
+# constvars are slanted; each equation is a box that reads as in the text; results point down. An arrow goes
+# from where a value is made to where it is needed.
 
 # %%
 viz.dot(jax.make_jaxpr(score)(jnp.arange(3.0)))

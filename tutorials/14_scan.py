@@ -92,8 +92,8 @@ print(jax.make_jaxpr(run)(w, h, xs))
 # (`num_carry=1`: `h`). The rest are `xs`. The body takes one slice of each of these; a body of `f32[]` for
 # an operand `f32[4]`.
 #
-# As a picture: the frame is the body. Consts are pink, carries green, slices yellow, and the dashed arrow
-# is the way from one step to the next.
+# As a picture: the frame is the body. What goes in stands in a row at the top, what comes out in a row at the
+# bottom. Consts are pink, carries green, slices yellow, and the dashed arrow leads from one step to the next.
 
 # %%
 viz.dot(jax.make_jaxpr(run)(w, h, xs))

@@ -189,7 +189,7 @@ def write_map(pages: Pages) -> None:
         r'<g class="node" data-name="\1">',
         drawn,
     )
-    drawn = re.sub(r"<title>.*?</title>|<!--.*?-->", "", drawn, flags=re.DOTALL)
+    drawn = re.sub(r"<title>.*?</title>|<!--.*?-->|<style>.*?</style>", "", drawn, flags=re.DOTALL)
     shown = raw(
         f'<div class="map" id="lesson-map">{drawn}</div><p id="progress" role="status" hidden></p>'
     )

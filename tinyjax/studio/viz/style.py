@@ -94,14 +94,16 @@ def colours() -> list[Colour]:
 def in_both_schemes(svg: str, colours: Iterable[Colour]) -> str:
     """An SVG whose light shades turn dark where the reader prefers dark pages."""
     rules = [
-        f'[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dark}}}'
-        f'stop[style*="{light}"]{{stop-color:{dark}!important}}'
+        f'.tinyjax [fill="{light}"]{{fill:{dark}}}.tinyjax [stroke="{light}"]{{stroke:{dark}}}'
+        f'.tinyjax stop[style*="{light}"]{{stop-color:{dark}!important}}'
         for light, dark in colours
         if light in svg
     ]
     style = f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
-    begin = svg.index(">", svg.index("<svg")) + 1
-    return f"{svg[:begin]}\n{style}{svg[begin:]}"
+    before, root, after = svg.partition("<svg ")
+    attributes, _, inside = after.partition(">")
+    # The class keeps the style off other pictures of the same page of HTML.
+    return f'{before}{root}class="tinyjax" {attributes}>\n{style}{inside}'
 
 
 LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # no more than seconds for a layout

@@ -95,7 +95,7 @@ def test_what_does_not_depend_on_the_input_has_no_tangent():
 
 def test_the_batch_dim_is_marked_in_the_type():
     source = viz.vmap(softmax, jnp.ones((4, 3)), in_axes=1).source
-    assert ">f32[4,B=3]<" in source and "f32[B=3,4]" in source
+    assert "a:f32[4,B=3]" in source and "f32[B=3,4]" in source
 
 
 def test_what_one_batching_rule_writes_is_in_a_frame():
@@ -105,7 +105,7 @@ def test_what_one_batching_rule_writes_is_in_a_frame():
 
 def test_what_is_not_mapped_is_not_marked():
     source = viz.vmap(jnp.multiply, jnp.ones(3), 2.0, in_axes=(0, None)).source
-    assert re.search(r"<a<br/>.*>f32\[B=3\]<.*\n.*<b<br/>.*>f32\[\]<", source)
+    assert "a:f32[B=3]" in source and "b:f32[]" in source
 
 
 # ---- linearize and transpose ----

@@ -1,4 +1,7 @@
-"""Pictures of programs: `viz.dot(jax.make_jaxpr(f)(x))`, `viz.jvp(f, x)`, and one for each other stage."""
+"""Pictures of programs: `viz.dot(jax.make_jaxpr(f)(x))`, `viz.jvp(f, x)`, and one for each other stage.
+
+`viz.save` writes one to a file; `viz.theme` has the colours of all of them.
+"""
 
 from tinyjax.studio.viz.dot import dot as dot
 from tinyjax.studio.viz.html import explain as explain

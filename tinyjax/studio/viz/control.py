@@ -1,6 +1,5 @@
-"""Branches and loops as pictures: frames in which each operand says what it is to the loop.
+"""Branches and loops as pictures: frames with rows of consts, xs, carry and ys.
 
-After this file you can tell a loop's consts from its carry and its slices, and see the carry go round.
 Each function draws one primitive: it gets the nodes that the operands come from, and the jaxprs inside
 by their names in compile/plan.py, each with what draws it; it gives the nodes of the results.
 """
@@ -119,11 +118,7 @@ def _arrive(
 
 
 def _body(
-    drawing: "Drawing",
-    frame: Graph,
-    jaxpr: Jaxpr,
-    draw_body: Body,
-    inputs: dict[Var, str],
+    drawing: "Drawing", frame: Graph, jaxpr: Jaxpr, draw_body: Body, inputs: dict[Var, str]
 ) -> list[str]:
     constants = {v: drawing.variable(frame, v, style.CONSTANT) for v in jaxpr.constvars}
     return draw_body(frame, jaxpr, inputs | constants)

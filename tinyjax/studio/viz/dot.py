@@ -1,10 +1,8 @@
-"""After this file you can look at a jaxpr as a picture.
+"""A jaxpr as a picture.
 
-    from tinyjax import viz
-    graph = viz.dot(jax.make_jaxpr(f)(x))   # shows itself in a notebook
-    viz.save(graph, "f.svg")
-
-Builds on drawing.py.
+from tinyjax import viz
+graph = viz.dot(jax.make_jaxpr(f)(x))   # shows itself in a notebook
+viz.save(graph, "f.svg")
 """
 
 from typing import Any

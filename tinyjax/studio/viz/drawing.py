@@ -1,9 +1,12 @@
 """The drawing language that all pictures of programs share.
 
-A box is an equation, an arrow a value (named and typed as in the printed jaxpr), a frame a jaxpr
-inside an equation. Inputs, results, constants and literals have shapes and colours of their own.
-After this file you can draw a jaxpr in a way of your own: `notes` adds lines to the node that makes a
-value, `threads` changes a value's arrows, `look_of` an equation's box. Builds on style.py and output.py.
+A box is an equation and reads as in the printed jaxpr: results, primitive, operands. An arrow goes from
+where a value is made to where it is needed. A frame is a jaxpr inside an equation; what goes into a loop
+or a branch stands in a row at the top of its frame, what comes out in a row at the bottom. Inputs,
+results, constants and literals have shapes and colours of their own.
+
+A drawing of another kind fills `notes`, which adds lines to the node that makes a value, and `threads`, which
+changes a value's arrows, or overrides `look_of`, which styles an equation's box.
 
 Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's text (`printed_eqns` counts
 them); `from-2` says that the box was made from equation 2 of the function that was transformed.
@@ -109,10 +112,8 @@ class Drawing:
             sources = self.inputs(top, drawn, style.INPUT)
         self.top = next(iter(sources.values()), "")
         outputs = dict(zip(drawn.outvars, self.body(self.graph, drawn, sources)))
-        several = len(jaxpr.outvars) > 1
-        titles = self.result_titles or [
-            f"out {i}" * several or "out" for i in range(len(jaxpr.outvars))
-        ]
+        numbered = [f"out {i}" for i in range(len(jaxpr.outvars))]
+        titles = self.result_titles or (numbered if len(numbered) > 1 else ["out"])
         for title, value in zip(titles, jaxpr.outvars):
             if value in outputs:
                 title = html.escape(title, quote=False)
@@ -217,9 +218,10 @@ class Drawing:
             self.outputs(frame, inner.outvars, outputs, style.OUTPUT)
 
     def box(self, graph: Graph, eqn: JaxprEqn, operands: list[str]) -> str:
-        results = " ".join(self.results(eqn))
+        *above, results = self.results(eqn) or [""]
         title = _small(results and f"{results} = ") + f"<b>{html.escape(eqn.primitive.name)}</b>"
-        lines = [title + _small(self.operands_text(eqn)), *map(_small, told_params(eqn))]
+        lines = [*map(_small, above), title + _small(self.operands_text(eqn))]
+        lines += map(_small, told_params(eqn))
         several = len(eqn.outvars) > 1
         notes = [
             note._replace(text=f"{self.names[v]}: {note.text}") if several else note
@@ -275,9 +277,8 @@ class Drawing:
         notes = self.notes.get(var, [])
         if any(note.fill for note in notes):
             look = look._replace(style=look.style | {"shape": "box", "style": "filled,rounded"})
-        lines = [self.title_of(var)]
-        lines += [_small(self.typed(var) if var in self.titles else self.type_of(var))]
-        return self.node(graph, label(lines, notes), look)
+        type_ = self.typed(var) if var in self.titles else self.type_of(var)
+        return self.node(graph, label([self.title_of(var), _small(type_)], notes), look)
 
     def node(self, graph: Graph, text: str, look: NodeStyle, classes: str = "") -> str:
         name = next(self.fresh)
@@ -308,11 +309,9 @@ class Drawing:
         return html.escape(self.titles.get(var, self.names[var]), quote=False)
 
     def name_of(self, value: Atom) -> str:
-        return (
-            _short(literal_text(value))
-            if isinstance(value, Literal)
-            else self.names.get(value, "_")
-        )
+        if isinstance(value, Literal):
+            return _short(literal_text(value))
+        return self.names.get(value, "_")
 
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
         """An arrow; `type_` is the value's type where it goes to, if that is another."""
@@ -326,7 +325,7 @@ class Drawing:
         self.arrow(tail, head, f" {text} " if text else "", **attributes)  # spaces: off the arrow
 
     def typed(self, value: Atom, type_: str = "") -> str:
-        """Name and type, which says how it is split."""
+        """Name and type, with how the value is split."""
         type_ = type_ or self.type_of(value)
         if "@" in type_:
             self.looks.append(style.SPLIT)
@@ -349,7 +348,7 @@ class Drawing:
 
     def source(self, graph: Graph, value: Atom, sources: dict[Var, str]) -> str:
         if isinstance(value, Literal):
-            return self.node(graph, graphviz.escape(_short(literal_text(value))), style.LITERAL)
+            return self.node(graph, graphviz.escape(self.name_of(value)), style.LITERAL)
         return sources[value]
 
 

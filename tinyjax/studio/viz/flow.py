@@ -1,8 +1,7 @@
 """What a recorded program computed, as a graph: from which values each value was made.
 
-After this file you can see how the steps of a recording hang together: a node is an event that computes
-(NumPy, or a kernel) or writes an equation; an arrow is a value; a frame is what happened while one
-function was traced. Builds on events and style.
+A node is an event that computes (NumPy, or a kernel) or writes an equation; an arrow is a value; a frame is
+what happened while one function was traced.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Forward mode as a picture: each node of a function's jaxpr with its primal and its tangent.
 
-    viz.jvp(f, 3.0)
-
-After this file you can say what travels along each edge when `jax.jvp` runs: the same values as
-before, and beside each how fast it moves. Builds on values.py and transform/jvp.py.
+viz.jvp(f, 3.0)
 """
 
 from collections.abc import Callable, Sequence

@@ -7,7 +7,6 @@
 A frame with a solid border is a kernel or another step of the schedule, by its number there; what is one
 launch has one time, in a dashed frame. The longer it takes, the thicker the border. A thick arrow is an
 array in memory, a thin one never leaves registers.
-Builds on dot.py and compile.plan.
 """
 
 import functools

@@ -2,8 +2,7 @@
 
     viz.linearize(f, 3.0)
 
-After this file you can point at the residuals: they are the values that go from what is known to what is
-not. Builds on drawing.py, program.py and transform/partial_eval.py.
+The residuals are the values that go from what is known to what is not.
 """
 
 from collections.abc import Callable, Mapping, Sequence

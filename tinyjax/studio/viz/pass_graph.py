@@ -2,9 +2,8 @@
 
     viz.pass_graph(f, jnp.arange(3.0))
 
-After this file you can see at a glance what each pass is for. Passes that change nothing are left out, and
-those of the bodies of loops are drawn as the one pass `bodies`. As text, with the reasons:
-print(*jax.jit(f).lower(x).passes). Builds on drawing.py and compile/record.py.
+Passes that change nothing are left out, and those of the bodies of loops are drawn as the one pass `bodies`.
+As text, with the reasons: print(*jax.jit(f).lower(x).passes).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping

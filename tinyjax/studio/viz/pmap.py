@@ -1,10 +1,8 @@
-"""One program on many devices, as a picture: a lane for each device, which meet at collectives.
+"""One program on many devices, as a picture: a lane for each device, joined by collectives.
 
     viz.pmap(lambda x: x / lax.psum(x, "i"), jnp.arange(4.0), axis_name="i")
 
-After this file you can see which device computes what, and where all wait for all. As pmap and vmap give
-the same values, the values in the lanes are those of vmap. No device is needed.
-Builds on drawing.py, program.py and values.py.
+As pmap and vmap give the same values, the values in the lanes are those of vmap. No device is needed.
 """
 
 from collections.abc import Callable, Hashable

@@ -1,8 +1,7 @@
-"""A function, traced to be drawn: its jaxpr with a copy of its own for each call, and each equation marked.
+"""A function, traced to be drawn: its jaxpr with a copy for each call, and each equation marked.
 
-After this file you can say why a function that is called twice is drawn twice: it has other values the
-second time. Builds on provenance.py, whose marks tell which equation of the function each equation of a
-transformed program is from, and on bind/tracing.py.
+A function that is called twice is drawn twice, as it has other values the second time. The marks of
+provenance.py say which equation of the function each equation of a transformed program is from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The order of what is done to a Ref, in a picture: arrows of values alone don't tell it.
+"""The order of what is done to a Ref, in a picture: arrows of values alone don't show it.
 
-After this file you can see why two reads of one Ref differ: a dashed arrow goes from each equation that
-reads or writes it to the next. Builds on core/refs.py and style.py.
+A dashed arrow goes from each equation that reads or writes a Ref to the next.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A picture of which device has which part of an array: of boxes in the terminal, or as a graph.
 
-After this file you can see a sharding: `jax.debug.visualize_array_sharding(x)` prints a rectangle for each
-part, with the devices that have it, and `viz.sharding(x)` draws the same, of one array or of several side
-by side. Rows are axis 0, columns axis 1. Builds on sharding.
+`jax.debug.visualize_array_sharding(x)` prints a rectangle for each part, with the devices that have it, and
+`viz.sharding(x)` draws the same, of one array or of several side by side. Rows are axis 0, columns axis 1.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_array_sharding.html
 """

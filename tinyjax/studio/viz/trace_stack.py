@@ -2,9 +2,8 @@
 
     viz.trace_stack(jax.vmap(jax.grad(f)), jnp.arange(3.0))
 
-After this file you can say who sees an operation under nested transformations, and in which order: the
-trace that is current, then each one below it, which gets what is left; last NumPy, or a jaxpr.
-Builds on record.py and drawing.py.
+It shows which traces see an operation under nested transformations, and in which order: the current trace,
+then each one below it, which gets what is left; last NumPy, or a jaxpr.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -2,9 +2,8 @@
 
     viz.transpose(f, 3.0)
 
-After this file you can follow a cotangent from the result up to the arguments: through the transposed
-linear equations, which read residuals of the forward pass, and through a sum wherever a value was
-used twice. Builds on linearize.py and transform/transposition.py.
+Cotangents go from the result up to the arguments: through the transposed linear equations, which read
+residuals of the forward pass, and through a sum wherever a value was used twice.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,8 @@
 
     viz.values(f, 3.0)
 
-After this file you can run a jaxpr equation by equation and keep every value on the way; under a
-`JVPTrace` the same gives all primals and tangents (studio/viz/jvp.py). Builds on drawing.py and jaxpr.py.
+`all_values` runs a jaxpr equation by equation and keeps every value; under a `JVPTrace` it gives all primals
+and tangents.
 """
 
 from collections.abc import Callable, Sequence

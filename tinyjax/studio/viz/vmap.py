@@ -2,8 +2,8 @@
 
     viz.vmap(f, jnp.arange(3.0))
 
-After this file you can follow a batch dim along the edges, and see which rules have to move it, or to
-repeat an operand. Builds on drawing.py, program.py and transform/batching.py.
+The arrows of batched values stand out, and types mark the batch dim, so that one sees which rules move it, or
+repeat an operand.
 """
 
 import contextlib

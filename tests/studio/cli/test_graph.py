@@ -1,5 +1,6 @@
 """tinyjax graph: from a function's name to a picture of it at any stage."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -97,14 +98,11 @@ def test_what_the_module_raises_is_told_too(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["import numpyy", "open('no.csv')", "jnp.sine(3.0)"])
-def test_the_module_is_there_though_something_in_it_is_not(draw_here, tmp_path, capsys, line):
+def test_the_module_is_there_though_something_in_it_is_not(draw_here, tmp_path, line):
     (tmp_path / "model.py").write_text(MODEL + line)
-    with pytest.raises(SystemExit):
-        draw_here("model.py:f", "-o", "f.dot")
-    assert (
-        f"model.py can't be imported.\n  model.py:6 in <module>\n    {line}"
-        in capsys.readouterr().err
-    )
+    done = draw_here("model.py:f", "-o", "f.dot")
+    assert done.returncode == 2
+    assert f"model.py can't be imported.\n  model.py:6 in <module>\n    {line}" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["graph", "explain", "step"])
@@ -117,6 +115,57 @@ def test_arguments_that_are_missing_are_said_to_come_from_the_command_line(
     assert main([command, "model.py:f", *output, "--args", "1.0"]) == 2
     said = capsys.readouterr().err
     assert "f(x, y) does not take what --args gives: missing a required argument: 'y'" in said
+
+
+# ---- --args, over the module's own names ----
+
+OWN_NAMES = """
+import jax
+
+def init(key):
+    return {"w": jax.random.normal(key, (3,))}
+
+def loss(params, x):
+    return params["w"] @ x
+
+def broken(key):
+    return key.no_such_attribute
+"""
+
+
+@pytest.fixture
+def answer(tmp_path, monkeypatch, capsys):
+    """The exit status of a command on loss, and what it prints."""
+    (tmp_path / "own_names.py").write_text(OWN_NAMES)
+    monkeypatch.chdir(tmp_path)
+
+    def answer(command, *args):
+        output = [] if command == "step" else ["-o", "f.html" if command == "explain" else "f.dot"]
+        status = main([command, "own_names.py:loss", *output, "--args", *args])
+        return status, "".join(capsys.readouterr())
+
+    return answer
+
+
+@pytest.mark.parametrize("command", ["graph", "explain", "step"])
+def test_an_argument_can_be_made_by_a_function_of_the_module(command, answer, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit"))
+    status, said = answer(command, "init(jax.random.key(0))", "jnp.ones(3) * np.pi")
+    assert status == 0, said
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ("inti(0)", "name 'inti' is not defined. Did you mean 'init'? It can use the names of own_names"),
+        ("jnp.ones(3", "'(' was never closed. Each is a Python expression"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("broken(0)", "own_names.py:11 in broken\n    return key.no_such_attribute"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_cannot_be_evaluated_says_what_was_wrong(args, expected, answer):
+    status, said = answer("graph", args)
+    assert status == 2 and expected in said
 
 
 @pytest.mark.parametrize("stage", STAGES)

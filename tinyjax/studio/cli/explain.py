@@ -38,7 +38,7 @@ STAGES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = functions.ARGUMENTS
-    functions.add_arguments(parser, is_found=False)  # --live starts with a file that is wrong, too
+    functions.add_arguments(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -61,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if options.live:
         return serve(options)
     try:
-        options.function = functions.function_at(options.function)
-        functions.check_arguments(options.function, options.args)
+        functions.find(options)
     except argparse.ArgumentTypeError as error:
         print(f"tinyjax explain: {error}", file=sys.stderr)
         return 2

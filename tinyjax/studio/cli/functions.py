@@ -1,13 +1,14 @@
-"""Functions, arguments and transformations as they are named on a command line."""
+"""The function, arguments and transformations that a command line names."""
 
 import argparse
+import difflib
 import importlib
 import importlib.util
 import inspect
 import operator
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,22 +37,17 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 
 ARGUMENTS = """\
 The module is looked for in the current folder too, and may be a file: model.py:loss. Each of --args is a
-Python expression which may use jax, jnp and np. The transformation named first is applied first:
-grad,vmap,jit is jit(vmap(grad(function)))."""
+Python expression. It can use the module's own names, such as "init(jax.random.key(0))", and jax, jnp and np.
+The transformation named first is applied first: grad,vmap,jit is jit(vmap(grad(function)))."""
+
+TOOLS = {"jax": jax, "jnp": jnp, "np": np}  # names that every expression of --args can use
 
 
-def add_arguments(parser: argparse.ArgumentParser, is_found: bool = True) -> None:
-    """The arguments that say which function, on what, and how transformed. Without `is_found`, the function
-    is the place where it will be."""
-    parser.add_argument(
-        "function",
-        type=function_at if is_found else str,
-        metavar="module:function",
-        help="such as model.py:loss",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that name a function, its arguments and its transformations, for `find`."""
+    parser.add_argument("function", metavar="module:function", help="such as model.py:loss")
     parser.add_argument(
         "--args",
-        type=value_of,
         nargs="*",
         default=[],
         metavar="EXPR",
@@ -66,6 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser, is_found: bool = True) -> Non
     )
 
 
+def find(options: argparse.Namespace) -> None:
+    """Replaces the texts of `function` and `args` by the function and the values of its arguments.
+
+    Raises ArgumentTypeError if one can't be found or evaluated, or they don't go together."""
+    options.function, module = function_at(options.function)
+    options.args = [value_of(expression, module) for expression in options.args]
+    check_arguments(options.function, options.args)
+
+
 def transformed(options: argparse.Namespace) -> Callable[..., Any]:
     """The function with the transformations that were asked for."""
     function = options.function
@@ -74,8 +79,8 @@ def transformed(options: argparse.Namespace) -> Callable[..., Any]:
     return function
 
 
-def function_at(place: str) -> Callable[..., Any]:
-    """The function at `module:function` or `file.py:function`."""
+def function_at(place: str) -> tuple[Callable[..., Any], ModuleType]:
+    """The function at `module:function` or `file.py:function`, and its module."""
     module, _, function = place.rpartition(":")
     if not (module and function):
         raise argparse.ArgumentTypeError(f"{place!r} is not of the form module:function")
@@ -93,7 +98,7 @@ def function_at(place: str) -> Callable[..., Any]:
             f"{module} can't be imported.\n{in_short(error)}"
         ) from error
     try:
-        return operator.attrgetter(function)(found)
+        return operator.attrgetter(function)(found), found
     except AttributeError as error:
         raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
 
@@ -110,14 +115,28 @@ def _module_of_file(file: str) -> ModuleType:
     return module
 
 
-def value_of(expression: str) -> Any:
-    """The value of a Python expression over jax, jnp and np."""
+def value_of(expression: str, module: ModuleType | None = None) -> Any:
+    """The value of a Python expression over the names of `module`, and jax, jnp and np."""
+    names = TOOLS | (vars(module) if module else {})
     try:
-        return eval(expression, {"jax": jax, "jnp": jnp, "np": np})
+        return eval(compile(expression.strip(), COMMAND_LINE, "eval"), names)
     except Exception as error:
-        hint = "; it may use jax, jnp and np" if isinstance(error, NameError) else ""
-        what = f"cannot evaluate {expression!r}: {error}{hint}"
+        what = f"cannot evaluate {expression!r}: {_why_not(error, names, module)}"
         raise argparse.ArgumentTypeError(what) from error
+
+
+def _why_not(error: Exception, names: Collection[str], module: ModuleType | None) -> str:
+    """What was wrong with an expression, and what works instead."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg}. Each is a Python expression in quotes, such as 'jnp.ones(3)'"
+    if users := _users_lines(error):  # in a function that it calls
+        return "\n".join(["", *users, f"{type(error).__name__}: {error}"])
+    if not isinstance(error, NameError):
+        return f"{type(error).__name__}: {error}"
+    close = difflib.get_close_matches(error.name or "", names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    where = f"the names of {module.__name__}, and " if module else ""
+    return f"{error}.{hint} It can use {where}jax, jnp and np"
 
 
 def check_arguments(function: Callable[..., Any], args: Sequence[Any]) -> None:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     """Draw what is asked for; return the exit status."""
     draw, _ = STAGES[options.stage]
     try:
-        functions.check_arguments(options.function, options.args)
+        functions.find(options)
     except argparse.ArgumentTypeError as error:
         print(f"tinyjax graph: {error}", file=sys.stderr)
         return 2

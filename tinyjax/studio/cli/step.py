@@ -84,8 +84,8 @@ def _program(options: argparse.Namespace) -> Callable[[], Any]:
     parser = argparse.ArgumentParser(prog=f"tinyjax step {options.program}")
     _add_options(parser)
     parser.parse_args(options.rest, options)
-    called = functions.function_at(options.program)
-    args = [functions.value_of(expression) for expression in options.args]
+    called, module = functions.function_at(options.program)
+    args = [functions.value_of(expression, module) for expression in options.args]
     functions.check_arguments(called, args)
     text = function
     for transform in functions.transforms_named(options.transform) if options.transform else ():

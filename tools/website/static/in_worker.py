@@ -211,13 +211,14 @@ def command(show, words: str) -> dict:
     """What `python -m tinyjax explain` shows, asked by words such as "model.py:loss --args 3.0". The page has
     the events that `step` walks through, too. What the file prints when it is imported is not shown."""
     from tinyjax.studio import viz
-    from tinyjax.studio.cli.functions import add_arguments
+    from tinyjax.studio.cli.functions import add_arguments, find
 
     parser = argparse.ArgumentParser(exit_on_error=False)
     add_arguments(parser)
     found: dict = {"error": ""}
     with at_work(lambda text: None, found):
         asked = parser.parse_args(shlex.split(words))
+        find(asked)
         page = viz.explain(asked.function, *asked.args, transforms=asked.transform)
         found["stages"] = stages(page)
     return found
@@ -239,7 +240,7 @@ def explain(show, text: str, function: str, args: str, transforms: str) -> dict:
     with at_work(show, found):
         exec(compile(text, str(file), "exec"), module.__dict__)
         chosen = getattr(module, function or last_function(text))
-        values = value_of(f"({args.rstrip(', ')},)" if args.strip() else "()")
+        values = value_of(f"({args.rstrip(', ')},)" if args.strip() else "()", module)
         named = transforms_named(transforms) if transforms else []
         found["stages"] = stages(viz.explain(chosen, *values, transforms=named))
     return found

@@ -144,6 +144,21 @@ def test_a_clock_too_coarse_for_a_step_gives_the_mean_of_many_calls(monkeypatch)
     assert jax.profiler.step_times(lambda: None) == {(0,): 25.0}
 
 
+def test_of_a_clock_too_coarse_a_call_has_the_mean_times_of_many(monkeypatch):
+    ends = itertools.cycle([0.0, 0.0, 0.0, 100.0])
+    events = lambda run: [recorder.Event("kernel", "k", 0.0, next(ends), lines=(0,))]  # noqa: E731
+    monkeypatch.setattr(recorder, "call_events", events)
+    assert [event.microseconds for event in recorder.shortest_call(lambda: None)] == [25.0]
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "text"),
+    [(0.04, "0.0 µs"), (8.04, "8.0 µs"), (146.2, "146 µs"), (18_938, "18.9 ms"), (2_500_000, "2.50 s")],
+)  # fmt: skip
+def test_a_time_is_written_in_the_unit_that_fits_it(microseconds, text):
+    assert recorder.time_text(microseconds) == text
+
+
 def test_the_time_of_a_loop_has_that_of_its_iterations():
     def loop(x):
         return jax.lax.fori_loop(0, 3, lambda i, c: jnp.sort(c * 2), x) + 1

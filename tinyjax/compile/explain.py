@@ -117,7 +117,7 @@ def _alike(plan: Plan, kernel: Kernel) -> dict[JaxprEqn, list[JaxprEqn]]:
 
 def python_text(source: SourceLine | None) -> str:
     """file:number and the line itself, if the file is there."""
-    if source is None:
+    if not (source and source[0]):
         return ""
     file, number, _ = source
     return f"{os.path.basename(file)}:{number}  {linecache.getline(file, number).strip()}".rstrip()

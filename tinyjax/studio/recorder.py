@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
@@ -159,6 +160,47 @@ def call_events(run: Callable[[], Any]) -> list[Event]:
     return recorder.finished()
 
 
+def shortest_call(run: Callable[[], Any], calls: int = 5) -> list[Event]:
+    """The events of the shortest of some calls of `run`; each event's mean over many calls, if the clock is
+    too coarse to see it, as a browser's is. Not in JAX."""
+    found = [call_events(run) for _ in range(calls)]
+    shortest = min(found, key=call_time)
+    if all(event.microseconds for event in shortest):
+        return shortest
+    found += [call_events(run) for _ in range(MOST_CALLS - calls)]
+    alike = [events for events in found if len(events) == len(shortest)]
+    return [
+        replace(event, start=fmean(e.start for e in same), end=fmean(e.end for e in same))
+        for event, same in zip(shortest, zip(*alike))
+    ]
+
+
+def call_time(events: Sequence[Event]) -> float:
+    """The microseconds from the first start to the last end."""
+    starts, ends = [event.start for event in events], [event.end for event in events]
+    return max(ends) - min(starts) if events else 0.0
+
+
+def times_of_steps(events: Sequence[Event]) -> dict[tuple[int, ...], float]:
+    """The microseconds of each step in one call, by the numbers of its lines in the schedule."""
+    times: dict[tuple[int, ...], float] = {}
+    for event in events:
+        if event.lines and not event.loops:  # a loop's time includes that of its steps
+            times[event.lines] = times.get(event.lines, 0.0) + event.microseconds
+    return times
+
+
+def time_text(microseconds: float) -> str:
+    """A time in the unit that fits it: 8.0 µs, 146 µs, 18.9 ms, 2.50 s."""
+    size, unit = microseconds, "µs"
+    for larger in ("ms", "s"):
+        if size < 999.5:
+            break
+        size, unit = size / 1000, larger
+    digits = 0 if size >= 99.95 else 1 if size >= 9.995 or unit == "µs" else 2
+    return f"{size:,.{digits}f} {unit}"
+
+
 def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...], float]:
     """For each step of a schedule, by the numbers of its lines, the microseconds that it takes: the least
     of `repeat` calls of `run`, which calls one compiled function and gives its results; the mean of many, if
@@ -169,10 +211,6 @@ def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...],
     for calls in range(max(repeat, MOST_CALLS)):
         if calls >= repeat and all(map(min, times.values())):
             break
-        call: dict[tuple[int, ...], float] = {}
-        for event in call_events(run):
-            if event.lines and not event.loops:  # a loop's time has those within
-                call[event.lines] = call.get(event.lines, 0.0) + event.microseconds
-        for lines, spent in call.items():
+        for lines, spent in times_of_steps(call_events(run)).items():
             times.setdefault(lines, []).append(spent)
     return {lines: min(found) or sum(found) / len(found) for lines, found in sorted(times.items())}

@@ -1,5 +1,7 @@
 """Columns of what became of a function: which items are linked."""
 
+import re
+
 import numpy as np
 import pytest
 from network_with_rule import NETWORK, loss
@@ -8,7 +10,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.runtime.devices import Device, devices
-from tinyjax.studio.viz.columns import columns_of
+from tinyjax.studio.recorder import call_time, time_text
+from tinyjax.studio.viz.columns import stages_of
 from tinyjax.studio.viz.provenance_links import provenance_links
 
 needs_kernels = pytest.mark.skipif(
@@ -18,6 +21,10 @@ needs_kernels = pytest.mark.skipif(
 
 def f(x):
     return jnp.sin(x) * x
+
+
+def columns_of(*asked):
+    return stages_of(*asked).columns
 
 
 def items_of(columns, name):
@@ -123,6 +130,62 @@ def test_the_body_of_a_loop_keeps_its_kin():
     sin = found(columns, "traced", "= sin")
     assert any("cos" in text for text in kin_of(columns, sin, "transformed"))
     assert any("sin" in text for text in kin_of(columns, sin, "groups"))
+
+
+def texts_in(columns, name):
+    return [item.text.strip() for item in items_of(columns, name)]
+
+
+@pytest.mark.parametrize("column", ["transformed", "groups"])
+def test_each_jaxpr_within_an_equation_has_its_label_parameters_and_results(column):
+    def solve(x):
+        x, _ = lax.while_loop(lambda s: s[1] < 9, lambda s: (s[0] * 0.5, s[1] + 1), (x, 0))
+        x, _ = lax.scan(lambda c, y: (c + y, y), x, jnp.ones(3))
+        return lax.cond(x > 1.0, jnp.sin, jnp.cos, x)
+
+    texts = texts_in(columns_of(solve, [2.0]), column)
+    labels = {text.partition(": lambda ")[0] for text in texts if ": lambda " in text}
+    assert labels == {"cond_jaxpr", "body_jaxpr", "body", "branch 0", "branch 1"}
+    for label in labels:
+        (start,) = (i for i, text in enumerate(texts) if text.startswith(f"{label}: lambda"))
+        end = next(i for i in range(start, len(texts)) if texts[i].startswith("in ("))
+        defined = set(re.findall(r"\b([a-z]+):", " ".join(texts[start : end + 1])))
+        used = re.findall(r"(?<= )[a-z]{1,2}\b(?!:)", " ".join(texts[start + 1 : end]))
+        assert used and set(used) <= defined | {"ge", "gt", "lt"}
+
+
+def test_a_jaxpr_that_two_equations_share_is_shown_once():
+    g = jax.jit(jnp.sin)
+    texts = texts_in(columns_of(lambda x: g(g(x)), [2.0]), "transformed")
+    assert [text for text in texts if text.startswith("jaxpr: ")][1:] == [
+        "jaxpr: the same jaxpr as above"
+    ]
+
+
+@needs_kernels
+def test_lines_of_c_are_numbered_from_1():
+    numbers = [item.number for item in items_of(columns_of(f, [3.0]), "c")]
+    assert numbers == [str(n) for n in range(1, len(numbers) + 1)]
+
+
+def test_a_column_counts_all_lines_of_its_functions():
+    columns = columns_of(f, [3.0])
+    assert columns[0].count() == f"{len(items_of(columns, 'python'))} lines" == "2 lines"
+
+
+def test_a_fourier_transform_has_operations_and_what_is_not_counted_has_no_line_for_them():
+    columns = columns_of(lambda x: jnp.linalg.det(jnp.fft.fft(x).real), [jnp.eye(8)])
+    launches = {text.split("\n")[0].split()[-1]: text for text in texts_in(columns, "time")}
+    assert f"operations: {8 * 64 * 3:,}" in launches["fft"]  # as XLA counts
+    assert "operations" not in launches["lu"]
+
+
+def test_the_time_column_and_the_view_of_times_are_of_one_call():
+    columns, _, call = stages_of(lambda x: jnp.sort(x * 2.0), [jnp.ones(9)])
+    (times,) = next(column for column in columns if column.name == "time").blocks
+    spent = [time_text(event.microseconds) for event in call if not event.loops]
+    assert sorted(item.number for item in times.items) == sorted(spent)
+    assert f"of a call of {time_text(call_time(call))}" in times.note
 
 
 def test_a_function_that_is_called_is_shown_too():

@@ -163,6 +163,9 @@ def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
     if name == "sort":
         length = eqn.outvars[0].aval.shape[eqn.params["dimension"]]
         return size * math.ceil(math.log2(max(length, 1))), 0
+    if name == "fft":  # XLA multiplies the logarithms of several axes, instead of adding them
+        logarithms = [length.bit_length() - 1 for length in eqn.params["fft_lengths"]]
+        return 8 * eqn.invars[0].aval.size * math.prod(logarithms), 0
     if name == "integer_pow":
         return size * _multiplications(eqn.params["y"]), 0
     if name == "logistic":  # 1 / (1 + exp(-x))

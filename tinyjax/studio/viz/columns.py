@@ -1,29 +1,31 @@
-"""What became of a function, as columns of items linked to those in all other columns.
+"""All stages of a function as columns of linked items: from a line of Python to its microseconds and back.
 
-After this file you can ask of a line of Python which equations, kernels, lines of C and microseconds are its
-own, and of any of those where it is from. The columns: Python, the function's jaxpr, the transformed jaxpr,
-groups (the simplified jaxpr, by what is computed together), OpenCL C, or WebAssembly where that runs (in a
-browser), and the measured time of each step.
-Builds on provenance_links, provenance and compile.explain; html.py shows it.
+The columns: Python, the function's jaxpr, the transformed jaxpr, groups (the simplified jaxpr, by what is
+computed together), OpenCL C, or WebAssembly where that runs (in a browser), and the time of each step.
+html.py makes the page of them.
 """
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import tinyjax as jax
 from tinyjax.compile.cost import step_costs
 from tinyjax.compile.explain import MappedLine, eqn_name, mapping, mapping_of_module, numbered_eqns
+from tinyjax.compile.fusion.cost_record import Cost, total
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
 from tinyjax.compile.plan import Plan, step_word
+from tinyjax.compile.record import PassRecord
 from tinyjax.core.api_util import fun_name
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text
 from tinyjax.runtime.devices import default_device
 from tinyjax.sharding.traffic import Traffic, traffic_lines, traffic_of
-from tinyjax.studio.viz.drawing import told_params
+from tinyjax.studio.recorder import Event, call_time, shortest_call, time_text, times_of_steps
+from tinyjax.studio.viz.drawing import bodies, told_params
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
 from tinyjax.studio.viz.provenance_links import Column, Item, Section, Thread, note_what_is_gone
@@ -31,14 +33,22 @@ from tinyjax.studio.viz.sources import function_around, source_of
 from tinyjax.studio.viz.value_names import names_as_in_plan, names_as_in_transformed
 
 
-def columns_of(
+class Stages(NamedTuple):
+    """All stages of a function, and one compiled call of it, as events."""
+
+    columns: list[Column]
+    passes: Sequence[PassRecord]
+    call: list[Event]
+
+
+def stages_of(
     f: Callable[..., Any],
     args: Sequence[Any],
     transforms: Sequence[Callable[..., Any]] = (),
     here: SourceLine | None = None,
-) -> list[Column]:
-    """Takes `f` through its transformations and all stages of jit, and runs what comes out, for its times.
-    `here` is a line that is none of the function's: who asked for the columns.
+) -> Stages:
+    """Takes `f` through its transformations and all stages of jit, and runs the result, for its times.
+    `here` is the line that called for this: it is none of the function's.
 
     Raises what tracing, compiling and running raise."""
     seen = Seen(f)
@@ -47,13 +57,14 @@ def columns_of(
     from_marks = _jitted(transformed(run, transforms)).trace(*args)
     origin = origins(traced.jaxpr, from_marks.jaxpr)
     traced.jaxpr = marked(traced.jaxpr)
-    compiled = traced.lower().compile()
-    times = jax.profiler.step_times(lambda: compiled(*args))
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    call = shortest_call(lambda: compiled(*args))
     plan = compiled.compiler_ir("schedule")
     names = name_of(f), name_of(f, transforms)
     is_module = default_device().platform == "wasm"
     columns = _Columns(f, own, traced.jaxpr, origin, plan, here, traced._places)
-    return columns.made(times, names, is_module)
+    return Stages(columns.made(call, names, is_module), lowered.passes, call)
 
 
 def name_of(f: Callable[..., Any], transforms: Sequence[Callable[..., Any]] = ()) -> str:
@@ -123,7 +134,7 @@ class _Columns:
         return Item(text, own=own, all=set().union(*everything), **more)
 
     def made(
-        self, times: dict[tuple[int, ...], float], names: tuple[str, str], is_module: bool = False
+        self, call: Sequence[Event], names: tuple[str, str], is_module: bool = False
     ) -> list[Column]:
         """The columns in order; `is_module` says that the kernels run as WebAssembly."""
         name, its_name = names
@@ -153,7 +164,7 @@ class _Columns:
                 self.kernels(mapping_of_module if is_module else mapping),
                 "There is no kernel: NumPy computes it all.",
             ),
-            Column("time", "time", "measured", "launch", "launches", "jaxpr", self.times(times)),
+            Column("time", "time", "measured", "launch", "launches", "jaxpr", self.times(call)),
         ]
         if str(self.traced) == str(self.transformed):  # one jaxpr is enough
             del columns[1]
@@ -196,22 +207,14 @@ class _Columns:
         numbers = {eqn: n for n, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
         arguments = closed.jaxpr.invars
         traffic = traffic_of(closed, self.places if len(arguments) == len(self.places) else ())
-        typed = [f"{names.get(v, '_')}:{traffic.type_text(v)}" for v in arguments]
-        head = self.item(f"lambda {' '.join(typed)}. let", [])
-        items = [
-            self.item(
-                "  " * (depth + 1) + eqn_text(eqn, names, traffic),
-                {(kind, numbers[e]) for e in [eqn, *_within(eqn)]},
-            )
-            for depth, eqn in printed_eqns(closed.jaxpr)
-        ]
-        results = [
-            names.get(v, "_") if isinstance(v, Var) else literal_text(v)
-            for v in closed.jaxpr.outvars
-        ]
-        ending = f"in ({', '.join(results)}{',' * (len(results) == 1)})"
+
+        def item(eqn: JaxprEqn, indent: str) -> Item:
+            own = {(kind, numbers[e]) for e in [eqn, *_within(eqn)]}
+            return self.item(indent + eqn_text(eqn, names, traffic), own)
+
+        items = list(_program_items(closed.jaxpr, names, item, traffic.type_text))
         sent = traffic_lines(traffic)[-1].strip().capitalize() if traffic.exchanges else ""
-        return [Section("", [head, *items, self.item(ending, [])], sent)]
+        return [Section("", items, sent)]
 
     # ---- groups, kernels, times ----
 
@@ -229,21 +232,26 @@ class _Columns:
             title = f"{prefix}{number}: {step_word(plan, number)}"
             made = f"makes {_stored(plan, group)}"
             head = self.item(made, self.group_threads(group), is_head=True)
-            eqns = [e for eqn in group.eqns for e in (eqn, *_within(eqn))]
-            items = [
-                self.item("  " + eqn_text(eqn, plan.names), self.numbers_of(eqn)) for eqn in eqns
-            ]
+            steps = plan.bodies.get(number, {})  # of a loop or branch that is no kernel
+
+            def item(eqn: JaxprEqn, indent: str) -> Item:
+                return self.item(indent + eqn_text(eqn, plan.names), self.numbers_of(eqn))
+
+            printed = _eqn_items(group.eqns, plan.names, item, _type, 1, set())
+            items = [item(eqn, "  ") for eqn in group.eqns] if steps else printed
             yield Section(title, [head, *items], _why(plan, number, group))
-            for label, body in plan.bodies.get(number, {}).items():
+            for label, body in steps.items():
+                arguments = _binders(body.closed.jaxpr, body.names, _type)
+                yield Section(f"{prefix}{number} {label}", [Item(arguments, is_head=True)])
                 yield from self.groups(body, f"{prefix}{number} {label} ")
 
     def kernels(self, mapped: Callable[[Plan], list[MappedLine]]) -> list[Section]:
         """A block a kernel, an item a line."""
         blocks: dict[str, Section] = {}
-        for line in mapped(self.plan):
+        for number, line in enumerate(mapped(self.plan), 1):
             block = blocks.setdefault(line.kernel, Section(line.kernel, []))
             own = [("simplified", number) for number in line.eqns]
-            block.items.append(self.item(line.text, own, number=str(line.number)))
+            block.items.append(self.item(line.text, own, number=str(number)))
         for plan in self.plan.all_plans():
             for number, kernel in plan.kernels.items():  # its first line stands for all of it
                 head, group = blocks[kernel.name].items[0], plan.groups[number]
@@ -251,19 +259,83 @@ class _Columns:
                 head.own, head.all = whole.own, head.all | whole.all
         return list(blocks.values())
 
-    def times(self, times: dict[tuple[int, ...], float]) -> list[Section]:
-        """An item a launch."""
+    def times(self, call: Sequence[Event]) -> list[Section]:
+        """An item a launch, with its time in the call that the view of times shows."""
+        times = times_of_steps(call)
         every, costs = sum(times.values()), step_costs(self.plan)
         items = []
-        for numbers, microseconds in times.items():
+        for numbers, microseconds in sorted(times.items()):
             own = set().union(*(self.group_threads(self.plan.groups[n]) for n in numbers))
-            cost = sum((costs[n] for n in numbers), start=type(costs[0])())
-            words = "\n".join(f"{n}: {step_word(self.plan, n)}" for n in numbers)
-            work = cost.flops + cost.transcendentals
-            text = f"{words}\noperations: {work:,.0f}\nbytes: {cost.bytes:,.0f}"
+            cost = total(costs[n] for n in numbers)
+            words = [f"{n}: {step_word(self.plan, n)}" for n in numbers]
+            if not self.is_uncounted(numbers, cost):
+                words.append(f"operations: {_count_text(cost.flops + cost.transcendentals)}")
+            text = "\n".join([*words, f"bytes: {_count_text(cost.bytes)}"])
             share = microseconds / every if every else 0.0
-            items.append(self.item(text, own, number=f"{microseconds:,.1f} µs", share=share))
-        return [Section(f"{every:,.1f} µs in all", items, "the best of 5 calls")]
+            items.append(self.item(text, own, number=time_text(microseconds), share=share))
+        note = f"of a call of {time_text(call_time(call))}, the shortest of 5: see Times"
+        return [Section(f"{time_text(every)} of work", items, note)]
+
+    def is_uncounted(self, numbers: Sequence[int], cost: Cost) -> bool:
+        """Whether the operations of a launch are unknown, as those of NumPy's and SciPy's functions."""
+        work = cost.flops + cost.transcendentals
+        return not work and any(isinstance(self.plan.groups[n], HostGroup) for n in numbers)
+
+
+# ---- jaxprs, line by line ----
+
+
+def _program_items(
+    jaxpr: Jaxpr,
+    names: Mapping[Var, str],
+    item: Callable[[JaxprEqn, str], Item],
+    type_text: Callable[[Var], str],
+    depth: int = 0,
+    label: str = "",
+    seen: set[Jaxpr] | None = None,
+) -> Iterator[Item]:
+    """The parameters of a jaxpr, an item for each equation, and its results."""
+    seen = set() if seen is None else seen
+    indent = "  " * depth
+    yield Item(f"{indent}{label}{_binders(jaxpr, names, type_text)}", is_head=True)
+    yield from _eqn_items(jaxpr.eqns, names, item, type_text, depth + 1, seen)
+    results = [names.get(v, "_") if isinstance(v, Var) else literal_text(v) for v in jaxpr.outvars]
+    comma = "," * (len(results) == 1)
+    yield Item(f"{indent}in ({', '.join(results)}{comma})", is_head=True)
+
+
+def _eqn_items(
+    eqns: Iterable[JaxprEqn],
+    names: Mapping[Var, str],
+    item: Callable[[JaxprEqn, str], Item],
+    type_text: Callable[[Var], str],
+    depth: int,
+    seen: set[Jaxpr],
+) -> Iterator[Item]:
+    """Each equation, followed by the jaxprs among its parameters. A jaxpr that several share is shown once:
+    `seen` has those so far."""
+    for eqn in eqns:
+        yield item(eqn, "  " * depth)
+        for parameter, inner in bodies(eqn):
+            label = f"{_label(eqn, parameter)}: "
+            if inner in seen:
+                yield Item(f"{'  ' * (depth + 1)}{label}the same jaxpr as above", is_head=True)
+                continue
+            seen.add(inner)
+            yield from _program_items(inner, names, item, type_text, depth + 1, label, seen)
+
+
+def _label(eqn: JaxprEqn, parameter: str) -> str:
+    """What a jaxpr is to its equation: "body", "branch 0", or the parameter's name."""
+    if eqn.primitive.name == "scan":
+        return "body"
+    return re.sub(r"^branches\[(\d+)\]$", r"branch \1", parameter)
+
+
+def _binders(jaxpr: Jaxpr, names: Mapping[Var, str], type_text: Callable[[Var], str]) -> str:
+    """lambda a:f32[3] b:i32[]. let"""
+    typed = [f" {names.get(v, '_')}:{type_text(v)}" for v in (*jaxpr.constvars, *jaxpr.invars)]
+    return f"lambda{''.join(typed)}. let"
 
 
 # ---- text ----
@@ -280,6 +352,14 @@ def eqn_text(eqn: JaxprEqn, names: dict[Var, str], traffic: Traffic | None = Non
     remarks = [f" # {exchange.short}" for exchange in (traffic.of(eqn) if traffic else ())]
     words = [outs, "=" if outs else "", f"{eqn.primitive.name}{params}", *args, *remarks]
     return " ".join(words).strip()
+
+
+def _count_text(count: float) -> str:
+    """All digits of a number below a million, three of a larger one: 33.6 M."""
+    for unit, size in (("G", 1e9), ("M", 1e6)):
+        if count >= size:
+            return f"{count / size:,.3g} {unit}"
+    return f"{count:,.0f}"
 
 
 def _type(v: Var) -> str:

@@ -4,9 +4,8 @@
     page.save("explain.html")      # in a notebook, the page shows itself
 
 The page has four views: the stages (columns.py), the passes of the compiler (passes.py), what ran when in a
-compiled call (times.py), and the steps of an eager one (timeline.py). What a page says is data, written into
-it as JSON; the scripts in page/ draw it, and put texts in as texts: nothing of a program is ever read as
-HTML. Builds on columns.
+compiled call (times.py), and the steps of an eager one (timeline.py). Their data is written into the page as
+JSON. The scripts in page/ draw it, and insert a program's texts as text, never as HTML.
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ from typing import Any
 import tinyjax as jax
 from tinyjax.core.avals import get_aval
 from tinyjax.core.tracing import user_line
-from tinyjax.studio.viz.columns import columns_of, name_of, transformed
+from tinyjax.studio.viz.columns import name_of, stages_of, transformed
 from tinyjax.studio.viz.passes import passes_data
-from tinyjax.studio.viz.provenance_links import Column, provenance_links
+from tinyjax.studio.viz.provenance_links import Column, Item, provenance_links
 from tinyjax.studio.viz.timeline import recorded, timeline
 from tinyjax.studio.viz.times import times_data
 
 _SCRIPTS = (
     "common.js",
+    "long_list.js",
     "columns.js",
     "stages.js",
     "passes.js",
@@ -67,7 +67,7 @@ def explain(
 ) -> Page:
     """Explains what becomes of `f`, transformed by `transforms`, the first one first, when it is called.
 
-    For that it is traced three times, called once as it is, and a few times compiled.
+    For that it is traced three times, called once without compilation, and a few times compiled.
 
     Args:
       args: what the transformed function is called with: arrays, numbers, or pytrees of them.
@@ -78,17 +78,14 @@ def explain(
     here = user_line()  # what transformations do before and after f runs is from no line of f
     with jax.config.set("tinyjax_fast", False):
         recording = recorded(transformed(f, transforms), args)
-        columns = columns_of(f, args, transforms, here)
-        lowered = jax.jit(transformed(f, transforms)).lower(*args)
-        compiled = lowered.compile()
-        times = times_data(lambda: compiled(*args))
+        columns, passes, call = stages_of(f, args, transforms, here)
     name, shown = name_of(f, transforms), f"({', '.join(map(_short, args))})"
-    counts = f"{'passes':20}{len(lowered.passes)}\n{'steps':20}{len(recording.events)} events"
-    summary = f"{_summary(columns)}\n{counts}"
+    counts = f"{'passes':20}{len(passes)}\n{'steps':20}{len(recording.events)} events"
+    summary = "\n".join([*(f"{column.title:20}{column.count()}" for column in columns), counts])
     data = {
         "columns": _columns_data(columns),
-        "passes": passes_data(lowered.passes),
-        "times": times,
+        "passes": passes_data(passes),
+        "times": times_data(call),
         "steps": timeline(recording, here),
     }
     return Page(name + shown, summary, _filled(name, shown, data))
@@ -106,25 +103,33 @@ def _short(arg: Any) -> str:
     return str(jax.tree.map(leaf, arg)).replace("'", "")
 
 
-def _summary(columns: Sequence[Column]) -> str:
-    """How much there is at each stage, a line a stage."""
-    related = provenance_links(columns)
-    return "\n".join(f"{column.title:20}{column.count(related)}" for column in columns)
-
-
 # ---- as data ----
 
 
 def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The columns as JSON has them; items go by numbers."""
+    """The columns as JSON has them. Items go by their numbers, in the order of the page."""
     related = provenance_links(columns)
     number = {item: n for n, item in enumerate(related)}
+
+    def item_data(item: Item) -> dict[str, Any]:
+        later = sorted(n for other in related[item] if (n := number[other]) > number[item])
+        shown: dict[str, Any] = {"text": item.text}
+        if item.share is not None:
+            shown["share"] = item.share
+        unless_empty = {
+            "number": item.number,
+            "gone": item.gone,
+            "wide": item.is_head or len(item.own) > 1,
+            "later": _runs(later),  # links to items before this one are theirs
+        }
+        return shown | {name: value for name, value in unless_empty.items() if value}
+
     return [
         {
             "name": column.name,
             "title": column.title,
             "about": column.about,
-            "count": column.count(related),
+            "count": column.count(),
             "units": column.units,
             "language": column.language,
             "empty": column.empty,
@@ -132,24 +137,24 @@ def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
                 {
                     "title": block.title,
                     "note": block.note,
-                    "items": [
-                        {
-                            "id": number[item],
-                            "text": item.text,
-                            "number": item.number,
-                            "share": item.share,
-                            "gone": item.gone,
-                            "wide": item.is_head or len(item.own) > 1,
-                            "kin": [number[other] for other in related[item]],
-                        }
-                        for item in block.items
-                    ],
+                    "items": [item_data(item) for item in block.items],
                 }
                 for block in column.blocks
             ],
         }
         for column in columns
     ]
+
+
+def _runs(numbers: Sequence[int]) -> list[int]:
+    """Rising numbers as the first and the length of each run: 3 4 5 9 as 3 3 9 1."""
+    runs: list[int] = []
+    for n in numbers:
+        if runs and n == runs[-2] + runs[-1]:
+            runs[-1] += 1
+        else:
+            runs += [n, 1]
+    return runs
 
 
 def _filled(name: str, args: str, data: dict[str, Any]) -> str:

@@ -1,14 +1,14 @@
 """Columns of items, and which items of different columns are linked.
 
-After this file you can say how a page knows what to light: an item stands for some *threads* (a line, an
-equation of a stage), and is made from these and those that they are made from. Two items are linked if one
-stands for what the other is made from. Builds on nothing; columns.py fills the columns.
+An item stands for some *threads* (a line, an equation of a stage), and is made from these and from those that
+they are made from. Two items are linked if one stands for what the other is made from. columns.py fills the
+columns.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ class Item:
     all: set[Thread] = field(default_factory=set)  # the same, and what that was made from
     share: float | None = None  # of the measured time
     gone: bool = False  # an equation that nothing was compiled from
-    is_head: bool = False  # a line above others, which stands for all of them
+    is_head: bool = False  # a line around others: of a group, of a jaxpr's parameters or results
 
 
 @dataclass
@@ -51,11 +51,10 @@ class Column:
     blocks: list[Section]
     empty: str = ""  # what to say where there are none
 
-    def count(self, related: Mapping[Item, Sequence[Item]]) -> str:
-        """How many items there are, of those that have links and are no heads."""
-        items = [item for block in self.blocks for item in block.items]
-        number = sum(bool(related[item]) and not item.is_head for item in items)
-        return f"{number} {self.unit if number == 1 else self.units}"
+    def count(self) -> str:
+        """The number of items that are no heads."""
+        number = sum(not item.is_head for block in self.blocks for item in block.items)
+        return f"{number:,} {self.unit if number == 1 else self.units}"
 
 
 def provenance_links(columns: Sequence[Column]) -> dict[Item, list[Item]]:

@@ -161,6 +161,128 @@ def test_texts_of_a_program_are_never_read_as_html(opened, tmp_path, monkeypatch
     assert "</script> {{name}} &amp;" in source and "<!-- <img" in source
 
 
+# ---- widths and long texts ----
+
+
+def attention_with_a_long_signature(queries, keys, values, positions, options):
+    scores = jax.numpy.tanh(queries @ keys.T + positions["relative"]["bias"]) * options["rate"]
+    return jax.nn.softmax(scores) @ values
+
+
+@pytest.fixture(scope="module")
+def attention():
+    x = jax.numpy.ones((16, 16))
+    options = {"relative": {"bias": x, "unused": x}}, {"temperature": 2.0, "rate": 0.1}
+    return viz.explain(attention_with_a_long_signature, x, x, x, *options)
+
+
+def test_a_long_signature_leaves_the_head_on_one_line(opened, attention):
+    browser = opened(attention, 1400)
+    boxes = browser.execute_script(
+        "return ['h1', '.search', '[role=tablist]']"
+        ".map(e => document.querySelector(e).getBoundingClientRect())"
+    )
+    assert len({round(box["top"] + box["height"] / 2) for box in boxes}) == 1
+    assert browser.execute_script("return document.querySelector('h1').title") == attention.title
+
+
+def test_python_is_the_widest_column_and_none_of_its_lines_is_cut(opened, attention):
+    browser = opened(attention, 1400)
+    assert widths(browser)[0] == max(widths(browser))
+    line(browser, "python", "scores = ").click()
+    hidden = (
+        "const box = document.querySelector('.python .scroll');"
+        "return [box.scrollLeft, box.scrollWidth - box.clientWidth]"
+    )
+    assert browser.execute_script(hidden) == [0, 0]
+
+
+def test_equations_break_between_their_parts_and_never_within_a_name(opened, attention):
+    browser = opened(attention, 1400)
+    broken = browser.execute_script("""
+        const names = [];
+        for (const text of document.querySelectorAll('.jaxpr .text')) {
+          const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+          while (walker.nextNode()) for (const found of walker.currentNode.data.matchAll(/\\w+/g)) {
+            const range = document.createRange();
+            range.setStart(walker.currentNode, found.index);
+            range.setEnd(walker.currentNode, found.index + found[0].length);
+            if (range.getClientRects().length > 1) names.push(found[0]);
+          }
+        }
+        return names;
+    """)
+    assert broken == []
+
+
+def test_the_columns_widths_are_remembered(opened, gradient):
+    browser = opened(gradient)
+    browser.execute_script("document.querySelector('.divider').focus()")
+    press(browser, "ARROW_RIGHT", "ARROW_RIGHT")
+    after = widths(browser)
+    browser.refresh()
+    assert widths(browser) == after
+    browser.execute_script("localStorage.clear()")
+
+
+# ---- many equations: lines are drawn as they come near ----
+
+
+@pytest.fixture(scope="module")
+def many():
+    def deep(x):
+        for _ in range(400):
+            x = jax.numpy.sin(x) * 0.5
+        return jax.numpy.tan(x)
+
+    return viz.explain(deep, 3.0)
+
+
+DRAWN = "return document.querySelectorAll('.transformed .line').length"
+
+
+def test_of_many_equations_those_are_drawn_that_are_near_to_what_is_seen(opened, many):
+    browser = opened(many)
+    few = browser.execute_script(DRAWN)
+    assert few < 300
+    browser.execute_script("boxes[1].scrollTop = boxes[1].scrollHeight")
+    assert line_appears(browser, "transformed", "= tan")
+    assert few < browser.execute_script(DRAWN) < 600
+
+
+def line_appears(browser, column, text):
+    """The line of a column with this text, which is drawn after a scroll."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    script = (
+        "return [...document.querySelectorAll(`.${arguments[0]} .line`)]"
+        ".some(e => e.textContent.includes(arguments[1]))"
+    )
+    return WebDriverWait(browser, 30).until(
+        lambda browser: browser.execute_script(script, column, text)
+    )
+
+
+def test_a_search_finds_and_shows_what_is_not_drawn_yet(opened, many):
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(many)
+    field = browser.find_element("id", "search")
+    field.send_keys("= tan")
+    found = browser.find_element("id", "found").text
+    field.send_keys(Keys.ENTER)
+    assert found == "2 found"  # in the jaxpr, and in a group
+    current = browser.find_element("css selector", ".current")
+    assert "= tan" in current.text and current.is_displayed()
+
+
+def test_a_line_lights_its_kin_when_it_is_drawn_later_and_scrolls_to_it(opened, many):
+    browser = opened(many)
+    line(browser, "python", "jax.numpy.tan(x)").click()
+    assert line_appears(browser, "transformed", "= tan")
+    assert any("= tan" in text for text in lines_with(browser, "kin"))
+
+
 # ---- the steps ----
 
 

@@ -1,4 +1,4 @@
-// ---- the columns' widths: folded by their titles, dragged by the bars between them ----
+// ---- the columns' widths: folded by their titles, dragged by the bars between them, and remembered ----
 
 /** A title that folds its column into a strip, and unfolds it. */
 function foldButton(title) {
@@ -43,7 +43,33 @@ function widen(bar, pixels) {
   const each = left.offsetWidth + right.offsetWidth;
   const grow = Number(getComputedStyle(left).flexGrow) + Number(getComputedStyle(right).flexGrow);
   [left, right].forEach((column, i) => { column.style.flexGrow = String((grow * widths[i]) / each); });
+  keepWidths();
   bar.setAttribute("aria-valuenow", String(Math.round((100 * widths[0]) / each)));
+}
+
+const KEPT = "tinyjax.explain.widths"; // in the browser: of each column, its share
+
+/** The columns by their names. */
+const columnsShown = () => [...document.querySelectorAll(".column")].map((column, place) => [data.columns[place].name, column]);
+
+function keepWidths() {
+  const shares = columnsShown().map(([name, column]) => [name, Number(getComputedStyle(column).flexGrow)]);
+  try {
+    localStorage.setItem(KEPT, JSON.stringify({ ...keptWidths(), ...Object.fromEntries(shares) }));
+  } catch { /* a frame without storage, as in a notebook, has its widths until it is closed */ }
+}
+
+function keptWidths() {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function takeKeptWidths() {
+  const kept = keptWidths();
+  for (const [name, column] of columnsShown()) if (kept[name] > 0) column.style.flexGrow = String(kept[name]);
 }
 
 document.addEventListener("sought", (event) => {

@@ -1,6 +1,9 @@
-// ---- what both views need: elements, coloured code, tabs ----
+// ---- for all views: elements, coloured code, tabs ----
 
 const data = JSON.parse(document.getElementById("data").textContent);
+
+const heading = document.querySelector("h1");
+heading.title = heading.textContent; // a long one is cut
 
 /** An element with attributes and children; text is always text, never HTML. */
 function element(tag, attributes = {}, ...children) {
@@ -31,7 +34,7 @@ function painted(texts, language) {
   const lines = [[]];
   const put = (part, kind) => part.split("\n").forEach((piece, i) => {
     if (i) lines.push([]);
-    if (piece) lines.at(-1).push(kind ? element("span", { class: kind }, piece) : piece);
+    if (piece) lines.at(-1).push(...(kind ? [element("span", { class: kind }, piece)] : breakable(piece, language)));
   });
   let end = 0;
   for (const match of text.matchAll(TOKENS[language])) {
@@ -42,6 +45,21 @@ function painted(texts, language) {
   }
   put(text.slice(end));
   return lines;
+}
+
+const BREAKS = { jaxpr: /(?<=[[(=,])(?=[\w(])/, python: /(?<=[[({])(?=[\w"'])|(?=\.\w+\()/, c: /(?<=[[(])(?=\w)/ };
+
+/** A text with more places to break it than its spaces: after brackets, never within a name. */
+function breakable(text, language) {
+  return text.split(BREAKS[language]).flatMap((piece, i) => (i ? [element("wbr"), piece] : [piece]));
+}
+
+/** Has what a long line wraps into begin farther right than the line. Its own indentation is of spaces that don't wrap. */
+function hang(text, source) {
+  const indent = source.length - source.trimStart().length;
+  text.style.setProperty("--indent", indent);
+  const first = document.createTreeWalker(text, NodeFilter.SHOW_TEXT).nextNode();
+  if (first) first.data = first.data.replace(/^ +/, (spaces) => "\u00a0".repeat(spaces.length));
 }
 
 /** Scrolls only the box that an element is in, and only if it is out of sight. */

@@ -17,26 +17,39 @@ function passButton(each, number) {
 
 /** Lines of before and after; + and - stand before them, so that colour alone says nothing. */
 function drawDiff(each) {
-  const list = element("ol", { class: "diff" });
-  const texts = painted(each.lines.map(([, text]) => text), each.language);
   const words = { "+": "new: ", "-": "gone: " };
-  each.lines.forEach(([sign], n) => {
+  const line = (n) => {
+    const [sign, source] = each.lines[n];
     const kind = { "+": "line new", "-": "line old" }[sign] ?? "line";
     const mark = element("span", { class: "number", "aria-hidden": "true" }, sign);
     const said = words[sign] ? [element("span", { class: "unseen" }, words[sign])] : [];
-    list.append(element("li", { class: kind }, mark, ...said, element("span", { class: "text" }, ...texts[n])));
-  });
-  return each.lines.length ? list : element("p", { class: "note" }, "Nothing to change.");
+    const text = element("span", { class: "text" }, ...paintedItem(source, each.language));
+    hang(text, source);
+    return element("li", { class: kind }, mark, ...said, text);
+  };
+  const list = new LongList(each.lines.length, line, (n) => each.lines[n][1]);
+  list.element.classList.add("diff");
+  return each.lines.length ? list : null;
 }
 
+/** What the pass decided. */
 function drawEvents(each) {
-  if (!each.events.length) return element("p", { class: "note" }, "It met nothing to decide.");
-  const rows = each.events.map(({ about, change, why, line }) => {
+  const item = (n) => {
+    const { about, change, why, line } = each.events[n];
     const reason = why ? [element("p", { class: "why" }, why)] : [];
     const source = line ? [element("p", { class: "source" }, line)] : [];
     return element("li", {}, element("code", {}, about), " ", element("span", {}, change), ...reason, ...source);
-  });
-  return element("ol", { class: "decisions" }, ...rows);
+  };
+  const list = new LongList(each.events.length, item, (n) => Object.values(each.events[n]).join(" "), 60);
+  list.element.classList.add("decisions");
+  return each.events.length ? list : null;
+}
+
+/** Puts a list into a pane, or a remark where it is empty. */
+function fill(name, list, otherwise) {
+  const box = document.querySelector(`#passes .${name} .scroll`);
+  box.replaceChildren(list?.element ?? element("p", { class: "note" }, otherwise));
+  list?.follow(box);
 }
 
 function showPass(number) {
@@ -53,8 +66,8 @@ function showPass(number) {
   reveal(rows[number], document.querySelector("#passes .list .scroll"));
   const each = passes[number];
   document.querySelector("#passes .does").textContent = each.does;
-  document.querySelector("#passes .changes .scroll").replaceChildren(drawDiff(each));
-  document.querySelector("#passes .decided .scroll").replaceChildren(drawEvents(each));
+  fill("changes", drawDiff(each), "Nothing to change.");
+  fill("decided", drawEvents(each), "Nothing to decide.");
 }
 
 function pane(kind, title, ...inside) {

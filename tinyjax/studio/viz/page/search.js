@@ -6,26 +6,37 @@ const tally = document.getElementById("found");
 let matches = [];
 let current = -1;
 
-function search() {
-  for (const match of matches) match.classList.remove("found", "current");
-  const wanted = field.value.trim().toLowerCase();
+/** What the shown view has, in order: texts, and what marks and shows each. */
+function* candidates() {
   const view = document.querySelector("[role=tabpanel]:not([hidden])");
-  matches = wanted
-    ? [...view.querySelectorAll(".line, .row")].filter((one) => one.textContent.toLowerCase().includes(wanted))
-    : [];
-  for (const match of matches) match.classList.add("found");
-  lightNodes(view, wanted);
+  for (const one of view.querySelectorAll(".long, .line, .row")) {
+    const list = longLists.get(one);
+    for (let n = 0; n < (list?.count ?? 0); n++) {
+      yield { text: list.text(n), mark: (name, isMarked) => list.mark(n, name, isMarked), shown: () => list.at(n) };
+    }
+    if (!list && !one.closest(".long")) {
+      yield { text: one.textContent, mark: (name, isMarked) => one.classList.toggle(name, isMarked), shown: () => one };
+    }
+  }
+}
+
+function search() {
+  for (const match of matches) ["found", "current"].forEach((name) => match.mark(name, false));
+  const wanted = field.value.trim().toLowerCase();
+  matches = wanted ? [...candidates()].filter((one) => one.text.toLowerCase().includes(wanted)) : [];
+  for (const match of matches) match.mark("found", true);
+  lightNodes(document.querySelector("[role=tabpanel]:not([hidden])"), wanted);
   current = -1;
-  tally.textContent = wanted ? `${matches.length} found` : "";
+  tally.textContent = wanted ? `${matches.length.toLocaleString("en")} found` : "";
 }
 
 function goToMatch(step) {
   if (!matches.length) return;
-  matches[current]?.classList.remove("current");
+  matches[current]?.mark("current", false);
   current = current < 0 && step < 0 ? matches.length - 1 : (current + step + matches.length) % matches.length;
-  const match = matches[current];
-  match.classList.add("current");
+  matches[current].mark("current", true);
   tally.textContent = `${current + 1} of ${matches.length}`;
+  const match = matches[current].shown();
   document.dispatchEvent(new CustomEvent("sought", { detail: match })); // what is folded unfolds
   if (match.matches(".row")) match.click();
   match.scrollIntoView({ block: "center", inline: "nearest" });

@@ -1,58 +1,87 @@
 // ---- the stages: columns in which an item lights its kin ----
 
-const items = []; // those that have kin, by their numbers; each knows its column's place
-const lines = []; // the element of each
+const items = []; // all, by their numbers: each knows its column's place, its list and its place there
 const boxes = []; // each column's scrolling box
+const order = []; // of each column: the numbers of the items that have kin
+const stops = []; // of each column: the item that Tab leads to
 const trail = document.querySelector(".trail");
 let pinned = null; // the item that stays lit, until Escape or another click
 let lit = null;
+let lights = []; // [item, class] of what is lit
 
-const WRAPPED = ["traced", "transformed", "groups"]; // equations are long, and have no lines of their own
+const WRAPPED = ["traced", "transformed", "groups"];
 
 function drawColumns() {
   const root = document.querySelector(".columns");
+  linkItems();
+  let next = 0; // the number of the first item of a block
   data.columns.forEach((column, place) => {
     const box = element("div", { class: "scroll" });
     boxes.push(box);
-    for (const block of column.blocks) box.append(drawBlock(block, column, place));
+    stops.push(order[place][0]);
+    for (const block of column.blocks) {
+      box.append(drawBlock(block, column, next, box));
+      next += block.items.length;
+    }
     if (!column.blocks.length) box.append(element("p", { class: "note" }, column.empty));
     const heading = element("h2", {}, foldButton(column.title));
     const count = element("span", { class: "count" }, column.count);
-    const about = element("p", { class: "about" }, count, column.about);
+    const about = element("p", { class: "about", title: column.about }, count, column.about);
     if (place) root.append(divider());
     root.append(element("section", { class: `column ${column.name} ${WRAPPED.includes(column.name) ? "jaxpr" : ""}`, "aria-label": column.title }, heading, about, box));
-    const first = box.querySelector("button");
-    if (first) first.tabIndex = 0;
   });
 }
 
-function drawBlock(block, column, place) {
-  const list = element("ol", {});
-  const texts = painted(block.items.map((item) => item.text), column.language);
-  for (const item of block.items) list.append(drawItem(item, texts, place));
+/** All items in one list. The data has each link once, as runs in the earlier of the two items. */
+function linkItems() {
+  data.columns.forEach((column, place) => {
+    order.push([]);
+    for (const item of column.blocks.flatMap((block) => block.items)) items.push({ number: "", ...item, place, kin: [] });
+  });
+  items.forEach((item, id) => {
+    for (let i = 0; i < (item.later?.length ?? 0); i += 2) {
+      for (let other = item.later[i]; other < item.later[i] + item.later[i + 1]; other++) {
+        item.kin.push(other);
+        items[other].kin.push(id);
+      }
+    }
+  });
+  items.forEach((item, id) => { if (item.kin.length) order[item.place].push(id); });
+}
+
+function drawBlock(block, column, first, box) {
+  const texts = block.items.map((item) => item.text);
+  let python; // a string can go on over several lines: its block is painted as one
+  const nodes = (n) => (column.language === "python" ? (python ??= painted(texts, "python"))[n] : paintedItem(texts[n], column.language));
+  const list = new LongList(texts.length, (n) => drawItem(first + n, nodes(n)), (n) => `${block.items[n].number ?? ""} ${texts[n]}`);
+  block.items.forEach((_, n) => Object.assign(items[first + n], { list, n }));
+  list.follow(box);
   const made = element("div", { class: "block" });
-  if (block.title) made.append(element("h3", {}, block.title));
+  if (block.title) made.append(element("h3", { title: block.title }, block.title));
   if (block.note) made.append(element("p", { class: "note" }, block.note));
-  made.append(list);
+  made.append(list.element);
   return made;
 }
 
-/** An item, whose lines are the next of the block's. */
-function drawItem(item, texts, place) {
+const paintedItem = (text, language) => painted([text], language).flatMap((line, i) => (i ? ["\n", ...line] : line));
+
+function drawItem(id, nodes) {
+  const item = items[id];
   const number = element("span", { class: "number" }, item.number);
-  const own = texts.splice(0, item.text.split("\n").length);
-  const text = element("span", { class: "text" }, ...own.flatMap((line, i) => (i ? ["\n", ...line] : line)));
-  const parts = item.share === null ? [number, text] : [number, meter(item.share), text];
+  const text = element("span", { class: "text" }, ...nodes);
+  hang(text, item.text);
+  const parts = item.share === undefined ? [number, text] : [number, meter(item.share), text];
   if (item.gone) parts.push(element("span", { class: "unseen" }, " simplified away"));
   const kind = item.gone ? "line gone" : "line";
   if (!item.kin.length) return element("li", { class: kind }, ...parts);
-  const line = element("button", { class: kind, tabindex: "-1", type: "button" }, ...parts);
+  const line = element("button", { class: kind, tabindex: stops[item.place] === id ? "0" : "-1", type: "button" }, ...parts);
   if (item.gone) line.title = "simplified away: nothing is computed for it";
-  line.dataset.item = item.id;
-  lines[item.id] = line;
-  items[item.id] = { ...item, place };
-  return element("li", {}, line);
+  line.dataset.item = id;
+  return line;
 }
+
+const lineOf = (id) => items[id].list.at(items[id].n);
+const mark = (id, name, isMarked) => items[id].list.mark(items[id].n, name, isMarked);
 
 function meter(share) {
   const bar = element("span", { class: "meter", "aria-hidden": "true" }, element("span"));
@@ -64,17 +93,13 @@ function meter(share) {
 
 function light(id) {
   if (id === lit) return;
-  if (lit !== null) {
-    lines[lit].classList.remove("here");
-    for (const other of items[lit].kin) lines[other].classList.remove("kin", "around");
-  }
+  for (const [other, name] of lights) mark(other, name, false);
   lit = id;
+  lights = [];
   if (id === null) return trail.replaceChildren(...hint());
-  lines[id].classList.add("here");
-  for (const other of items[id].kin) lines[other].classList.add("around");
-  for (const place of boxes.keys()) {
-    for (const other of kinIn(id, place)) lines[other].classList.replace("around", "kin");
-  }
+  const close = new Set(boxes.flatMap((_, place) => kinIn(id, place)));
+  lights = [[id, "here"], ...items[id].kin.map((other) => [other, close.has(other) ? "kin" : "around"])];
+  for (const [other, name] of lights) mark(other, name, true);
   trail.replaceChildren(...story(id));
 }
 
@@ -99,7 +124,7 @@ function story(id) {
       : column.name === "time" ? shown.number : shown.text.trim().split("\n")[0];
     const many = here || own.length === 1 ? one : `${own.length} ${column.units}`;
     const link = element("button", { type: "button", tabindex: "-1", class: here ? "here" : "" }, many);
-    link.addEventListener("click", () => lines[own[0]].scrollIntoView({ block: "center", inline: "nearest" }));
+    link.addEventListener("click", () => lineOf(own[0]).scrollIntoView({ block: "center", inline: "nearest" }));
     return [link];
   });
   return items[id].gone ? [...links, "→ simplified away"] : links;
@@ -118,8 +143,9 @@ function revealKin(id) {
     if (id !== lit) return;
     boxes.forEach((box, place) => {
       const own = kinIn(id, place);
-      if (own.includes(id) || own.some((other) => isSeen(lines[other], box))) return;
-      if (own.length) reveal(lines[own[0]], box);
+      const drawn = own.flatMap((other) => items[other].list.drawn.get(items[other].n) ?? []);
+      if (own.includes(id) || drawn.some((line) => isSeen(line, box))) return;
+      if (own.length) reveal(lineOf(own[0]), box);
     });
   }, 120);
 }
@@ -138,17 +164,19 @@ function itemAt(target) {
 }
 
 function focusItem(id) {
-  const box = boxes[items[id].place];
-  for (const other of box.querySelectorAll("button[tabindex='0']")) other.tabIndex = -1;
-  lines[id].tabIndex = 0;
-  lines[id].focus({ preventScroll: true });
-  reveal(lines[id], box);
+  const { place } = items[id];
+  if (stops[place] !== undefined) lineOf(stops[place]).tabIndex = -1;
+  stops[place] = id;
+  const line = lineOf(id);
+  line.tabIndex = 0;
+  line.focus({ preventScroll: true });
+  reveal(line, boxes[place]);
 }
 
 /** Where a key leads from an item: up and down the column, or aside to the next column with kin. */
 function target(id, key) {
   const { place } = items[id];
-  const column = items.filter((item) => item.place === place).map((item) => item.id);
+  const column = order[place];
   const at = column.indexOf(id);
   const step = { ArrowDown: 1, ArrowUp: -1, Home: -at, End: column.length - 1 - at }[key];
   if (step !== undefined) return column[at + step];
@@ -162,6 +190,7 @@ function target(id, key) {
 
 function startStages() {
   drawColumns();
+  takeKeptWidths();
   trail.replaceChildren(...hint());
   const root = document.querySelector(".columns");
   root.addEventListener("pointerover", (event) => {
@@ -202,9 +231,9 @@ function startStages() {
 }
 
 function pin(id) {
-  if (pinned !== null) lines[pinned].removeAttribute("aria-pressed");
+  if (pinned !== null) lineOf(pinned).removeAttribute("aria-pressed");
   pinned = id;
-  if (id !== null) lines[id].setAttribute("aria-pressed", "true");
+  if (id !== null) lineOf(id).setAttribute("aria-pressed", "true");
 }
 
 startStages();

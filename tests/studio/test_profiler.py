@@ -119,6 +119,16 @@ def test_the_summary_has_a_line_a_kernel(tmp_path):
     assert any("k0_sin_mul" in line and " 2 " in line for line in lines)
 
 
+def test_the_summary_fits_100_columns_however_long_names_are():
+    names = " ".join(["broadcast_in_dim"] * 30)
+    long = recorder.Event(
+        "kernel", f"k0_{names.replace(' ', '_')}", 0.0, 18_938.0, executable="a_function" * 9,
+        primitives=tuple(names.split()), nbytes=10**9,
+    )  # fmt: skip
+    lines = jax.profiler.summary([long]).splitlines()
+    assert max(map(len, lines)) <= 100 and "18.9 ms" in lines[1]
+
+
 def test_the_summary_of_nothing_is_its_head():
     assert len(jax.profiler.summary([]).splitlines()) == 1
 

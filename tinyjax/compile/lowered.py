@@ -92,9 +92,14 @@ class LoweredProgram:
         """What a pass made; of passes that were run several times, the last one."""
         made = {record.title: record.after for record in self.passes}
         if title not in made:
+            import difflib
+
+            close = difflib.get_close_matches(title, [*STAGES, *made], n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(
                 f"unknown dialect: {title!r}; there are the stages {', '.join(map(repr, STAGES))}, "
-                f"'schedule of k0', and the passes {', '.join(map(repr, made))}"
+                "'schedule of k0', and the passes by their titles, such as 'cse': `.passes` lists "
+                f"them.{hint}"
             )
         return made[title]
 
@@ -104,7 +109,9 @@ class LoweredProgram:
         found = [x for x in kernels if x == name or x.startswith(f"{name}_")]
         if len(found) != 1:
             many = "several kernels' names begin" if found else "no kernel's name begins"
-            raise ValueError(f"{many} with {name!r}; there are {', '.join(kernels) or 'none'}")
+            more = f" and {len(kernels) - 3} more" if len(kernels) > 3 else ""
+            listed = ", ".join(list(kernels)[:3]) or "none"
+            raise ValueError(f"{many} with {name!r}; there are {listed}{more}")
         return kernels[found[0]]
 
     def with_schedule(self, name: str, directives: Sequence[Directive]) -> LoweredProgram:

@@ -38,9 +38,11 @@ def elementwise(
     primitive = Primitive(name)
     impl_rules[primitive] = impl
 
+    rule = functools.partial(elementwise_aval, name, kinds)
+
     @functools.lru_cache(4096)
     def abstract_eval(*avals: ShapedArray, **params: Any) -> ShapedArray:
-        out = elementwise_aval(name, kinds, *avals)
+        out = rule(*avals)
         return out if out_dtype is None else out.update(dtype=out_dtype(out.dtype))
 
     abstract_eval_rules[primitive] = abstract_eval

@@ -26,13 +26,13 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tinyjax.runtime.queues import listen
 from tinyjax.studio.recorder import Event as Event
-from tinyjax.studio.recorder import ProfileRecorder, own_thread
+from tinyjax.studio.recorder import ProfileRecorder, own_thread, time_text
 from tinyjax.studio.recorder import step_times as step_times
 
 # ---- tracing ----
@@ -157,17 +157,19 @@ def annotate_function(func: Callable, name: str | None = None, **decorator_kwarg
 # ---- the same as a table, and as a file ----
 
 
+WIDTH = 100  # columns of the table
+LONGEST = {0: 16, 1: 30}  # what a cell of functions, or of kernels, is cut to
+
+
 def summary(recorded: list[Event] | None = None) -> str:
-    """The kernels and host steps of the last trace (or of `recorded`) as a table, the longest first.
+    """The kernels and host steps of the last trace (or of `recorded`) as a table, the longest time first.
     GB/s is that of the arrays that a kernel reads and writes, each once. Not in JAX."""
     lines: dict[tuple[str, str, str], list[Event]] = {}
     for event in _events if recorded is None else recorded:
         if event.kind in ("kernel", "host"):
             lines.setdefault((event.executable, event.name, event.kind), []).append(event)
     total = sum(e.microseconds for found in lines.values() for e in found) or 1.0
-    rows = [
-        ("function", "kernel", "launches", "total ms", "mean us", "share", "GB/s", "primitives")
-    ]
+    rows = [("function", "kernel", "launches", "total", "mean", "share", "GB/s", "primitives")]
     by_time = sorted(lines.items(), key=lambda item: -sum(e.microseconds for e in item[1]))
     for (executable, name, kind), found in by_time:
         spent = sum(e.microseconds for e in found)
@@ -176,21 +178,29 @@ def summary(recorded: list[Event] | None = None) -> str:
             executable,
             name if kind == "kernel" else f"{name} (host)",
             str(len(found)),
-            f"{spent / 1e3:.3f}",
-            f"{spent / len(found):.1f}",
+            time_text(spent),
+            time_text(spent / len(found)),
             f"{spent / total:.1%}",
             f"{moved / spent / 1e3:.1f}" if moved and spent else "",
             " ".join(found[0].primitives),
         ))  # fmt: skip
+    return "\n".join(_table(rows))
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Lines of at most WIDTH columns; only numbers stand at the right of their cells."""
+    rows = [tuple(_cut(cell, LONGEST.get(i, WIDTH)) for i, cell in enumerate(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
-    left = {0, 1, 7}
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i in left else cell.rjust(width)
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i in (*LONGEST, len(row) - 1) else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in rows
-    )
+        ]
+        yield _cut("  ".join(cells).rstrip(), WIDTH)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 HOST_PROCESS = 1  # in the file, a process is the host, or a device

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -83,12 +84,14 @@ def _with_place(
     parameter = PLACES[primitive.name]
     plain_batch, plain_transpose = batch_rules[primitive], transpose_rules[primitive]
 
+    @functools.wraps(plain_batch)
     def batched(vals: Any, dims: Any, **params: Any) -> Any:
         sharding = params.pop(parameter, None)
         rule = plain_batch if sharding is None else batch
         place = () if sharding is None else (sharding,)
         return rule(*place, vals, dims, **params)
 
+    @functools.wraps(plain_transpose)
     def transposed(ct: Any, x: Any, **params: Any) -> Any:
         params.pop(parameter, None)
         place = place_of_cotangent(x.aval, ct)

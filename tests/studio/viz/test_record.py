@@ -1,6 +1,8 @@
 """The recorder: what happens is an event, in order, and being recorded changes nothing."""
 
 import gc
+import inspect
+import linecache
 import threading
 import weakref
 
@@ -13,6 +15,8 @@ from tinyjax.core import bind as core
 from tinyjax.core import tracing
 from tinyjax.runtime.schedule import Routine
 from tinyjax.studio import viz
+from tinyjax.studio.viz import hooks
+from tinyjax.studio.viz.events import place_of
 from tinyjax.transform import jvp
 from tinyjax.transform.jit import api as jit
 
@@ -48,6 +52,27 @@ def test_what_happens_within_an_event_names_it_as_its_parent():
     bind, impl, abstract_eval = events_of(jnp.sin, 3.0)
     assert (impl.stage, impl.parent) == ("impl", bind.number)
     assert (abstract_eval.stage, abstract_eval.parent) == ("abstract eval", impl.number)
+
+
+@pytest.mark.parametrize("rules", [table for table, _ in hooks.TABLES])
+def test_the_rule_of_an_event_is_never_a_wrapper_that_only_calls_it(rules):
+    for primitive, rule in rules.items():
+        place = place_of(rule, primitive)
+        code = linecache.getlines(place.file)[place.line - 1 :]
+        assert "return rule(*" not in "".join(inspect.getblock(code)), (primitive, place)
+
+
+@pytest.mark.parametrize(
+    ("function", "rule"),
+    [
+        (lambda x: jnp.sum(x), "_reduce_sum_aval"),
+        (jnp.exp, "elementwise_aval"),
+        (lambda x: x.reshape(3, 1), "_reshape_aval"),
+    ],
+)
+def test_a_type_check_shows_the_rule_that_was_applied(function, rule):
+    events = events_of(jax.make_jaxpr(function), jnp.arange(3.0))
+    assert rule in [event.rule.function for event in events if event.stage == "abstract eval"]
 
 
 def test_the_traces_are_listed_from_the_outermost():

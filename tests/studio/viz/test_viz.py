@@ -1,5 +1,6 @@
 """Graphs: what is drawn is read from the dot source; that it can be drawn, from the picture."""
 
+import pydoc
 import re
 import shutil
 
@@ -193,3 +194,9 @@ def test_without_a_layout_program_a_notebook_shows_the_remedy_and_the_source(no_
 def test_an_equation_without_results_is_a_box():
     graph = viz.dot(jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(3.0))
     assert "<b>debug_print</b>" in graph.source
+
+
+def test_help_and_dir_list_every_picture_with_a_line_in_the_docstring():
+    assert {"explain", "dot", "kernels", "record", "save"} <= set(dir(viz)) == set(viz.__all__)
+    assert all(re.search(rf"\b{name}\b", viz.__doc__) for name in viz.__all__)
+    assert "explain(" in pydoc.render_doc(viz)

@@ -87,6 +87,17 @@ def test_an_unknown_dialect_is_an_error():
             ask("stablehlo")
 
 
+def test_an_unknown_stage_is_answered_in_short_by_the_stages_and_the_one_that_was_meant():
+    def long(x):
+        for _ in range(30):
+            x = jnp.cumsum(jnp.sin(x))
+        return x
+
+    with pytest.raises(ValueError, match="'kernel', .*Did you mean 'rewrite_rules'") as raised:
+        jax.jit(long).lower(VECTOR).as_text("rewrite_rule")
+    assert len(str(raised.value)) < 500
+
+
 # ---- what it costs ----
 
 # What jax.jit(f).lower(...).compile().cost_analysis() says, by JAX 0.10 on a CPU: flops, transcendentals,

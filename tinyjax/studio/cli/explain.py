@@ -18,6 +18,7 @@ from tinyjax.compile.plan import step_word
 from tinyjax.compile.record import PassRecord
 from tinyjax.studio import viz
 from tinyjax.studio.cli import functions
+from tinyjax.studio.recorder import time_text
 from tinyjax.studio.viz.event_text import changed_text
 from tinyjax.studio.viz.live import Live, Server
 from tinyjax.studio.viz.passes import changes_text
@@ -111,7 +112,7 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
     for dialect, title in STAGES:
         _title(title)
         print(_changes(lowered.passes) if dialect == "passes" else lowered.as_text(dialect))
-    _title("schedule, and the microseconds of each step (the best of 5 calls)")
+    _title("schedule, and the time of each step (the best of 5 calls)")
     print(lowered.as_text("schedule"))
     compiled = lowered.compile()
     times = jax.profiler.step_times(lambda: compiled(*options.args))
@@ -119,10 +120,10 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
     plan = lowered.compiler_ir("schedule")
     for lines, microseconds in times.items():
         words = [f"{number}: {step_word(plan, number)}" for number in lines]
-        print(f"{microseconds:12,.1f}  {words[0]}")
+        print(f"{time_text(microseconds):>12}  {words[0]}")
         for word in words[1:]:
             print(f"{'with':>12}  {word}")
-    print(f"{sum(times.values()):12,.1f}  all")
+    print(f"{time_text(sum(times.values())):>12}  all")
 
 
 def _changes(records: Sequence[PassRecord]) -> str:

@@ -1,6 +1,18 @@
-"""Pictures of programs: `viz.dot(jax.make_jaxpr(f)(x))`, `viz.jvp(f, x)`, and one for each other stage.
+"""Programs as pictures and pages.
 
-`viz.save` writes one to a file; `viz.theme` has the colours of all of them.
+page = viz.explain(f, x, transforms=[jax.grad])   # a page of all stages, linked line by line
+viz.save(viz.dot(jax.make_jaxpr(f)(x)), "f.svg")  # a graph; in a notebook, it shows itself
+
+explain                  Python, jaxprs, C, passes, times and events on one page
+dot, values              the equations of a jaxpr; of a function, with the values that they give
+jvp, vmap                with primals and tangents; over a batch
+linearize, transpose     what is known and what is linear; the forward pass, and cotangents
+pmap, sharding           on a device for each slice; which device has which part of an array
+trace_stack              the traces that a bind goes through
+pass_graph, kernels      before and after each pass of the compiler; what is one kernel, with times
+record                   what happens in a block of a program, as a list of events
+save                     writes a graph as .svg, .html, .png, .pdf or .dot; DotNotFound: no layout program
+theme                    the colours of all graphs, each a Colour(light=..., dark=...)
 """
 
 from tinyjax.studio.viz.dot import dot as dot
@@ -20,3 +32,27 @@ from tinyjax.studio.viz.trace_stack import trace_stack as trace_stack
 from tinyjax.studio.viz.transpose import transpose as transpose
 from tinyjax.studio.viz.values import values as values
 from tinyjax.studio.viz.vmap import vmap as vmap
+
+__all__ = [
+    "Colour",
+    "DotNotFound",
+    "dot",
+    "explain",
+    "jvp",
+    "kernels",
+    "linearize",
+    "pass_graph",
+    "pmap",
+    "record",
+    "save",
+    "sharding",
+    "theme",
+    "trace_stack",
+    "transpose",
+    "values",
+    "vmap",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

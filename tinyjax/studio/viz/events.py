@@ -291,13 +291,24 @@ def wrapped_function(flat_fun: Callable) -> Callable:
     return flat_fun
 
 
-def place_of(rule: Any, primitive: Primitive | None = None) -> Place | None:
-    """Where a function is written. Of a rule that a helper made (defjvp), what the helper was given; of
-    a function of NumPy's, the line that makes it a rule of `primitive`."""
-    rule = inspect.unwrap(rule)
-    while isinstance(rule, functools.partial):
+def inner_rule(rule: Any) -> Any:
+    """The rule that a wrapper calls: functools.wraps, a partial, or a function that a helper made, which has
+    it as its variable `rule`. None of a rule that is no wrapper."""
+    if hasattr(rule, "__wrapped__"):
+        return rule.__wrapped__
+    if isinstance(rule, functools.partial):
         given = [f for x in rule.args if isinstance(x, tuple) for f in x if callable(f)]
-        rule = inspect.unwrap((given or [rule.func])[0])
+        return (given or [rule.func])[0]
+    names = getattr(getattr(rule, "__code__", None), "co_freevars", ())
+    inner = rule.__closure__[names.index("rule")].cell_contents if "rule" in names else None
+    return inner if callable(inner) else None
+
+
+def place_of(rule: Any, primitive: Primitive | None = None) -> Place | None:
+    """Where a function is written. Of a wrapper, the rule that it calls; of a function of NumPy's, the line
+    that makes it a rule of `primitive`."""
+    while (inner := inner_rule(rule)) is not None:
+        rule = inner
     code = getattr(rule, "__code__", None) or getattr(type(rule).__call__, "__code__", None)
     if code is not None:
         return Place(code.co_filename, code.co_firstlineno, code.co_name)

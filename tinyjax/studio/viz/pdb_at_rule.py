@@ -12,7 +12,7 @@ import pdb
 from types import FrameType
 from typing import IO, Any
 
-from tinyjax.studio.viz.events import Place
+from tinyjax.studio.viz.events import Place, inner_rule
 
 
 class PdbAtRule(pdb.Pdb):
@@ -28,7 +28,7 @@ class PdbAtRule(pdb.Pdb):
         remembers = function
         while remembers is not None:
             getattr(remembers, "cache_clear", lambda: None)()
-            remembers = getattr(remembers, "func", None)  # of a partial
+            remembers = inner_rule(remembers)
         return super().runcall(function, *args, **kwargs)
 
     def _arrives(self, frame: FrameType) -> bool:

@@ -1,11 +1,15 @@
 """The page that explains a function, in a browser."""
 
+import io
+
 import pytest
 from browser import chromium, messages, resize
 from explained_page import f, long_page, numbers_of, steps_of
 
 import tinyjax as jax
 from tinyjax.studio import viz
+from tinyjax.studio.viz.terminal import SHORT, Stepper
+from tinyjax.studio.viz.timeline import recorded
 
 pytestmark = pytest.mark.slow
 
@@ -286,6 +290,24 @@ def test_a_line_lights_its_kin_when_it_is_drawn_later_and_scrolls_to_it(opened, 
 # ---- the steps ----
 
 
+def test_a_move_has_the_word_that_it_has_in_the_terminal(opened, gradient):
+    browser = open_steps(opened(gradient))
+    named = browser.execute_script("return MOVES.map(([name]) => name)")
+    assert {"into", "next", "out"} < set(named) and {"into", "next", "out"} <= set(SHORT.values())
+    for move, command in (("into", "do_into"), ("next", "do_next"), ("out", "do_out")):
+        browser.execute_script("go(2)")
+        browser.find_element("css selector", f".move.{move}").click()
+        stepper = Stepper(gradient_recording(), lambda run_at: None, stdout=io.StringIO())
+        stepper.number = 2
+        getattr(stepper, command)("")
+        assert place(browser) == stepper.number
+
+
+def gradient_recording():
+    jax.clear_caches()
+    return recorded(jax.grad(f), (3.0,))
+
+
 def open_steps(browser):
     browser.find_element("id", "steps-tab").click()
     return browser
@@ -317,7 +339,7 @@ def test_keys_step_forward_and_back(opened, gradient):
     assert place(browser) == 0
 
 
-def test_over_leaves_out_what_is_within_and_out_goes_to_what_is_around(opened, gradient):
+def test_next_leaves_out_what_is_within_and_out_goes_to_what_is_around(opened, gradient):
     browser = open_steps(opened(gradient))
     (backward,) = numbers_of(steps_of(gradient), "trace", "backward pass")
     press(browser, "ARROW_DOWN")
@@ -329,7 +351,7 @@ def test_over_leaves_out_what_is_within_and_out_goes_to_what_is_around(opened, g
 
 def test_buttons_do_what_keys_do(opened, gradient):
     browser = open_steps(opened(gradient))
-    for name, expected in (("next", 1), ("next", 2), ("back", 1), ("out", 0), ("last", 42)):
+    for name, expected in (("into", 1), ("into", 2), ("previous", 1), ("out", 0), ("last", 42)):
         browser.find_element("css selector", f".move.{name}").click()
         assert place(browser) == expected
 

@@ -22,7 +22,7 @@ for (let number = events.length - 1; number >= 0; number--) {
 }
 
 /** The next event that is not within this one, or the last one. */
-const over = (number) => Math.min(last[number] + 1, events.length - 1);
+const following = (number) => Math.min(last[number] + 1, events.length - 1);
 
 function part(title, name, ...children) {
   const heading = element("h2", {}, title, ...(name === "graph" ? zoomButtons() : []));
@@ -33,15 +33,16 @@ function part(title, name, ...children) {
 
 const MOVES = [
   ["first", "Home", "first", () => 0],
-  ["back", "ArrowLeft", "← back", () => at - 1],
-  ["next", "ArrowRight", "next →", () => at + 1],
-  ["over", "ArrowDown", "over ↓", () => over(at)],
+  ["previous", "ArrowLeft", "← previous", () => at - 1],
+  ["into", "ArrowRight", "into →", () => at + 1],
+  ["next", "ArrowDown", "next ↓", () => following(at)],
   ["out", "ArrowUp", "out ↑", () => events[at].parent ?? at],
   ["last", "End", "last", () => events.length - 1],
 ];
 const TITLES = {
-  first: "the first event (Home)", back: "the event before (left arrow)", next: "the next event (right arrow)",
-  over: "the next event after all that happens within this one (down arrow)",
+  first: "the first event (Home)", previous: "the event before (left arrow)",
+  into: "the first event within this one, or if there is none, the next (right arrow)",
+  next: "the next event after all that happens within this one (down arrow)",
   out: "the event within which this one happens (up arrow)", last: "the last event (End)",
 };
 

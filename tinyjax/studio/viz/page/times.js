@@ -2,7 +2,15 @@
 
 const span = Math.max(0, ...data.times.map((event) => event.end));
 const percent = (time) => `${(100 * time) / span}%`;
-const micro = (time) => `${time.toLocaleString("en", { maximumFractionDigits: time < 100 ? 1 : 0 })} µs`;
+
+/** A time in the unit that fits it: 8.0 µs, 146 µs, 18.9 ms. */
+function micro(time) {
+  const [size, unit] = time < 999.5 ? [time, "µs"] : time < 999500 ? [time / 1e3, "ms"] : [time / 1e6, "s"];
+  return `${size.toFixed(size >= 99.95 ? 0 : size >= 9.995 || unit === "µs" ? 1 : 2)} ${unit}`;
+}
+
+/** What kernels and host steps take together, without those within loops: the sum of the time column. */
+const work = data.times.filter((event) => !event.depth).reduce((sum, event) => sum + event.end - event.start, 0);
 
 /** A round number of microseconds, of which four or eight at most are the whole. */
 function tickStep() {
@@ -74,7 +82,7 @@ function drawTimes() {
     element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))),
     element("tbody", {}, ...timeRows));
   root.append(element("div", { class: "when" },
-    element("section", { class: "part", "aria-label": "What ran when" }, element("h2", {}, "What ran when, in one compiled call"), chart),
+    element("section", { class: "part", "aria-label": "What ran when" }, element("h2", {}, `One compiled call: ${micro(span)}, of which ${micro(work)} of work`), chart),
     element("section", { class: "part", "aria-label": "Each launch and step" }, element("h2", {}, "Each launch and step"), element("div", { class: "scroll" }, table))));
 }
 

@@ -1,11 +1,10 @@
 """The page of `explain`, made anew as the program is edited: a small server for one reader on this machine.
 
-After this file you can say who may ask the server, and what an edit sets off. It listens on the loopback
-interface alone, and answers only who knows the token in the address: another page in the same browser does
-not, nor another user of the machine. Each version of the program is explained in a process of its own, so
-that an endless loop in it ends after a minute and a crash is a message. What is edited in the page goes
-to a copy; the file is written only when the reader says so. Builds on html.py, through the command line, and
-safely.
+The server listens on the loopback interface alone, and answers only requests with the token of its address:
+another page in the same browser does not have it, nor another user of the machine. Each version of the
+program is explained in a process of its own, so that an endless loop in it ends after a minute and a crash
+is a message. Edits in the page go to a copy; only Save writes the file. The editor is CodeMirror, with all
+that it needs in page/codemirror.js (tools/bundle_editor.py).
 """
 
 from __future__ import annotations
@@ -160,7 +159,8 @@ class _Handler(BaseHTTPRequestHandler):
         """The workbench, the page in it, or what is to be known of it."""
         live, path = self.server.live, self._allowed()
         if path == "/":
-            self._answer(_file("live.html").replace("{{js}}", _file("live.js")), "text/html")
+            scripts = f"{_file('codemirror.js')}\n{_file('live.js')}"
+            self._answer(_file("live.html").replace("{{js}}", scripts), "text/html")
         elif path == "/page":
             self._answer(live.page, "text/html")
         elif path == "/state":

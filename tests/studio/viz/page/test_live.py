@@ -2,10 +2,12 @@
 
 import http.client
 import json
+import runpy
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +18,7 @@ from tinyjax.__main__ import main
 from tinyjax.studio.viz import live as live_module
 from tinyjax.studio.viz.live import Live, Server
 
+ROOT = Path(__file__).parents[4]
 ENDLESS = "def f(x):\n    while True: pass\n"
 PROGRAM = "import tinyjax.numpy as jnp\n\ndef f(x):\n    return jnp.sin(x) * x\n"
 
@@ -174,6 +177,53 @@ def test_a_file_that_is_wrong_at_first_is_said_in_the_page_and_can_be_mended(tmp
             process.kill()
 
 
+@pytest.fixture
+def workbench(explained, server, tmp_path):
+    with chromium(tmp_path / "profile") as browser:
+        resize(browser, 1400, 900)
+        browser.get(server.address)
+        for _ in range(100):
+            if "sin" in browser.find_element("css selector", ".cm-content").text:
+                break
+            time.sleep(0.1)
+        yield browser
+        assert messages(browser) == []
+
+
+@pytest.mark.slow
+def test_the_editor_indents_by_tab_and_colours_python(workbench, server):
+    from selenium.webdriver.common.keys import Keys
+
+    editor = workbench.find_element("css selector", ".cm-content")
+    editor.send_keys(Keys.CONTROL, Keys.END)
+    editor.send_keys(Keys.TAB, "y = 1")
+    assert workbench.switch_to.active_element == editor
+    assert "def" in [e.text for e in workbench.find_elements("css selector", ".cm-content .k")]
+    workbench.find_element("id", "save").click()
+    while server.live.file.read_text() == PROGRAM:
+        time.sleep(0.05)
+    assert server.live.file.read_text() == PROGRAM + "    y = 1"
+
+
+@pytest.mark.slow
+def test_a_change_of_the_file_is_in_the_editor_and_is_not_sent_back(workbench, server):
+    server.live.file.write_text("# elsewhere\n")
+    server.live.seen = 0.0  # file systems' clocks are coarse
+    for _ in range(100):
+        if "elsewhere" in workbench.find_element("css selector", ".cm-content").text:
+            break
+        time.sleep(0.1)
+    assert not workbench.find_element("id", "save").is_enabled()
+
+
+def test_the_editor_is_of_the_versions_that_the_site_has():
+    tool = runpy.run_path(str(ROOT / "tools" / "bundle_editor.py"))
+    assets = runpy.run_path(str(ROOT / "tools" / "website" / "assets.py"))
+    head = tool["BUNDLE"].read_text(encoding="utf-8").partition("*/")[0]
+    assert tool["listed"](tool["codemirror"](assets["NPM"])) in head, "run tools/bundle_editor.py"
+    assert "Permission is hereby granted" in head
+
+
 @pytest.mark.slow
 def test_what_is_typed_beside_the_page_is_explained_and_the_tab_stays(server, tmp_path):
     def wait_for(text):
@@ -190,7 +240,7 @@ def test_what_is_typed_beside_the_page_is_explained_and_the_tab_stays(server, tm
         browser.switch_to.frame(browser.find_element("id", "page"))
         browser.find_element("id", "passes-tab").click()
         browser.switch_to.default_content()
-        browser.find_element("id", "text").send_keys("\n# more")
+        browser.find_element("css selector", ".cm-content").send_keys("\n# more")
         wait_for("version 2")
         time.sleep(1)
         browser.switch_to.frame(browser.find_element("id", "page"))

@@ -2,26 +2,33 @@
 
 const token = new URLSearchParams(location.search).get("token");
 const ask = (path, options) => fetch(`${path}?token=${encodeURIComponent(token)}`, options);
-const [text, save, status, error, page] = ["text", "save", "status", "error", "page"].map((id) => document.getElementById(id));
+const [box, save, status, error, page] = ["text", "save", "status", "error", "page"].map((id) => document.getElementById(id));
 let version = 0; // that is shown
 let known = null; // the text that the server has
 let typing = 0; // the timer of what was typed last
 let sending = null; // the last text on its way to the server
 let unsaved = ""; // why the file could not be written
 
+const program = editor.makeEditor("", {
+  label: "Your program. Escape, then Tab, leaves the editor.",
+  run: () => send("edit"),
+  changed: (text) => {
+    if (text === known) return; // it came from the server
+    save.disabled = false;
+    clearTimeout(typing);
+    typing = setTimeout(() => send("edit"), 500);
+  },
+});
+box.append(program.dom);
+
 function send(path) {
   clearTimeout(typing);
   typing = 0;
-  known = text.value;
+  known = program.state.doc.toString();
   return sending = ask(path, { method: "POST", body: known });
 }
 
-text.addEventListener("input", () => {
-  save.disabled = false;
-  clearTimeout(typing);
-  typing = setTimeout(() => send("edit"), 500);
-});
-text.addEventListener("keydown", (event) => {
+box.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "s") {
     event.preventDefault();
     save.click();
@@ -36,7 +43,8 @@ save.addEventListener("click", async () => {
 
 function show(state) {
   if (!typing && state.text !== known) { // the file was changed elsewhere
-    known = text.value = state.text;
+    known = state.text;
+    program.dispatch({ changes: { from: 0, to: program.state.doc.length, insert: known } });
     save.disabled = true;
   }
   error.hidden = !state.error;

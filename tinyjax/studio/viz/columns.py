@@ -274,7 +274,7 @@ class _Columns:
             share = microseconds / every if every else 0.0
             items.append(self.item(text, own, number=time_text(microseconds), share=share))
         note = f"of a call of {time_text(call_time(call))}, the shortest of 5: see Times"
-        return [Section(f"{time_text(every)} of work", items, note)]
+        return [Section(f"{time_text(every)} in kernels and NumPy", items, note)]
 
     def is_uncounted(self, numbers: Sequence[int], cost: Cost) -> bool:
         """Whether the operations of a launch are unknown, as those of NumPy's and SciPy's functions."""

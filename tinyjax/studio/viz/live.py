@@ -125,7 +125,7 @@ class Live:
         if process.returncode:
             said = errors.replace(str(copy), str(self.file)).strip()
             return "", said or f"it ended with status {process.returncode}"
-        return output.read_text(encoding="utf-8"), ""
+        return output.read_text(encoding="utf-8").replace(str(copy), self.file.name), ""
 
 
 # ---- the server ----

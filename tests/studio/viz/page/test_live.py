@@ -132,6 +132,13 @@ def test_live_needs_a_file(capsys):
 
 
 @pytest.mark.slow
+def test_the_page_names_the_file_and_not_the_copy_that_is_explained(server):
+    state_when_done(server)
+    page = ask(server, "/page")[1]
+    assert '"title":"model.py: f"' in page and server.live.folder.name not in page
+
+
+@pytest.mark.slow
 def test_a_program_that_never_ends_is_ended(server, monkeypatch):
     state_when_done(server)  # of the file, which is looked at first
     monkeypatch.setattr(live_module, "SECONDS", 5)

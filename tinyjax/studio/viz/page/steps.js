@@ -136,9 +136,11 @@ function listing(box, number) {
   const known = listings.get(box);
   if (!known.has(number)) {
     const source = steps.sources[number];
-    const shown = painted(source.lines, "python").map((text, i) => element("li", { class: "line" },
-      element("span", { class: "number" }, String(source.first + i)),
-      element("span", { class: "text" }, ...text)));
+    const shown = painted(source.lines, "python").map((nodes, i) => {
+      const text = element("span", { class: "text" }, ...nodes);
+      hang(text, source.lines[i]);
+      return element("li", { class: "line" }, element("span", { class: "number" }, String(source.first + i)), text);
+    });
     const heading = element("h3", {}, `${source.file}: ${source.name}`);
     known.set(number, { block: element("div", { class: "block" }, heading, element("ol", {}, ...shown)), shown });
   }

@@ -82,7 +82,7 @@ function drawTimes() {
     element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))),
     element("tbody", {}, ...timeRows));
   root.append(element("div", { class: "when" },
-    element("section", { class: "part", "aria-label": "What ran when" }, element("h2", {}, `One compiled call: ${micro(span)}, of which ${micro(work)} of work`), chart),
+    element("section", { class: "part", "aria-label": "What ran when" }, element("h2", {}, `One compiled call: ${micro(span)}, of which kernels and NumPy take ${micro(work)}`), chart),
     element("section", { class: "part", "aria-label": "Each launch and step" }, element("h2", {}, "Each launch and step"), element("div", { class: "scroll" }, table))));
 }
 

@@ -25,7 +25,7 @@ const TOKENS = Object.fromEntries(Object.entries(KEYWORDS).map(([language, words
   + (language === "python" ? `|(?<docs>"""[^]*?(?:"""|$)|\'\'\'[^]*?(?:\'\'\'|$))` : "")
   + `|(?<string>"(?:[^"\\\\\n]|\\\\.)*"|'(?:[^'\\\\\n]|\\\\.)*')`
   + `|(?<keyword>\\b(?:${words.split(" ").join("|")})\\d*\\b)`
-  + (language === "jaxpr" ? "|(?<type>:[a-z]+\\d*\\[[\\w,@()]*\\](?:\\{V:[\\w,()]*\\})?)" : "")
+  + (language === "jaxpr" ? "|(?<type>:[a-z]+\\d*(?:<\\w+>)?\\[[\\w,@()]*\\](?:\\{V:[\\w,()]*\\})?)" : "")
   + `|(?<number>\\b\\d[\\d.]*(?:e[-+]?\\d+)?[fuUlL]*\\b)`, "g")]));
 
 /** Lines of code as lists of nodes, their words coloured; a string may go on over several lines. */
@@ -47,11 +47,12 @@ function painted(texts, language) {
   return lines;
 }
 
-const BREAKS = { jaxpr: /(?<=[[(=,])(?=[\w(])/, python: /(?<=[[({])(?=[\w"'])|(?=\.\w+\()/, c: /(?<=[[(])(?=\w)/ };
+const BREAKS = { jaxpr: /(?<=[[(=,])(?=[\w(])/, python: /(?<=[[({])(?=[\w"'])|(?=\.\w+\()/ };
 
 /** A text with more places to break it than its spaces: after brackets, never within a name. */
 function breakable(text, language) {
-  return text.split(BREAKS[language]).flatMap((piece, i) => (i ? [element("wbr"), piece] : [piece]));
+  const pieces = BREAKS[language] ? text.split(BREAKS[language]) : [text];
+  return pieces.flatMap((piece, i) => (i ? [element("wbr"), piece] : [piece]));
 }
 
 /** Has what a long line wraps into begin farther right than the line. Its own indentation is of spaces that don't wrap. */

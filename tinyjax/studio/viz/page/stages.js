@@ -28,7 +28,9 @@ function drawColumns() {
     const count = element("span", { class: "count" }, column.count);
     const about = element("p", { class: "about", title: column.about }, count, column.about);
     if (place) root.append(divider());
-    root.append(element("section", { class: `column ${column.name} ${WRAPPED.includes(column.name) ? "jaxpr" : ""}`, "aria-label": column.title }, heading, about, box));
+    const made = element("section", { class: `column ${column.name} ${WRAPPED.includes(column.name) ? "jaxpr" : ""}`, "aria-label": column.title }, heading, about, box);
+    made.style.setProperty("--longest", Math.max(0, ...order[place].map((id) => items[id].text.length)));
+    root.append(made);
   });
 }
 

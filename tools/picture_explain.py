@@ -1,0 +1,52 @@
+"""Takes the pictures of the page of `tinyjax explain` that README.md shows: docs/explain*.png.
+
+python tools/picture_explain.py    # after a change of the page's look; it needs Chromium and selenium
+"""
+
+import runpy
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from browser import chromium  # noqa: E402
+
+import tinyjax as jax  # noqa: E402
+import tinyjax.numpy as jnp  # noqa: E402
+from tinyjax.studio import viz  # noqa: E402
+
+SIN = "light(items.findIndex((item) => item.place === 1 && item.text.includes('= sin')))"
+VECTORIZE = "showPass(passes.findIndex((each) => each.name === 'vectorize'))"
+RULE = "go(events.findIndex((each) => each.stage === 'jvp rule' && each.name === 'mul'))"
+
+
+def main() -> None:
+    wave = runpy.run_path(str(ROOT / "tutorials" / "wave.py"))["f"]
+    gradient = partial(viz.explain, wave, 3.0, transforms=[jax.grad])
+    softmax = partial(viz.explain, jax.nn.softmax, jnp.ones((5, 40)))
+    with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
+        for name, page, view, size, first in (
+            ("explain", gradient, "stages", (1400, 420, 1.5), SIN),
+            ("explain_passes", softmax, "passes", (1400, 600, 1), VECTORIZE),
+            ("explain_steps", gradient, "steps", (1360, 760, 1), RULE),
+        ):
+            width, height, scale = size
+            metrics = {
+                "width": width,
+                "height": height,
+                "deviceScaleFactor": scale,
+                "mobile": False,
+            }
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            browser.get(f"{page().save(Path(folder) / f'{name}.html').as_uri()}#view={view}")
+            browser.execute_script(first)
+            path = ROOT / "docs" / f"{name}.png"
+            browser.save_screenshot(str(path))
+            print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -4,26 +4,22 @@ python tools/picture_explain.py    # after a change of the page's look; it needs
 """
 
 import runpy
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.studio import viz
+
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from browser import chromium  # noqa: E402
-
-import tinyjax as jax  # noqa: E402
-import tinyjax.numpy as jnp  # noqa: E402
-from tinyjax.studio import viz  # noqa: E402
-
 SIN = "light(items.findIndex((item) => item.place === 1 && item.text.includes('= sin')))"
 VECTORIZE = "showPass(passes.findIndex((each) => each.name === 'vectorize'))"
 RULE = "go(events.findIndex((each) => each.stage === 'jvp rule' && each.name === 'mul'))"
 
 
 def main() -> None:
+    chromium = runpy.run_path(str(ROOT / "tests" / "browser.py"))["chromium"]
     wave = runpy.run_path(str(ROOT / "tutorials" / "wave.py"))["f"]
     gradient = partial(viz.explain, wave, 3.0, transforms=[jax.grad])
     softmax = partial(viz.explain, jax.nn.softmax, jnp.ones((5, 40)))

@@ -1,9 +1,8 @@
-"""Where each line of generated C comes from: which equation, and which line of Python.
+"""The origin of each line of generated C: its equation, and its line of Python.
 
-After this file you can point at any line of a kernel and say who wrote it. Whatever the compiler does to
-an equation, it stays on record: statements of kernels have the equation that they compute as their
-origin, and equations the user's line. `mapping` gives that as data, `explain_lines` prints it, C on
-the left and Python on the right. Builds on plan.
+Statements of kernels keep the equation that they compute as their origin, and equations the user's line.
+`mapping` returns that as data; `explain_lines` prints it, C on the left and Python on the right.
+Builds on plan.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """From a jaxpr to a plan of kernels: the stages in order, and what each of them made.
 
-After this file you can stop the compiler at any stage, and print what is there. `lower_jaxpr` opens no
-device: all that it makes is text and plans. Builds on the stages of this folder, from passes to plan.
+`lower_jaxpr` opens no device: it makes text and plans alone. Builds on the stages of this folder.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What each pass of the compiler did: a program before and after it, and each change with its reason.
+"""Records of compiler passes: the program before and after each pass, and each change with its reason.
 
-After this file you can ask any stage what it looked at, what it changed and why. A pass is a function from
-a printable thing to another (a jaxpr, groups, a kernel). It is called by way of `run_pass`, and calls
-`event` for each change or decision. Outside of `recording()` both do nothing but the work. A record prints
-as its events, and what was before and after line by line: + is new, - is gone. Builds on pretty_printer.
+A pass is a function from a jaxpr, groups or a kernel to another of these. `run_pass` runs it, and it calls
+`event` for each change or decision. Outside of `recording()` neither records anything. A record prints its
+events, and the difference line by line: + is new, - is gone.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@ const tally = document.getElementById("found");
 let matches = [];
 let current = -1;
 
-/** What the shown view has, in order: texts, and what marks and shows each. */
-function* candidates() {
-  const view = document.querySelector("[role=tabpanel]:not([hidden])");
+/** What a view has, in order: texts, and what marks and shows each. */
+function* candidates(view) {
   for (const one of view.querySelectorAll(".long, .line, .row")) {
     const list = longLists.get(one);
     for (let n = 0; n < (list?.count ?? 0); n++) {
@@ -23,9 +22,10 @@ function* candidates() {
 function search() {
   for (const match of matches) ["found", "current"].forEach((name) => match.mark(name, false));
   const wanted = field.value.trim().toLowerCase();
-  matches = wanted ? [...candidates()].filter((one) => one.text.toLowerCase().includes(wanted)) : [];
+  const view = document.querySelector("[role=tabpanel]:not([hidden])");
+  matches = wanted ? [...candidates(view)].filter((one) => one.text.toLowerCase().includes(wanted)) : [];
   for (const match of matches) match.mark("found", true);
-  lightNodes(document.querySelector("[role=tabpanel]:not([hidden])"), wanted);
+  lightNodes(view, wanted);
   current = -1;
   tally.textContent = wanted ? `${matches.length.toLocaleString("en")} found` : "";
 }

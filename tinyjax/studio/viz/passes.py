@@ -1,7 +1,6 @@
 """The passes of the compiler as a page's data: what changed in each, line by line, and why.
 
-After this file you can say what the passes' view has to work with. It keeps the order in which the passes
-ran; those that ran in vain are there too. Builds on compile.record.
+The data keeps the order in which the passes ran, and has also those that changed nothing.
 """
 
 from __future__ import annotations
@@ -29,22 +28,30 @@ def _does(name: str) -> str:
 
 def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
     """The records as JSON has them."""
-    return [
-        {
-            "name": record.name,
-            "subject": record.subject,
-            "does": _does(record.name),
-            "language": "jaxpr" if isinstance(record.after, ClosedJaxpr) else "c",
-            "lines": [[line[0], line[2:]] for line in record.diff()],
-            "events": [_event_data(event) for event in record.events],
-        }
-        for record in records
-    ]
+    return [_record_data(record) for record in records]
 
 
-def _event_data(event: Event) -> dict[str, str]:
-    line = python_text(getattr(event.origin, "source_info", None))
-    return {"about": event.about, "change": event.change, "why": event.why, "line": line}
+def _record_data(record: PassRecord) -> dict[str, Any]:
+    """Reasons and lines of Python, which many events share, are in `texts` once; events have their numbers."""
+    texts: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    def event_data(event: Event) -> dict[str, Any]:
+        line = python_text(getattr(event.origin, "source_info", None))
+        shared = {"why": number(event.why), "line": number(line)}
+        return {"about": event.about, "change": event.change, **shared}
+
+    return {
+        "name": record.name,
+        "subject": record.subject,
+        "does": _does(record.name),
+        "language": "jaxpr" if isinstance(record.after, ClosedJaxpr) else "c",
+        "lines": [[line[0], line[2:]] for line in record.diff()],
+        "events": list(map(event_data, record.events)),
+        "texts": list(texts),
+    }
 
 
 def changes_text(records: Sequence[PassRecord]) -> str:

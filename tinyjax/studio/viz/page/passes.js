@@ -34,13 +34,14 @@ function drawDiff(each) {
 
 /** What the pass decided. */
 function drawEvents(each) {
+  const parts = ({ about, change, why, line }) => ({ about, change, why: each.texts[why], line: each.texts[line] });
   const item = (n) => {
-    const { about, change, why, line } = each.events[n];
+    const { about, change, why, line } = parts(each.events[n]);
     const reason = why ? [element("p", { class: "why" }, why)] : [];
     const source = line ? [element("p", { class: "source" }, line)] : [];
     return element("li", {}, element("code", {}, about), " ", element("span", {}, change), ...reason, ...source);
   };
-  const list = new LongList(each.events.length, item, (n) => Object.values(each.events[n]).join(" "), 60);
+  const list = new LongList(each.events.length, item, (n) => Object.values(parts(each.events[n])).join(" "), 60);
   list.element.classList.add("decisions");
   return each.events.length ? list : null;
 }

@@ -2,7 +2,7 @@
 
 The server listens on the loopback interface alone, and answers only requests with the token of its address:
 another page in the same browser does not have it, nor another user of the machine. Each version of the
-program is explained in a process of its own, so that an endless loop in it ends after a minute and a crash
+program is explained in its own process, so that an endless loop in it ends after a minute and a crash
 is a message. Edits in the page go to a copy; only Save writes the file. The editor is CodeMirror, with all
 that it needs in page/codemirror.js (tools/bundle_editor.py).
 """

@@ -32,7 +32,7 @@ def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
 
 
 def _record_data(record: PassRecord) -> dict[str, Any]:
-    """Reasons and lines of Python, which many events share, are in `texts` once; events have their numbers."""
+    """The record as JSON has it. Reasons and lines of Python are in `texts` once; events have their numbers."""
     texts: dict[str, int] = {}
 
     def number(text: str) -> int:

@@ -32,7 +32,7 @@ def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
 
 
 def _record_data(record: PassRecord) -> dict[str, Any]:
-    """The record as JSON has it. Reasons and lines of Python are in `texts` once; events have their numbers."""
+    """The record as JSON has it. Reasons and lines of Python are in `texts` once; events number them."""
     texts: dict[str, int] = {}
 
     def number(text: str) -> int:

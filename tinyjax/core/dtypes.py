@@ -213,13 +213,16 @@ def tangent_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def dtype(x: Any) -> Any:
-    """The canonical dtype of a value or Python scalar.
+    """The dtype of an Array, which keeps it if jax_enable_x64 changes, or the one that an Array of a Python
+    or NumPy value has.
 
     Raises TypeError if `x` is not a number or an array."""
     python_dtype = _PYTHON_SCALARS.get(type(x))
     if python_dtype is not None:
         return canonicalize_dtype(python_dtype)
     array_dtype = getattr(x, "dtype", None)
+    if array_dtype is not None and hasattr(x, "aval"):
+        return x.aval.dtype
     if array_dtype is not None:
         return canonicalize_dtype(array_dtype)
     raise TypeError(f"Value {x!r} of type {type(x)} is not a valid JAX array type")
@@ -307,29 +310,36 @@ def join_types(promotion: str, *types: tuple[np.dtype, bool]) -> tuple[np.dtype,
             f"Input dtypes ({names}) have no implicit promotion while jax_numpy_dtype_promotion is "
             "'strict': convert one with x.astype(...)"
         )
+    if all(weak for _, weak in found):  # as if they were not, so that a weak float64 stays one
+        return np_dtype(_join(frozenset(d.name for d, _ in found))), True
     join = _join(frozenset(_node(d, weak) for d, weak in found))
-    if isinstance(join, type):
-        # All weak: the widest dtype of the result's kind that is present, as a weak float64 stays one.
-        widest = [d for d, _ in found if _KIND_TO_SCALAR[kind(d)] is join]
-        default = _PYTHON_SCALARS[join]
-        return (max(widest, key=lambda d: d.itemsize) if widest else default), True
-    return np_dtype(join), False
+    return np_dtype(join), isinstance(join, type)
 
 
 class TypePromotionError(ValueError):
     """Operands of different dtypes met while jax_numpy_dtype_promotion is 'strict'."""
 
 
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
-    """The dtype that an operation on `args` (arrays, scalars or dtypes) computes in.
+def promoted_type(*args: Any) -> tuple[Any, bool]:
+    """The dtype that operands `args` (arrays, scalars or dtypes) are converted to, and whether it is weak.
 
-    With return_weak_type_flag, a pair (dtype, whether the result is weakly typed)."""
+    An Array keeps its dtype if jax_enable_x64 changes: one dtype stays as it is, also a wide one."""
     if not args:
         raise ValueError("at least one array or dtype is required")
     types = [_dtype_and_weakness(x) for x in args]
     joined, weak = join_types(config.jax_numpy_dtype_promotion, *types)
-    joined = canonicalize_dtype(joined)
-    return (joined, weak) if return_weak_type_flag else joined
+    is_unchanged = len(types) == 1 or not weak and all(d == joined for d, _ in types)
+    return joined if is_unchanged else canonicalize_dtype(joined), weak
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype of a computation with `args` (arrays, scalars or dtypes): a weak one has the default width.
+
+    With return_weak_type_flag, a pair (dtype, whether the result is weakly typed)."""
+    dtype, weak = promoted_type(*args)
+    if weak:
+        dtype = default_dtype(_KIND_TO_SCALAR[kind(dtype)])
+    return (dtype, weak) if return_weak_type_flag else dtype
 
 
 def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:

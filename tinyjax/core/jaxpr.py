@@ -16,7 +16,7 @@ from typing import Any
 
 from tinyjax.core.api_util import DebugInfo
 from tinyjax.core.array import LiteralArray, ShapedArray
-from tinyjax.core.avals import to_numpy
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
@@ -222,8 +222,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def literal_value(literal: Literal) -> Any:
-    """The literal as a value whose aval is the literal's: a Python scalar stays one."""
-    if is_python_scalar(literal.val):
+    """The literal as a value whose aval is the literal's: a Python scalar stays one if that is its type,
+    which depends on jax_enable_x64."""
+    if is_python_scalar(literal.val) and get_aval(literal.val) is literal.aval:
         return literal.val
     return LiteralArray(to_numpy(literal.val, literal.aval), literal.aval, literal.val)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.array import ShapedArray
+from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.bind import abstract_eval_rules
 from tinyjax.core.primitives import neg
 from tinyjax.lax.elementwise import nary, real_dtype, unary
@@ -57,8 +57,9 @@ for _p in (complex_p, conj_p):
     abstract_eval_rules[_p] = _only_32_and_64_bits(_p.name, abstract_eval_rules[_p])
 
 
-def _zero_part(ct: Any) -> np.ndarray:
-    return np.zeros((), dtypes.dtype(ct))
+def _zero_part(ct: Any) -> LiteralArray:
+    dtype = dtypes.dtype(ct)
+    return LiteralArray(np.zeros((), dtype), ShapedArray((), dtype))
 
 
 def _real_transpose(ct: Any, x: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import elementwise_aval, shape_of
 from tinyjax.core.tracing import user_level
@@ -139,8 +139,9 @@ def constant(like: Any, value: complex) -> Any:
     dtype = dtypes.dtype(like)
     if dtypes.is_weakly_typed(like) and not shape_of(like):
         scalar = dtypes.scalar_type_of(like)(value)
-        return scalar if dtypes.dtype(scalar) == dtype else np.array(value, dtype)
-    return np.array(value, dtype)
+        if dtypes.dtype(scalar) == dtype:
+            return scalar
+    return LiteralArray(np.array(value, dtype), ShapedArray((), dtype))
 
 
 # ---- arguments from users ----

@@ -101,7 +101,9 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
         raise ValueError("None is not a valid value for jnp.array")
     if dtype is None:
         leaves_or_arrays = [x if hasattr(x, "dtype") else _check_scalar(x) for x in leaves]
-        dtype = dtypes.result_type(*leaves_or_arrays) if leaves else dtypes.default_dtype(float)
+        dtype = (
+            dtypes.promoted_type(*leaves_or_arrays)[0] if leaves else dtypes.default_dtype(float)
+        )
     if any(map(_is_joined, leaves)):
         rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]
         while len(rows) > 16:
@@ -327,7 +329,7 @@ def _full_like(
     if not (hasattr(a, "dtype") and hasattr(a, "shape")):
         a = ensure_arraylike(name, a)
     weak_type = dtype is None and dtypes.is_weakly_typed(a)
-    new_dtype = user_dtype_or(dtype, dtypes.canonicalize_dtype(a.dtype), name)
+    new_dtype = user_dtype_or(dtype, dtypes.dtype(a), name)
     new_shape = tuple(a.shape) if shape is None else canonicalize_shape(shape)
     if new_dtype == dtypes.key_dtype:
         raise TypeError(f"jnp.{name} can't make random keys: use jax.random.key")

@@ -43,13 +43,13 @@ def promote_dtypes(*args: Any) -> list[Any]:
     """The arguments as arrays of the dtype that they promote to together."""
     if len(args) == 1:
         return [as_array(args[0])]
-    dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
+    dtype, weak_type = dtypes.promoted_type(*args)
     return [convert(x, dtype, weak_type) for x in args]
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
     """As promote_dtypes, integers and bools becoming floats."""
-    dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
+    dtype, weak_type = dtypes.promoted_type(*args)
     dtype = to_inexact_dtype(dtype)
     return [convert(x, dtype, weak_type) for x in args]
 
@@ -58,7 +58,7 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """As promote_dtypes, bools becoming integers."""
     if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype != np.bool_:
         return [args[0]]
-    dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
+    dtype, weak_type = dtypes.promoted_type(*args)
     dtype = to_numeric_dtype(dtype)
     return [convert(x, dtype, weak_type) for x in args]
 
@@ -139,6 +139,8 @@ def _promote_pair(args: Sequence[Any], kinds: str) -> list[Any] | None:
         return None
     if a.dtype.kind not in kinds:
         return None
+    if a.weak_type and a.dtype != dtypes.default_dtype(dtypes.scalar_type_of(x)):
+        return None  # made before jax_enable_x64 changed: the dtype may change, too
     if len(a.shape) == len(b.shape) or not a.shape or not b.shape:
         return [x, y]
     return _same_rank(x, y) if config.jax_numpy_rank_promotion == "allow" else None

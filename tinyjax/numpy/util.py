@@ -90,9 +90,11 @@ def concrete_int(x: Any, context: str) -> int:
 
 
 def constant(value: Any, dtype: np.dtype, weak_type: bool = False) -> ArrayImpl:
-    """A scalar array that is known while tracing: it becomes a literal of the jaxpr."""
-    written = value if weak_type and type(value) is float else None
-    return LiteralArray(np.asarray(value, dtype), ShapedArray((), dtype, weak_type), written)
+    """A scalar array that is known while tracing: a literal of the jaxpr. A Python scalar that already has
+    this type is written as it is, 0.1 and not 0.10000000149011612."""
+    aval = ShapedArray((), dtype, weak_type)
+    unchanged = dtypes.is_python_scalar(value) and get_aval(value) is aval
+    return LiteralArray(np.asarray(value, dtype), aval, value if unchanged else None)
 
 
 def constant_like(x: Any, value: Any) -> ArrayImpl:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.record import event
+from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.dtypes import kind
@@ -35,7 +36,7 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
             continue
         (out,) = eqn.outvars
         if result.shape:
-            consts[out] = result
+            consts[out] = ArrayImpl(result, out.aval)
             event(eqn, "is a constant", "made of constants, and so computed now", eqn)
         else:
             replaced[out] = Literal(result[()], out.aval)

@@ -11,10 +11,8 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tinyjax.core import dtypes
-from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
@@ -74,8 +72,7 @@ def promote_weak_carry(
     promoted, changed = [], False
     for x, in_aval, out_aval in zip(init, in_avals, out_avals):
         if in_aval.weak_type and not same_type(in_aval, out_aval):
-            dtype = dtypes.result_type(x, out_aval)
-            x = convert_element_type(x, dtype) if isinstance(x, Array) else np.array(x, dtype)
+            x = convert_element_type(x, dtypes.promoted_type(x, out_aval.dtype)[0])
             changed = True
         promoted.append(x)
     return promoted, changed

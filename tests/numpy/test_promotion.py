@@ -74,3 +74,27 @@ def test_integers_that_do_not_fit_raise():
         jnp.array(2**40)
     with pytest.raises(OverflowError):
         jnp.arange(3) + 2**40
+
+
+def test_a_literal_of_a_weak_complex_operand_is_complex():
+    weak = jnp.asarray(2 + 1j)
+    assert "mul (-0.5+0j):c64[] a" in str(jax.make_jaxpr(lambda b: -0.5 * b)(weak))
+    assert complex(jax.jit(lambda b: -0.5 * b)(weak)) == -1 - 0.5j
+
+
+def test_a_weakly_typed_array_may_be_older_than_x64():
+    weak = jnp.asarray(2.0)
+    with jax.enable_x64(True):
+        assert jax.jit(lambda t: t * 0.5)(weak).dtype == jnp.float64
+        assert jax.jit(lambda t: t + 1)(weak).dtype == jnp.float32
+
+
+def test_a_jaxpr_keeps_its_dtypes_when_x64_is_turned_off():
+    with jax.enable_x64(True):
+        closed, x = jax.make_jaxpr(lambda t: t * 0.5)(2.0), jnp.asarray(2.0)
+    assert jax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)[0].dtype == jnp.float64
+
+
+def test_a_weak_first_carry_wraps_to_the_dtype_of_the_body():
+    first = lax.fori_loop(0, 1, lambda i, c: jnp.where(i < 0, c, jnp.uint8(7)), -3)
+    assert first.dtype == jnp.uint8 and first == 7

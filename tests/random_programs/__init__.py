@@ -49,9 +49,19 @@ def draw(seed: int) -> Program:
 def _argument(writer: Writer) -> Argument:
     """Adds an argument to the scope; the values are small, and the usual dtypes come more often."""
     rng = writer.rng
-    dtype = rng.choice(writer.dtypes[rng.choice("fffffiiipz")])
-    shape = writer.shape()
-    variable = Variable(writer.new_name("a"), shape, dtype)
+    weak = _weak_dtype(writer) if rng.random() < 0.2 else None
+    how, dtype = weak or ("", rng.choice(writer.dtypes[rng.choice("fffffiiipz")]))
+    shape = () if weak else writer.shape()
+    variable = Variable(writer.new_name("a"), shape, dtype, weak=bool(weak) and dtype != "bool")
     writer.scope.append(variable)
     values = argument_values(variable, rng.randrange(1000))
-    return Argument(variable.name, values, batched=rng.random() < 0.75)
+    return Argument(variable.name, values, rng.random() < 0.75, how)
+
+
+def _weak_dtype(writer: Writer) -> tuple[str, str]:
+    """How a Python number becomes an argument, and its dtype then."""
+    rng, x64 = writer.rng, writer.limits.x64
+    how = rng.choice(["scalar", "before x64"])
+    wide = x64 and how == "scalar"
+    dtypes = "bool int64 float64 complex128" if wide else "bool int32 float32 complex64"
+    return how, rng.choice(dtypes.split())

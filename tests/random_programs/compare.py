@@ -110,12 +110,12 @@ def _eager(program: Program) -> Run | Disagreement | None:
 def _at_points(program: Program, args: Sequence[np.ndarray]) -> list[list[Any]]:
     """The outputs at each point, eagerly."""
     function = program.function(tinyjax)
-    points = [_at(program.args, args, point) for point in range(POINTS)]
+    points = [_at(program.args, args, point, tinyjax) for point in range(POINTS)]
     return [function(*map(jnp.asarray, values)) for values in points]
 
 
-def _at(args: Sequence[Argument], values: Sequence[np.ndarray], point: int) -> list[np.ndarray]:
-    return [v[point if arg.batched else 0] for arg, v in zip(args, values)]
+def _at(args: Sequence[Argument], values: Sequence[np.ndarray], point: int, jax: Any) -> list[Any]:
+    return [arg.at(v, point, jax) for arg, v in zip(args, values)]
 
 
 # ---- ways to run programs: the outputs, for each program and point ----
@@ -124,7 +124,7 @@ def _at(args: Sequence[Argument], values: Sequence[np.ndarray], point: int) -> l
 def _point_by_point(jax: Any, runs: Sequence[Run]) -> Way:
     functions = [run.program.function(jax) for run in runs]
     call = lambda all_args: [f(*args) for f, args in zip(functions, all_args)]  # noqa: E731
-    calls = [[_at(run.program.args, run.args, p) for run in runs] for p in range(POINTS)]
+    calls = [[_at(run.program.args, run.args, p, jax) for run in runs] for p in range(POINTS)]
     return Way(call, calls, lambda results: [list(of_points) for of_points in zip(*results)])
 
 
@@ -146,11 +146,14 @@ def _axes(program: Program) -> tuple[int | None, ...]:
     return axes if 0 in axes else (0, *axes[1:])
 
 
-def _whole(run: Run) -> list[np.ndarray]:
-    axes, values = _axes(run.program), run.args
-    if not any(arg.batched for arg in run.program.args):
+def _whole(run: Run) -> list[Any]:
+    args, axes, values = run.program.args, _axes(run.program), run.args
+    if not any(arg.batched for arg in args):
         values = [np.stack([values[0][0]] * POINTS), *values[1:]]
-    return [jnp.asarray(v if axis == 0 else v[0]) for v, axis in zip(values, axes)]
+    return [
+        arg.whole(v, tinyjax) if axis == 0 else jnp.asarray(arg.at(v, 0, tinyjax))
+        for arg, v, axis in zip(args, values, axes)
+    ]
 
 
 class Way(NamedTuple):

@@ -101,6 +101,32 @@ class Argument(NamedTuple):
     name: str
     values: str  # an expression of NumPy
     batched: bool  # or vmap gives the value of the first point to all
+    weak: str = ""  # "scalar": a Python number; "before x64": an Array of one, made with x64 off
+
+    def at(self, values: np.ndarray, point: int, jax: Any) -> Any:
+        """The argument at a point, of its `values` at all points."""
+        value = values[point if self.batched else 0]
+        return self._weak(value.item(), jax) if self.weak else value
+
+    def whole(self, values: np.ndarray, jax: Any) -> Any:
+        """The argument at all points, along a new first axis."""
+        if not self.weak:
+            return jax.numpy.asarray(values)
+        return jax.numpy.stack([self._weak(value, jax) for value in values.tolist()])
+
+    def _weak(self, value: Any, jax: Any) -> Any:
+        if self.weak == "scalar":
+            return value
+        with jax.enable_x64(False):
+            return jax.numpy.asarray(value)
+
+    def text(self) -> str:
+        """The values at all points, as a script makes them."""
+        if self.weak == "scalar":
+            return f"{self.values}.tolist()"
+        if self.weak:
+            return f"[jnp.asarray(x) for x in {self.values}.tolist()]"
+        return f"jnp.asarray({self.values})"
 
 
 @dataclass
@@ -151,13 +177,18 @@ class Program:
         """A script that prints what eager and compiled evaluation give."""
         head = ["import ml_dtypes, numpy as np", "import tinyjax as jax"]
         head += ["import tinyjax.numpy as jnp", "from tinyjax import lax", ""]
+        old = [arg for arg in self.args if arg.weak == "before x64"]
+        head += [f"{arg.name} = {arg.text()}" for arg in old]
         if self.x64:
             head.append('jax.config.update("jax_enable_x64", True)')
-        head += [f"{arg.name} = jnp.asarray({arg.values})" for arg in self.args]
+        head += [f"{arg.name} = {arg.text()}" for arg in self.args if arg not in old]
         calls = [f"program({self._at('0')})", f"jax.jit(program)({self._at('0')})"]
         if "vmap" in how:
             axes = tuple(0 if arg.batched else None for arg in self.args)
-            whole = ", ".join(arg.name + ("" if arg.batched else "[0]") for arg in self.args)
+            stacked = [f"jnp.stack({a.name})" if a.weak else a.name for a in self.args]
+            whole = ", ".join(
+                text if arg.batched else f"{arg.name}[0]" for text, arg in zip(stacked, self.args)
+            )
             batched = f"jax.vmap(program, {axes})"
             batched = f"jax.jit({batched})" if "jit" in how else batched
             calls = [f"[program({self._at('p')}) for p in range({POINTS})]", f"{batched}({whole})"]

@@ -10,11 +10,10 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.named_scope.html
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.core.api_util import check_callable, fun_name
+from tinyjax.core.api_util import check_callable, fun_name, wraps
 
 
 class named_scope(contextlib.ContextDecorator):  # noqa: N801  (used as a function)
@@ -41,7 +40,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable[..., Any]:
     """
     check_callable(fun, "name")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
         with named_scope(name if name is not None else fun_name(fun)):
             return fun(*args, **kwargs)

@@ -9,18 +9,44 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+
+F = TypeVar("F")
 
 
 def fun_name(fun: Callable) -> str:
     """The name of a function in printed jaxprs and messages; that of what a partial wraps."""
     while isinstance(fun, functools.partial):
         fun = fun.func
-    return getattr(fun, "__name__", type(fun).__name__)
+    return _text_attribute(fun, "__name__", "<unnamed function>")
+
+
+def wraps(fun: Callable) -> Callable[[F], F]:
+    """functools.wraps for any callable: one without a name, or with one that is not a string, gets that of
+    `fun_name`."""
+
+    def decorate(wrapper: F) -> F:
+        name, named = fun_name(fun), cast(Any, wrapper)
+        attributes = getattr(fun, "__dict__", {})
+        named.__dict__.update(attributes if isinstance(attributes, dict | MappingProxyType) else {})
+        named.__name__ = name
+        named.__qualname__ = _text_attribute(fun, "__qualname__", name)
+        named.__module__ = _text_attribute(fun, "__module__", "<unknown module>")
+        named.__doc__ = _text_attribute(fun, "__doc__", None)
+        named.__wrapped__ = fun
+        return wrapper
+
+    return decorate
+
+
+def _text_attribute(x: Any, name: str, default: Any) -> Any:
+    value = getattr(x, name, None)
+    return value if isinstance(value, str) else default
 
 
 def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:

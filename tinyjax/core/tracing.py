@@ -8,7 +8,6 @@ and jaxpr.
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import sys
@@ -25,6 +24,7 @@ from tinyjax.core.api_util import (
     check_callable,
     fun_name,
     wrap_argnums,
+    wraps,
 )
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
@@ -281,12 +281,12 @@ def make_jaxpr(
     check_callable(fun, "make_jaxpr")
     static = as_argnums(static_argnums, "static_argnums")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
         fixed = wrap_argnums(static, len(args), "static_argnums")
         dynamic = [x for i, x in enumerate(args) if i not in fixed]
 
-        @functools.wraps(fun)
+        @wraps(fun)
         def call(*dynamic: Any, **kwargs: Any) -> Any:
             it = iter(dynamic)
             return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)

@@ -14,13 +14,13 @@ Source: https://docs.jax.dev/en/latest/debugging/checkify_guide.html
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core.api_util import wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import EvalTrace, Primitive, as_array, context, set_current_trace
 from tinyjax.core.tree_util.pytrees import tree_flatten
@@ -95,7 +95,7 @@ def checkify(
     if not callable(f):
         raise TypeError(f"checkify takes a function, got {f!r}")
 
-    @functools.wraps(f)
+    @wraps(f)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         trace = CheckifyTrace(context.trace, frozenset(errors))
         with set_current_trace(trace):

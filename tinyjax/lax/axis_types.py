@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tinyjax.core.api_util import wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.config import config
 from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
@@ -38,7 +39,7 @@ def auto_axes(
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
-    @functools.wraps(f)
+    @wraps(f)
     def in_auto_mode(*args: Any, **kwargs: Any) -> Any:
         place = _given("out_sharding", out_sharding, kwargs)
         mesh = _mesh_of(place)
@@ -69,7 +70,7 @@ def explicit_axes(
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 
-    @functools.wraps(f)
+    @wraps(f)
     def in_explicit_mode(*args: Any, **kwargs: Any) -> Any:
         place = _given("in_sharding", in_sharding, kwargs)
         mesh = _mesh_of(())

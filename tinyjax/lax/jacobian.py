@@ -9,14 +9,13 @@ Source: https://docs.jax.dev/en/latest/jacobian-vector-products.html
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import check_callable, function_of
+from tinyjax.core.api_util import check_callable, function_of, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import add, reshape
@@ -44,7 +43,7 @@ def jacfwd(
     """
     check_callable(fun, "differentiate")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         dynamic, main = function_of(fun, argnums, args, kwargs, ValueError)
         leaves, in_tree = tree_flatten(dynamic)
@@ -85,7 +84,7 @@ def jacrev(
     """
     check_callable(fun, "differentiate")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         dynamic, main = function_of(fun, argnums, args, kwargs, ValueError)
         for x in tree_flatten(dynamic)[0]:

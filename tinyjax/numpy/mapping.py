@@ -7,12 +7,12 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tinyjax import lax
+from tinyjax.core.api_util import wraps
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.shape import canonicalize_axis
@@ -45,7 +45,7 @@ def vectorize(
     if any(isinstance(item, int) and item < 0 for item in excluded):
         raise ValueError(f"{excluded=} contains negative numbers")
 
-    @functools.wraps(pyfunc)
+    @wraps(pyfunc)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         context = f"on vectorized function with {excluded=} and {signature=}"
         fixed = {i for i in range(len(args)) if i in excluded or args[i] is None}

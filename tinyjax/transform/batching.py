@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax.core import primitives
-from tinyjax.core.api_util import check_callable
+from tinyjax.core.api_util import check_callable, wraps
 from tinyjax.core.array import Array, LiteralArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
@@ -294,7 +294,7 @@ def vmap(
             f"arguments passed to the function, but got {in_axes}."
         )
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def vmap_f(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(

@@ -9,12 +9,11 @@ Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-a
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of
+from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.ref_types import is_ref
@@ -96,7 +95,7 @@ def grad(
     """
     value_and_grad_f = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, gradient = value_and_grad_f(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
@@ -118,7 +117,7 @@ def value_and_grad(
     check_callable(fun, "differentiate")
     as_argnums(argnums, "argnums")  # complains before the first call
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
         leaves, in_tree = tree_flatten((dynamic, {}))

@@ -8,12 +8,11 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.grad
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tinyjax.numpy as jnp
-from tinyjax.core.api_util import check_callable
+from tinyjax.core.api_util import check_callable, wraps
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.experimental.sparse.sparsify import is_sparse
 from tinyjax.lax import jacobian as dense
@@ -66,7 +65,7 @@ def value_and_grad(
     its indices. Raises ValueError for argnums that the call lacks, TypeError for what is no function."""
     check_callable(fun, "value_and_grad")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def value_and_grad_fun(*args: Any, **kwds: Any) -> Any:
         of_data = _OfData(fun, argnums, args, kwds)
         value, grads = vjp.value_and_grad(of_data, has_aux=has_aux, **kwargs)(of_data.data)
@@ -81,7 +80,7 @@ def grad(
     """jax.grad of a function of sparse arguments, as value_and_grad."""
     both = value_and_grad(fun, argnums, has_aux, **kwargs)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def grad_fun(*args: Any, **kwds: Any) -> Any:
         value, grads = both(*args, **kwds)
         return (grads, value[1]) if has_aux else grads
@@ -96,7 +95,7 @@ def _jacobian(way: Callable[..., Any]) -> Callable[..., Any]:
         has_aux: bool = False,
         **kwargs: Any,
     ) -> Callable[..., Any]:
-        @functools.wraps(fun)
+        @wraps(fun)
         def jacobian_fun(*args: Any, **kwds: Any) -> Any:
             of_data = _OfData(fun, argnums, args, kwds)
             out = way(of_data, has_aux=has_aux, **kwargs)(of_data.data)

@@ -10,10 +10,10 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.spar
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinyjax.core.api_util import wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive
@@ -39,7 +39,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     Within it a tracer stands for each argument. `use_tracer` chooses between two ways that JAX has, and has
     no effect here. Raises NotImplementedError for an operation that has no rule for sparse arrays."""
 
-    @functools.wraps(f)
+    @wraps(f)
     def sparse_f(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs), is_leaf=is_sparse)
         out_tree: Any = None

@@ -9,11 +9,10 @@ the result bears the mark of the one that it is from. Builds on jaxpr and tracin
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tinyjax.core.api_util import FlatFun
+from tinyjax.core.api_util import FlatFun, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, eval_jaxpr, subjaxprs
@@ -86,7 +85,7 @@ class Seen:
     """A function that notes the types of its first arguments: what it is called with by transformations."""
 
     def __init__(self, fun: Callable[..., Any]):
-        functools.update_wrapper(self, fun)
+        wraps(fun)(self)
         self.fun = fun
         self.avals: list[ShapedArray] | None = None
 
@@ -106,7 +105,7 @@ class Seen:
             outs = eval_jaxpr(program.jaxpr, program.consts, *tree_flatten((args, kwargs))[0])
             return tree_unflatten(flat.out_tree, outs)
 
-        return closed, functools.update_wrapper(run, self.fun)
+        return closed, wraps(self.fun)(run)
 
 
 def origins(transformed: ClosedJaxpr, from_marks: ClosedJaxpr) -> list[int | None]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core import dtypes, primitives
-from tinyjax.core.api_util import FlatFun, fun_name
+from tinyjax.core.api_util import FlatFun, fun_name, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
@@ -185,7 +185,7 @@ class FunctionWithRules:
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ):
-        functools.update_wrapper(self, fun)  # type: ignore[arg-type]  # subclasses are called
+        wraps(fun)(self)
         names = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames
         named = enumerate(inspect.signature(fun).parameters if names else ())
         self.fun = fun
@@ -222,7 +222,7 @@ def from_own_lines(rule: Callable[..., Any]) -> Callable[..., Any]:
     if code is None or is_ours[code.co_filename]:
         return rule
 
-    @functools.wraps(rule)
+    @wraps(rule)
     def call(*args: Any, **kwargs: Any) -> Any:
         source_before = context.source_info
         if type(source_before) is tuple:

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import FlatFun, fun_name
+from tinyjax.core.api_util import FlatFun, fun_name, wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
@@ -117,7 +117,7 @@ class custom_vmap:  # noqa: N801  (used as a decorator)
     """
 
     def __init__(self, fun: Callable):
-        functools.update_wrapper(self, fun)
+        wraps(fun)(self)
         self.fun = fun
         self.vmap_rule: Callable | None = None
 

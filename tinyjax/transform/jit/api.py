@@ -27,6 +27,7 @@ from tinyjax.core.api_util import (
     split_static,
     unhashable_error,
     with_static,
+    wraps,
 )
 from tinyjax.core.bind import Tracer, context, is_staging
 from tinyjax.core.compile_log import logged_time
@@ -80,7 +81,7 @@ class PjitFunction:
         inline: bool,
         shardings: JitShardings | None = None,
     ):
-        functools.update_wrapper(self, fun)
+        wraps(fun)(self)
         _jit_functions.add(self)
         self.fun = fun
         self.static_argnums = static_argnums
@@ -99,7 +100,7 @@ class PjitFunction:
         # What a shortcut knows of calls.
         self.calls: dict[Any, Any] = _cache_of(fun, (*options, "calls"))
 
-    @functools.cached_property
+    @property
     def device(self) -> Device | None:
         """Where the function runs; None: where its arguments are. Raises RuntimeError for no backend."""
         return devices(self.place)[0] if isinstance(self.place, str) else self.place

@@ -9,7 +9,6 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -26,6 +25,7 @@ from tinyjax.core.api_util import (
     split_static,
     unhashable_error,
     with_static,
+    wraps,
 )
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
@@ -89,7 +89,7 @@ def pmap(
     name = axis_name if axis_name is not None else f"<axis of pmap({fun_name(fun)})>"
     known: dict[Any, _Mapped] = {}  # by all that a jitted function is not asked for
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def pmap_f(*args: Any, **kwargs: Any) -> Any:
         _check_not_mapped(fun)
         dynamic, static = split_static(args, kwargs, static_argnums, ())

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import check_callable
+from tinyjax.core.api_util import check_callable, wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.errors import ConcretizationTypeError
@@ -57,7 +57,7 @@ def checkpoint(
             f"{type(prevent_cse)}"
         )
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
         called, kwargs = _without_names(fun, static_argnames, kwargs)
         dynamic, partial_fun = _without_static(called, static, args)

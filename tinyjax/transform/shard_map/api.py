@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import FlatFun
+from tinyjax.core.api_util import FlatFun, wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import constvars_as_invars
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
@@ -86,7 +86,7 @@ def shard_map(
         )
     names = frozenset((axis_names,) if isinstance(axis_names, str) else axis_names)
 
-    @functools.wraps(f)
+    @wraps(f)
     def mapped(*args: Any) -> Any:
         checked = _checked_mesh(mesh, names)
         params = {

@@ -21,14 +21,20 @@ from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
 from tinyjax.core.ref_types import AbstractRef, is_ref
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.pytrees import (
+    PyTreeDef,
+    register_pytree_node,
+    tree_flatten,
+    tree_unflatten,
+)
 from tinyjax.core.varying import pvary_to
 
 # ---- tangents that are known to be zero ----
 
 
 class Zero:
-    """A tangent (or cotangent) that is zero: no memory, no arithmetic."""
+    """A tangent (or cotangent) that is zero: no memory, no arithmetic. It is a pytree without leaves, so that
+    a rule that is itself vmapped or jitted can take and return one."""
 
     __slots__ = ("aval",)
 
@@ -37,6 +43,9 @@ class Zero:
 
     def __repr__(self) -> str:
         return f"Zero({self.aval.str_short(short_dtypes=True)})"
+
+
+register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(aval))
 
 
 def zero_tangent(primal: Any) -> Zero:

@@ -25,7 +25,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
 from tinyjax.core.lists import drop, pick
 from tinyjax.core.structs import arg_aval
 from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
-from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import (
     Zero,
     add_any_p,
@@ -40,7 +40,7 @@ from tinyjax.transform.partial_eval import PartialEvalTrace
 
 
 class UndefinedPrimal:
-    """A linear operand: it has an aval, but no value when its cotangent is asked for."""
+    """A linear operand, which has an aval and no value. As Zero, it is a pytree without leaves."""
 
     __slots__ = ("aval",)
 
@@ -49,6 +49,9 @@ class UndefinedPrimal:
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval.str_short(short_dtypes=True)})"
+
+
+register_pytree_node(UndefinedPrimal, lambda x: ((), x.aval), lambda aval, _: UndefinedPrimal(aval))
 
 
 def is_undefined_primal(x: Any) -> bool:

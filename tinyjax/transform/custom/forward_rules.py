@@ -51,6 +51,7 @@ from tinyjax.transform.custom.calls import (
     positional,
     shown_zero,
     tangent_aval_of,
+    zero_from_primal,
 )
 from tinyjax.transform.jvp import (
     JVPTracer,
@@ -271,11 +272,14 @@ def _sum_of_rules(
 
     The rule of an argument is called as rule(tangent, out, *primals); one that is None adds nothing.
     The result, and so what each rule gives, may be a pytree: it is added up leaf by leaf."""
+
+    def total(_: Any, *terms: Any) -> Any:
+        return shown_zero(functools.reduce(add_tangents, map(hidden_zero, terms)), True)
+
     out = function(*primals)
-    zeros = tree_map(zero_tangent, out)
+    zeros = zero_from_primal(out, symbolic_zeros=True)
     parts = [rule(t, out, *primals) if rule else zeros for rule, t in zip(jvps, tangents)]
-    sums = tree_map(lambda _, *terms: functools.reduce(add_tangents, terms), out, *parts)
-    return out, sums
+    return out, tree_map(total, out, *parts)
 
 
 def _call_rule(

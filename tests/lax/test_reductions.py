@@ -28,3 +28,9 @@ def test_a_product_with_a_zero_has_the_right_gradient():
     np.testing.assert_array_equal(
         grad(lambda x: lax.reduce_prod(x, (0,)))(f32([2, 0, 3])), [0, 6, 0]
     )
+
+
+def test_the_extremes_of_complex_numbers_may_have_two_infinite_parts():
+    z = jnp.array([complex(np.inf, np.inf)], "complex64")
+    assert complex(jnp.min(z)) == complex(np.inf, np.inf)
+    assert complex(jnp.max(-z)) == complex(-np.inf, -np.inf)

@@ -33,6 +33,8 @@ from tinyjax.transform.jvp import defjvp2, defzero, jvp, jvp_rules
 
 def max_identity(dtype: np.dtype) -> np.ndarray:
     """The least value of a dtype: -inf (some small floats have none), the least integer or False."""
+    if dtypes.kind(dtype) == "c":  # ordered by real, then by imaginary part
+        return np.array(complex(-np.inf, -np.inf), dtype)
     if dtypes.is_inexact(dtype):
         least = np.array(-np.inf, dtype)
         return least if least == least else np.array(dtypes.finfo(dtype).min, dtype)
@@ -41,6 +43,8 @@ def max_identity(dtype: np.dtype) -> np.ndarray:
 
 def min_identity(dtype: np.dtype) -> np.ndarray:
     """The greatest value of a dtype: inf, the greatest integer or True."""
+    if dtypes.kind(dtype) == "c":
+        return np.array(complex(np.inf, np.inf), dtype)
     if dtypes.is_inexact(dtype):
         greatest = np.array(np.inf, dtype)
         return greatest if greatest == greatest else np.array(dtypes.finfo(dtype).max, dtype)

@@ -18,15 +18,16 @@ from tinyjax.core.tracing import make_jaxpr
 
 PRIMITIVES = {p.name: p for p in impl_rules}
 ALL_RULES = [rule for rules in RULES.values() for rule in rules]
-FLOATS = [0.0, -0.0, 1.0, -1.5, 6e-8, 3e38, np.inf, -np.inf, np.nan, 2**24 + 1]
+FLOATS = [0.0, -0.0, 1.0, -1.5, 1e-40, 6e-8, 6e4, 3e38, np.inf, -np.inf, np.nan, 2**24 + 1]
+PARTS = [0.0, -0.0, 1.0, -1.5, np.inf, np.nan]  # of complex numbers
 INTEGERS = [0, 1, -1, 5, 127, -128, 2**31 - 1, -(2**31)]
 
 
 def special(dtype):
     """Values of a dtype that break what is true of most."""
-    values = (
-        FLOATS if dtype in ("float16", ml_dtypes.bfloat16, "float32", "complex64") else INTEGERS
-    )
+    if dtype == "complex64":
+        return np.array(list(itertools.product(PARTS, PARTS)), np.float32).view(dtype)[:, 0]
+    values = FLOATS if dtype in ("float16", ml_dtypes.bfloat16, "float32") else INTEGERS
     with np.errstate(all="ignore"):
         return np.array(values).astype(dtype)
 
@@ -69,8 +70,10 @@ def changed_bits(f, *args, expected_rule=None):
 
 
 def pattern_of(rule, x):
-    """A function that computes the pattern of a line, with numbers of x's dtype; and its arguments."""
-    letters = {"x": x, "y": x[::-1].copy(), "c": np.arange(x.size) % 3 > 0}
+    """A function that computes the pattern of a line, with numbers of x's dtype; and its arguments: every
+    pair of values of x, under both conditions."""
+    grid = np.meshgrid(x, x, [False, True])
+    letters = dict(zip("xyc", map(np.ravel, grid)))
     if rule.primitive == "select_n":
         number = np.bool_
     else:
@@ -100,12 +103,20 @@ def test_a_line_of_the_table_changes_no_bit_of_special_values(rule):
         assert not changed_bits(f, *args, expected_rule=rule), x.dtype
 
 
+@pytest.mark.parametrize("rule", [rule for rule in LINES if "y" in rule.pattern.split()], ids=str)
+def test_a_line_changes_no_bit_where_both_letters_are_one_variable(rule):
+    for x in values_of(rule):
+        f, (xs, _, conditions) = pattern_of(rule, x)
+        assert not changed_bits(lambda x, c, f=f: f(x, x, c), xs, conditions), x.dtype
+
+
 @pytest.mark.parametrize(
     "line",
     [
         "add x 0 | x | f | -0.0 + 0.0 is 0.0",
         "sub x x | 0 | f | inf - inf is NaN",
         "mul x 0 | 0 | f | NaN * 0.0 is NaN",
+        "neg (sub x y) | sub y x | f | where x is y, it is -0.0",
         "min x -inf | -inf | f | of NaN it is NaN",
         "neg x | x | i | but for 0",
         "max x 0 | x | i | but for what is less",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.transform.vjp import grad
 

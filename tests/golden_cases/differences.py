@@ -22,6 +22,10 @@ DEAD_IN_BRANCHES = "JAX leaves equations in the branches whose results nothing r
 EMPTY_CALL = "JAX leaves a call of an empty jaxpr where nothing is left to compute again"
 LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays where it is used"
 LITERAL_OF_JIT = "JAX hands a literal on as a result of the jitted function that it stands in"
+MASK_TIMES_NAN = (
+    "XLA makes a select of a product with a converted bool, which is 0; by IEEE 754, 0 * NaN is NaN, and so it "
+    "is for a float mask on JAX, too"
+)
 NEARER = "JAX is further from the true value"
 NAN_AT_END = (
     "JAX multiplies the logarithm of 0 by 0 where x is 0 and df is 2; the density is 1/2 there"
@@ -83,6 +87,10 @@ DIFFERENCES: dict[str, str] = {
     "lax elementwise: lax.digamma(f32([0.5, 1, 2, 3.5, 10]))": NEARER,
     "lax elementwise: lax.min(edges, f32(0))": ZERO_SIGN,
     "jnp reductions: jnp.percentile(w, 30)": NEARER,
+    "products with a mask: b8([0, 1]) * f32([nan, 2])": MASK_TIMES_NAN,
+    "products with a mask: jax.jit(lambda mask, x: mask * x)(b8([0, 1]), f32([inf, 2]))": (
+        MASK_TIMES_NAN
+    ),
     "repr: repr(jnp.float32)": PACKAGE_NAME,
     "repr: repr(jnp.bfloat16)": PACKAGE_NAME,
     "jvp, vjp, jacobians, hessians: jax.vjp(lambda x: (x, x + 1), 1.0, has_aux=True)[::2]": (

@@ -1,4 +1,4 @@
-"""Weakly typed operands: Python scalars and arrays of them, transformed, and with x64 in both orders."""
+"""Operands of two types: masks, and weakly typed operands in all transformations and both orders of x64."""
 
 from golden_cases.codec import Group
 
@@ -24,7 +24,17 @@ _ALL = [
     for operation in _OPERATIONS + ([] if "j" in operand else _OF_ORDERED)
 ]
 
+_MASKED = [
+    "b8([0, 1]) * f32([nan, 2])",
+    "jax.jit(lambda mask, x: mask * x)(b8([0, 1]), f32([inf, 2]))",
+    "b8([0, 1]).astype('float32') * f32([-inf, 2])",
+    "jnp.float32(0) * f32([nan, 2])",
+    "jnp.where(b8([0, 1]), f32([nan, 2]), 0)",
+    "jax.grad(lambda x: jnp.sum(b8([0, 1]) * x * x))(f32([nan, 2]))",
+]
+
 GROUPS = [
+    Group("products with a mask", _MASKED),
     Group("weak operands, jitted", [f"jitted({call})" for call in _ALL], ulps=8),
     Group(
         "weak operands, transformed",

@@ -258,8 +258,8 @@ print(jax.jit(lambda key: random.bits(key, (3,)))(key))
 #
 # The bits are JAX's: the same key gives the same numbers in both, for all of `jax.random` that tinyjax has.
 # JAX has more generators to choose from (`impl="rbg"` is faster on TPUs); tinyjax has Threefry.
-# `jax.random.PRNGKey`, the older form of a key, works in both. JAX can check that no key is used twice
-# (`jax_debug_key_reuse`); tinyjax knows this switch, but does not check: mind the rule.
+# `jax.random.PRNGKey`, the older form of a key, works in both. With
+# `jax.config.update("jax_debug_key_reuse", True)`, a key that is used twice raises `KeyReuseError` in both.
 #
 # ## The picture
 #

@@ -13,8 +13,8 @@ def test_flags_that_mean_nothing_here_are_kept_for_who_reads_them():
 
 
 def test_a_check_that_there_is_not_is_no_silent_promise():
-    with pytest.warns(UserWarning, match="keys that are used twice are not found"):
-        with jax.debug_key_reuse(True):
+    with pytest.warns(UserWarning, match="indices out of bounds are not found"):
+        with config.set("jax_check_static_indices", True):
             pass
     with jax.transfer_guard("allow"):  # asks for nothing
         pass

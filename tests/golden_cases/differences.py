@@ -23,8 +23,8 @@ EMPTY_CALL = "JAX leaves a call of an empty jaxpr where nothing is left to compu
 LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays where it is used"
 LITERAL_OF_JIT = "JAX hands a literal on as a result of the jitted function that it stands in"
 MASK_TIMES_NAN = (
-    "XLA makes a select of a product with a converted bool, which is 0; by IEEE 754, 0 * NaN is NaN, and so it "
-    "is for a float mask on JAX, too"
+    "XLA turns a product with a converted bool into a select, which gives 0; by IEEE 754 it is NaN, as it is "
+    "in JAX for a mask of floats"
 )
 NEARER = "JAX is further from the true value"
 NAN_AT_END = (

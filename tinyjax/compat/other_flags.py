@@ -90,7 +90,6 @@ WITHOUT_EFFECT: dict[str, Any] = {
 # Checks that are not made here: (first value, what is not found).
 WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
     "jax_check_static_indices": (False, "indices out of bounds"),
-    "jax_debug_key_reuse": (False, "keys that are used twice"),
     "jax_error_checking_behavior_divide": ("ignore", "divisions by zero"),
     "jax_error_checking_behavior_nan": ("ignore", "NaNs (see jax_debug_nans)"),
     "jax_error_checking_behavior_oob": ("ignore", "indices out of bounds"),

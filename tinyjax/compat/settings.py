@@ -37,7 +37,7 @@ def softmax_custom_jvp(new_val: bool = True) -> contextlib.AbstractContextManage
 
 
 def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """No effect here, as a warning says: keys that are used twice are not found."""
+    """Within the block, a random key that is used twice raises KeyReuseError."""
     return config.set("jax_debug_key_reuse", new_val)
 
 

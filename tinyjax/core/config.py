@@ -17,6 +17,7 @@ from typing import Any
 # name -> (default, the values allowed or None for any, what it does)
 FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_enable_x64": (False, (False, True), "64-bit types are kept instead of cut to 32 bits"),
+    "jax_debug_key_reuse": (False, (False, True), "raise KeyReuseError where a random key is used twice"),
     "jax_debug_nans": (False, (False, True), "raise FloatingPointError where a NaN is made"),
     "jax_debug_infs": (False, (False, True), "raise FloatingPointError where an inf is made"),
     "jax_disable_jit": (False, (False, True), "jit runs the Python function eagerly"),

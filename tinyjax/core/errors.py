@@ -76,6 +76,10 @@ class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its transformation had ended: it leaked, usually by a side effect."""
 
 
+class KeyReuseError(JAXTypeError):
+    """A random key was used twice while jax_debug_key_reuse is set (core/key_reuse.py)."""
+
+
 class JaxRuntimeError(RuntimeError):
     """Something failed while a compiled program ran, such as a Python callback in it; or the program is
     too large to be compiled."""

@@ -110,7 +110,7 @@ def _remember(
 ) -> None:
     """Notes what the call led to, unless that is still being built, or the plain way has more to do: it looks
     at results, or does as in_shardings and out_shardings say."""
-    if config.jax_debug_nans or config.jax_debug_infs:
+    if config.jax_debug_nans or config.jax_debug_infs or config.jax_debug_key_reuse:
         return
     if function.shardings is not None:
         return

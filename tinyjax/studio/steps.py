@@ -306,6 +306,7 @@ CHAPTERS = (
             "transform.typed_rules": "rules for types that say how arrays are split",
             "transform.constraints": "where a value is to be, said within a program",
             "core.nan_checks": "what jax_debug_nans looks for",
+            "core.key_reuse": "what jax_debug_key_reuse looks for",
         },
     ),
     Chapter(

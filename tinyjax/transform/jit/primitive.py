@@ -16,6 +16,7 @@ from tinyjax.core.bind import abstract_eval_rules, as_array, impl_rules, no_rule
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.key_reuse import follow_call
 from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.refs_discharge import BodyPrimitive, without_refs
 from tinyjax.core.shortcuts import are_on, with_shortcut
@@ -98,7 +99,9 @@ def _jit_impl(
     said = params.get("in_shardings", ()), params.get("out_shardings", ())
     arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
     if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
-        return in_parts(arrays)
+        outs = in_parts(arrays)
+        follow_call(jit_p, {"jaxpr": jaxpr}, arrays, outs)
+        return outs
     place = device or place_of_call(jaxpr, arrays, params["name"], said[1])
     home = home_of(place or default_device())
     outs = compiled(jaxpr, home, params["name"], params["donated_invars"])(arrays)
@@ -107,6 +110,7 @@ def _jit_impl(
         put_outputs(outs, said[1])
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
+    follow_call(jit_p, {"jaxpr": jaxpr}, arrays, outs)
     return outs
 
 

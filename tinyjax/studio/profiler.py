@@ -20,7 +20,6 @@ Source: https://docs.jax.dev/en/latest/profiling.html
 from __future__ import annotations
 
 import contextlib
-import functools
 import gzip
 import json
 import os
@@ -30,6 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tinyjax.core.api_util import wraps
 from tinyjax.runtime.queues import listen
 from tinyjax.studio.recorder import Event as Event
 from tinyjax.studio.recorder import ProfileRecorder, own_thread, time_text
@@ -146,7 +146,7 @@ def annotate_function(func: Callable, name: str | None = None, **decorator_kwarg
     """
     label = name or getattr(func, "__qualname__", None) or str(func)
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with TraceAnnotation(label, **decorator_kwargs):
             return func(*args, **kwargs)

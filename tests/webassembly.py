@@ -1,5 +1,6 @@
 """Kernels run as WebAssembly, in wasmtime."""
 
+import atexit
 import ctypes
 
 import numpy as np
@@ -22,6 +23,7 @@ def new_engine():
 
 
 ENGINE = new_engine()
+atexit.register(ENGINE.close)  # later, wasmtime's functions may be gone
 
 
 class Machine:

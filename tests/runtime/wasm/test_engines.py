@@ -1,6 +1,8 @@
 """What kernels import where WebAssembly has no instruction. Kernels themselves run in test_queue.py."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -16,3 +18,10 @@ def test_a_function_is_the_hosts(name):
 
 def test_powers_of_one_are_one_as_in_numpy():
     assert math_function("pow")(1.0, math.nan) == 1.0
+
+
+def test_the_engine_is_closed_before_python_clears_the_modules():
+    pytest.importorskip("wasmtime")
+    code = "import sys; from tinyjax.runtime.wasm import engines; engines.engine(); sys.kept = engines"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,9 +1,8 @@
-"""Engines that run WebAssembly: the one that Python itself runs in, in a browser, and wasmtime elsewhere.
+"""Engines that run WebAssembly: the browser that Python itself runs in, or wasmtime.
 
-After this file you can say how a kernel comes to work on a NumPy array without a copy: in Pyodide, Python
-and NumPy are WebAssembly, their memory is one large array of bytes, and a module that imports it finds
-each NumPy array at its address there. Outside of a browser the same modules run in wasmtime, in memory of
-its own, to and from which arrays are copied: slow, and good for tests. Builds on codegen/webassembly.
+In Pyodide, Python and NumPy are WebAssembly: a kernel's module imports their memory and finds each NumPy
+array at its address there, without a copy. Outside a browser the same modules run in wasmtime, which has
+its own memory: arrays are copied in and out, which is slow but serves tests.
 
 Source: the WebAssembly JavaScript Interface, https://webassembly.github.io/spec/js-api/; Pyodide's
 type translations, https://pyodide.org/en/stable/usage/type-conversions.html
@@ -11,6 +10,7 @@ type translations, https://pyodide.org/en/stable/usage/type-conversions.html
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import math
@@ -155,6 +155,12 @@ class Wasmtime:
         limits = wasmtime.Limits(1, None)
         self.memory = wasmtime.Memory(self.store, wasmtime.MemoryType(limits))
         self.lock = threading.RLock()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Frees the store and the engine: at exit, wasmtime's own functions may be gone before they are."""
+        self.store.close()
+        self.engine.close()
 
     def place(self, array: np.ndarray) -> Place:
         return Place(array, 0)

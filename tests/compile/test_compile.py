@@ -1,6 +1,7 @@
 import gc
 import multiprocessing
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,9 +176,15 @@ def test_an_array_too_large_for_the_device_is_refused():
         compile_jaxpr(make_jaxpr(primitives.neg)(huge), CPU)
 
 
-def test_code_that_does_not_build_is_shown_with_the_error():
-    with pytest.raises(KernelBuildError, match=r"   1 __kernel void k0\(\) \{ nonsense; \}"):
-        queue_of(CPU).build("__kernel void k0() { nonsense; }", ["k0"])
+def test_code_that_does_not_build_is_told_in_three_lines_and_a_file_has_the_rest():
+    program = "// a kernel\n__kernel void k0() { nonsense; }\n" + "// the rest\n" * 500
+    with pytest.raises(KernelBuildError) as raised:
+        queue_of(CPU).build(program, ["k0"])
+    message, line, where = str(raised.value).splitlines()
+    assert "nonsense" in message and line == "   2 __kernel void k0() { nonsense; }"
+    file = Path(where.split()[-1].rstrip("."))
+    assert " 502 // the rest" in file.read_text() and message[-40:] in file.read_text()
+    file.unlink()
 
 
 def test_an_error_in_a_host_step_leaves_the_device_usable(monkeypatch):

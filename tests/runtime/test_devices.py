@@ -108,8 +108,21 @@ def test_without_opencl_jit_evaluates_with_numpy_and_says_so_once(code, variable
     printed = run(code, **variables)
     sums = re.search(r"\[CpuDevice\(id=0\)\] (\S+) (\S+)", printed)
     assert list(map(float, sums.groups())) == pytest.approx([2 * math.sin(1), 3 * math.sin(1)])
-    assert printed.count("tinyjax found no OpenCL device") == 1
+    assert printed.count("tinyjax uses no OpenCL device") == 1
     assert "host    sin(a)" in printed and "there is no OpenCL device" in printed
+
+
+@pytest.mark.skipif(
+    "pthread" not in devices("cpu")[0].device_kind, reason="the CPU's driver isn't PoCL"
+)
+@pytest.mark.parametrize("variable, value, advice", [
+    ("TINYJAX_OPENCL", "none", "unset it to compile"),
+    ("TINYJAX_OPENCL", "banana", "TINYJAX_OPENCL=banana names a part of none of the platforms"),
+    ("POCL_DEVICES", "banana", "POCL_DEVICES=banana: unset it"),
+])  # fmt: skip
+def test_a_variable_that_leaves_no_device_is_named(variable, value, advice):
+    code = "import tinyjax; print(tinyjax.jit(lambda x: x + 1)(2))"
+    assert advice in run(code, JAX_PLATFORMS="cpu", **{variable: value})
 
 
 def test_jax_platforms_limits_the_platforms():

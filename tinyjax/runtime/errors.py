@@ -1,8 +1,4 @@
-"""What a device or its driver refuses, as errors of Python.
-
-After this file you know the errors that a compiled call can raise beside those of its functions: all are
-RuntimeErrors, and say what was being done. Builds on nothing.
-"""
+"""The errors that a compiled call can raise besides those of its functions: all are RuntimeErrors."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ class DeviceError(RuntimeError):
 
 
 class KernelBuildError(DeviceError):
-    """The driver's compiler rejected generated code: a fault of the compiler, please report it."""
+    """The driver's compiler failed on generated code. If the code is wrong, that is a bug of tinyjax."""
 
 
 class OutOfDeviceMemory(DeviceError):

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.runtime.build_errors import build_error
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.errors import DeviceError, KernelBuildError, named_error, named_errors
+from tinyjax.runtime.errors import DeviceError, named_error, named_errors
 from tinyjax.runtime.memory import LAUNCHED, Memory, with_buffer_protocol
 from tinyjax.runtime.programs import shared_context, shared_program
 
@@ -200,7 +201,7 @@ class Queue:
         """The kernels `names` of an OpenCL C program, made once: making one is slow, unless there is the
         machine code that it became before. They will be launched with the same `inline`.
 
-        Raises KernelBuildError with the program and the driver's log."""
+        Raises KernelBuildError with the first of the driver's errors."""
         if not names:
             return []
         self.check_process()
@@ -209,10 +210,7 @@ class Queue:
             program = shared_program(self.context, text, binary, device, tuple(options))
             return [self.cl.Kernel(program, name) for name in names]
         except self.cl.Error as error:
-            lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
-            raise KernelBuildError(
-                f"INTERNAL: {self.device.device_kind} can't build a kernel.\n{error}\n{lines}"
-            ) from error
+            raise build_error(device, text, str(error)) from None  # its text is the whole log
 
     def build_target(self, inline: bool) -> tuple[Any, list[str]]:
         """The OpenCL device that programs are built for, and the options."""

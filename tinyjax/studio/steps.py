@@ -267,6 +267,8 @@ CHAPTERS = (
             "runtime.wasm.engines": "what runs WebAssembly: a browser, and wasmtime",
             "runtime.wasm.queue": "a device of a browser",
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",
+            "runtime.build_errors": "what a failed build of a kernel says",
+            "runtime.pocl.cache": "the folders that builds write to",
             "runtime.pocl.linker": "what one OpenCL driver needs to build a kernel",
             "runtime.pocl.processor": "a name for processors that it is too old to know",
             "runtime.pocl.threads": "a core for each of its threads",

@@ -1,4 +1,4 @@
-"""Kernels get built with no compiler or no home on the machine; without any linker, PoCL is left alone."""
+"""Kernels get built with no compiler on the machine; without any linker, PoCL is left alone."""
 
 import os
 import subprocess
@@ -56,19 +56,6 @@ def test_kernels_are_linked_by_tcc_where_there_is_no_compiler(tmp_path):
     done = run_bare(tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("[5. 5. 5. 5. 5.] pthread")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not ON_POCL, reason="kernels do not run on PoCL here")
-def test_kernels_are_built_where_the_home_folder_can_not_be_written_to():
-    code = "import tinyjax as jax; print(jax.jit(lambda x: x * 2.0)(3.0), jax.devices()[0].device_kind)"
-    unset = ("XDG_CACHE_HOME", "POCL_CACHE_DIR")
-    environment = {k: v for k, v in os.environ.items() if k not in unset} | {"HOME": "/dev/null"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("6.0 pthread")
 
 
 def test_without_any_linker_numpy_computes_and_the_remedy_is_named(tmp_path):

@@ -22,6 +22,8 @@ def test_powers_of_one_are_one_as_in_numpy():
 
 def test_the_engine_is_closed_before_python_clears_the_modules():
     pytest.importorskip("wasmtime")
-    code = "import sys; from tinyjax.runtime.wasm import engines; engines.engine(); sys.kept = engines"
+    code = (
+        "import sys; from tinyjax.runtime.wasm import engines; engines.engine(); sys.kept = engines"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

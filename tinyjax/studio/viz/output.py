@@ -45,7 +45,7 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
         endings = ", ".join(f".{name}" for name in _FORMATS)
         raise ValueError(f"cannot write {str(path)!r}: its ending must be one of {endings}")
     if path.suffix == ".dot":
-        path.write_text(graph.source)
+        path.write_text(graph.source, encoding="utf-8")
         return path
     try:
         if path.suffix == ".html":
@@ -54,7 +54,7 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
             picture = graph.pipe(format=path.suffix[1:], quiet=True)
     except DotNotFound as error:
         source = path.with_suffix(".dot")
-        source.write_text(graph.source)
+        source.write_text(graph.source, encoding="utf-8")
         raise DotNotFound(f"{error} The graph's source is in {source}.") from None
     except graphviz.CalledProcessError as error:
         raise ValueError(

@@ -3,10 +3,13 @@
 import ast
 import json
 import re
+import shlex
+from urllib.parse import unquote
 
 import pytest
 
 from tinyjax.__main__ import main
+from tinyjax.studio.learn import notebook
 from tinyjax.studio.learn.exercises import ROOT
 
 
@@ -38,6 +41,20 @@ def test_links_lead_to_the_lessons_wherever_the_notebook_is(cells, tmp_path):
     links = re.findall(r"\]\((?!\w+:|#)([^)#]*)", text)
     targets = {(tmp_path / link).resolve() for link in links}
     assert targets >= {ROOT / "tutorials" / f for f in ("glossary.md", "rendered/06_jaxprs.md")}
+
+
+def test_a_link_is_one_in_markdown_where_the_path_has_spaces_and_brackets(tmp_path, monkeypatch):
+    markdown_it = pytest.importorskip("markdown_it")
+    monkeypatch.setattr(notebook, "TUTORIALS", tmp_path / "my (first) clone" / "tutorials")
+    text = notebook.links_from(tmp_path, "[jaxprs](06_jaxprs.py#names)")
+    html = markdown_it.MarkdownIt().render(text)
+    (link,) = re.findall('<a href="(.*)">jaxprs</a>', html)
+    assert unquote(link) == "my (first) clone/tutorials/rendered/06_jaxprs.md#names"
+
+
+def test_the_command_that_opens_it_can_be_pasted_where_its_name_has_a_space(tmp_path, capsys):
+    main(["learn", "notebook", "07", str(tmp_path / "my lesson.ipynb")])
+    assert shlex.split(capsys.readouterr().out)[-1] == str(tmp_path / "my lesson.ipynb")
 
 
 def test_a_notebook_that_is_there_is_left_alone(cells, capsys):

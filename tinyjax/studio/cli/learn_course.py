@@ -4,6 +4,7 @@ After this file you can say what is printed of it.
 """
 
 import argparse
+import shlex
 from pathlib import Path
 
 from tinyjax.studio import viz
@@ -83,7 +84,9 @@ def notebook_(options: argparse.Namespace) -> int:
     lesson = NAMES[catalogue.lesson_number(options.lesson) - 1]
     path = options.file or Path(f"{lesson}.ipynb")
     write_notebook(lesson, path)
-    print(f"wrote {path}. To open it: pip install jupyterlab, then jupyter lab {path}")
+    print(
+        f"wrote {path}. To open it: pip install jupyterlab, then jupyter lab {shlex.quote(str(path))}"
+    )
     return 0
 
 

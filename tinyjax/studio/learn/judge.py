@@ -121,7 +121,8 @@ def run_once(
         report, stack = Path(temporary, "report"), Path(temporary, "report.stack")
         report.touch()
         settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
-        environment = {**os.environ, **settings, "PYTHONPATH": str(folder.path / "src")}
+        settings |= {"PYTHONPATH": str(folder.path / "src"), "PYTHONOPTIMIZE": ""}  # asserts judge
+        environment = {**os.environ, **settings}
         command = [sys.executable, "-m", "pytest", "--tb=native", "-p", "no:cacheprovider", *tests]
         process = subprocess.Popen(
             command,

@@ -1,7 +1,4 @@
-"""A lesson as a Jupyter notebook.
-
-After this file you can say what an .ipynb file is: JSON, with a list of cells. Builds on cells.
-"""
+"""A lesson as a Jupyter notebook: an .ipynb file is JSON with a list of cells."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tinyjax.studio.learn.cells import Cell, read_cells
 from tinyjax.studio.learn.exercises import PRACTICE, ROOT, LearnError
@@ -60,13 +58,14 @@ def as_json(cell: Cell, number: int, folder: Path) -> dict[str, Any]:
 
 
 def links_from(folder: Path, text: str) -> str:
-    """Links that are relative to tutorials/, made relative to the folder; a lesson's is to its page."""
+    """The text with links relative to the folder instead of tutorials/; a lesson's leads to its page. As in
+    all URLs, a space is written as %20: it would end the link."""
 
     def rewritten(link: re.Match) -> str:
         file, _, place = link[1].partition("#")
         if lesson := re.fullmatch(r"(\d\d_\w+)\.py", file):
             file = f"rendered/{lesson[1]}.md"
-        target = os.path.relpath(TUTORIALS / file, folder)
-        return f"]({Path(target).as_posix()}{'#' if place else ''}{place})"
+        target = quote(Path(os.path.relpath(TUTORIALS / file, folder)).as_posix())
+        return f"]({target}{'#' if place else ''}{place})"
 
     return re.sub(r"\]\((?!\w+:|#)([^)\s]+)\)", rewritten, text)

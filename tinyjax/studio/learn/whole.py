@@ -16,6 +16,7 @@ import io
 import json
 import os
 import runpy
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ QUIETLY = {
     "TINYJAX_FAST": "0",
     "TINYJAX_BACKGROUND_BUILD": "0",
 }  # errors are told, not answered by NumPy
+WITH_ASSERTS = {"PYTHONOPTIMIZE": ""}  # they judge
 Place = tuple[str, str]  # a file and the qualified name of a function in it
 
 
@@ -68,7 +70,8 @@ def check(folder: WorkFolder) -> list[str]:
         # A script that is looked at takes up to four times as long: only where it has failed.
         found = _run(src, {**tasks[1], "look": True}) or of_script[0]
         settings = " ".join(f"{name}={value}" for name, value in QUIETLY.items())
-        found.append(f"    all of it: {settings} PYTHONPATH={src} python {script}")
+        place, program = shlex.quote(str(src)), shlex.quote(str(script))
+        found.append(f"    all of it: {settings} PYTHONPATH={place} python {program}")
         return found
     return []
 
@@ -82,7 +85,7 @@ def _run(src: Path, task: dict[str, Any]) -> list[str]:
             done = subprocess.run(
                 command,
                 cwd=temporary,
-                env={**os.environ, **QUIETLY, "PYTHONPATH": str(src)},
+                env={**os.environ, **QUIETLY, **WITH_ASSERTS, "PYTHONPATH": str(src)},
                 capture_output=True,
                 text=True,
                 errors="replace",

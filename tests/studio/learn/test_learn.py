@@ -246,6 +246,38 @@ def test_a_file_that_is_no_python_is_told_in_two_lines(folder, capsys):
     assert said[3] == ""
 
 
+@pytest.fixture
+def latin_1(folder):
+    """A folder in whose file somebody wrote a comment in an editor of the last century."""
+    source = (folder / LISTS).read_text().replace("def pick(", "# größer\ndef pick(")
+    (folder / LISTS).write_bytes(source.encode("latin-1"))
+    return folder
+
+
+@pytest.mark.parametrize("command", ["test", "diff"])
+def test_a_file_that_is_not_utf_8_is_told_with_the_line_and_the_byte(latin_1, capsys, command):
+    assert main(["learn", command]) == 1
+    said = "".join(capsys.readouterr())
+    number = (latin_1 / LISTS).read_bytes().splitlines().index("# größer".encode("latin-1")) + 1
+    assert f"{LISTS}:{number}: # gr\N{REPLACEMENT CHARACTER}" in said
+    assert "byte 0xf6 is not UTF-8: save the file as UTF-8" in said
+
+
+def test_in_a_folder_with_such_a_file_the_other_commands_work(latin_1, monkeypatch, capsys):
+    assert main(["learn", "next"]) == main(["learn", "hint"]) == main(["learn", "progress"]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["learn", "reset", LISTS.removeprefix("src/")]) == 0
+    assert b"\xf6" in (latin_1 / "before" / LISTS).read_bytes()
+    assert b"\xf6" not in (latin_1 / LISTS).read_bytes()
+
+
+def test_a_byte_order_mark_is_accepted(folder, capsys):
+    answer(folder, **RIGHT)
+    (folder / LISTS).write_text((folder / LISTS).read_text(), encoding="utf-8-sig")
+    main(["learn", "test"])
+    assert "passed   01.1 parts" in capsys.readouterr().out
+
+
 def test_the_line_that_is_told_is_not_that_of_a_file_of_the_same_name(
     folder, monkeypatch, tmp_path
 ):

@@ -219,6 +219,8 @@ def hint(options: argparse.Namespace) -> int:
 def diff(options: argparse.Namespace) -> int:
     """what you wrote beside the reference: of exercises that pass, or of the one that is named"""
     folder = folder_of(options.exercise)
+    if lines := unreadable(folder):
+        raise LearnError("\n".join(["There is nothing to compare yet:", *lines]))
     named = options.exercise and [catalogue.find(folder.exercises, options.exercise)]
     passed = [e for e in folder.exercises if e.name in folder.notes["passed"]]
     for e in named or passed:

@@ -232,10 +232,14 @@ def originals(folder: WorkFolder) -> list[str]:
     told = []
     for file in test_files(folder.exercises):
         path = folder.path / file
-        if in_clone(file).is_file() and not (path.exists() and read(path) == read(in_clone(file))):
+        if in_clone(file).is_file() and not is_copy(path, in_clone(file)):
             _, before = put_back(folder, file)
             told.append(f"{file} was changed. The original is back; yours is in {before}.")
     grader = folder.path / "conftest.py"
-    if not grader.exists() or read(grader) != read(GRADER):
+    if not is_copy(grader, GRADER):
         write(grader, read(GRADER))
     return told
+
+
+def is_copy(path: Path, original: Path) -> bool:
+    return path.exists() and path.read_bytes() == original.read_bytes()

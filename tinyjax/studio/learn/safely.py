@@ -35,6 +35,22 @@ def read(path: Path) -> str:
         return file.read()
 
 
+def read_source(path: Path) -> str:
+    """The text of a Python file, without the byte-order mark that some editors begin it with. Raises
+    SyntaxError if it isn't UTF-8, as Python does."""
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        line = content.splitlines()[number - 1].decode("utf-8", "replace")
+        what = (
+            f"byte {content[error.start]:#x} is not UTF-8: save the file as UTF-8 (editors call this its "
+            f"encoding), or write this character again"
+        )
+        raise SyntaxError(what, (str(path), number, None, line)) from None
+
+
 def write(path: Path, text: str) -> None:
     """Write a file, or leave the one that is there."""
     new = path.with_name(f".{path.name}.new")
@@ -112,7 +128,7 @@ def put_aside(path: Path, names: Iterable[str]) -> Path:
     aside = next(p for p in places if not any((p / name).exists() for name in there))
     for name in there:
         (aside / name).parent.mkdir(parents=True, exist_ok=True)
-        write(aside / name, read(path / name))
+        shutil.copy2(path / name, aside / name)
     return aside
 
 

@@ -40,6 +40,7 @@ from tinyjax.studio.learn.safely import (
     load_json,
     put_in_place,
     read,
+    read_source,
     write,
 )
 
@@ -83,8 +84,9 @@ class WorkFolder:
         return self._given.get(file) or read(in_clone(file))
 
     def source(self, file: str) -> str:
-        """The learner's version of a file such as "tinyjax/core/bind.py"."""
-        return read(self.path / "src" / file)
+        """The learner's version of a file such as "tinyjax/core/bind.py". Raises SyntaxError if it isn't
+        UTF-8."""
+        return read_source(self.path / "src" / file)
 
     def line(self, file: str, name: str) -> int:
         """The line in which a function begins; 1 if it cannot be found."""

@@ -206,6 +206,25 @@ def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, m
     )
 
 
+TOO_LARGE = "def split_list(xs, *sizes):\n    return [0] * 10**12\n"
+ENDLESS = (
+    "def drop(xs, flags):\n    found = []\n    while True:\n        found.append(bytes(9999))\n"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory has no limit elsewhere")
+def test_a_list_without_an_end_is_told_in_its_line_before_it_takes_all_memory(
+    folder, capsys, monkeypatch
+):
+    monkeypatch.setattr(judge, "memory_limit", lambda: 2**30)
+    answer(folder, split_list=TOO_LARGE, drop=ENDLESS)
+    assert main(["learn", "test"]) == 1
+    said = capsys.readouterr().out
+    assert said.count("MemoryError: the test needs too much memory") == 2
+    assert "in split_list: return [0] * 10**12" in said and "in drop: found.append" in said
+
+
 @pytest.mark.slow
 def test_time_in_which_others_have_the_processor_does_not_count(folder, capsys, monkeypatch):
     monkeypatch.setattr(judge, "SECONDS", 1)

@@ -1,8 +1,8 @@
-"""The conftest.py of a work folder: says of each exercise whether it passes, and what fails first.
+"""The conftest.py of a work folder: reports whether each exercise passes, and what fails first.
 
-`learn` copies this file; it stands alone, as the tinyjax beside it may not import. Plain pytest runs the
-lesson's tests and says in a line what keeps the package from importing; under `learn test` it also writes
-down what happened to each test, a line of JSON each, and ends a test that does not end by itself.
+`learn` copies this file; it imports no tinyjax, as the learner's may not import. Plain pytest runs the
+lesson's tests and prints in a line what keeps the package from importing. Under `learn test` this file also
+writes a line of JSON about each test, and limits the time and the memory that a test can take.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from typing import Any, NoReturn
 
 import pytest
 
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
+
 FOLDER = Path(__file__).parent
 SRC = FOLDER / "src"
 LESSON = json.loads((FOLDER / "lesson.json").read_text(encoding="utf-8"))
@@ -30,6 +35,7 @@ STACK = open(f"{REPORT}.stack", "w", encoding="utf-8") if REPORT else sys.stderr
 # That a test may take of the processor's time, so that a busy machine makes none fail; and ten times as
 # long by the clock, for one that waits. 0: nobody watches.
 SECONDS = int(os.environ.get("TINYJAX_LEARN_SECONDS", "20"))
+BYTES = int(os.environ.get("TINYJAX_LEARN_BYTES", "0"))  # of memory that a test may take; 0: any
 sys.path.insert(0, str(SRC))
 os.environ.setdefault("TINYJAX_FAST", "0")  # what runs is what the lesson tells of
 
@@ -89,6 +95,8 @@ def first_lines(error: BaseException, most: int = 3) -> list[str]:
     if isinstance(error, AssertionError):
         return [short(line) for line in shown] or ["an assertion failed"]
     kind = type(error).__name__
+    if isinstance(error, MemoryError) and not shown:
+        shown = ["the test needs too much memory: is there a list that grows without an end?"]
     return [short(f"{kind}: {shown[0]}" if shown else kind), *map(short, shown[1:])]
 
 
@@ -218,8 +226,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     report = yield
     if call.excinfo is not None and report.failed:
-        # Not of one that takes long: a test has only so much time.
-        again = REPORT and call.when == "call" and call.duration < 1
+        # Not of one that takes long, or all memory: a test has only so much of both.
+        is_cheap = call.duration < 1 and not isinstance(call.excinfo.value, MemoryError)
+        again = REPORT and call.when == "call" and is_cheap
         called = called_by(item.runtest) if again else []
         what = failure(call.excinfo.value)
         tell(failed=item.nodeid, printed=report.capstdout, called=called, **what)
@@ -231,10 +240,28 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    try:
+        return (yield)
+    except MemoryError:
+        limit_memory(False)  # what failed is still in memory, and pytest needs some to report it
+        raise
+
+
 def watch_over(seconds: int) -> None:
-    """From here on, what comes may take so long; then Python writes where it is, and ends."""
+    """Limit the time and the memory of what follows. After so many seconds, Python writes where it is, and
+    ends; too much memory raises MemoryError."""
     if REPORT and SECONDS:
+        limit_memory(True)
         faulthandler.dump_traceback_later(10 * seconds, exit=True, file=STACK)
         if hasattr(signal, "setitimer"):  # Windows has none
             faulthandler.register(signal.SIGPROF, STACK, chain=True)  # and then the signal ends it
             signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def limit_memory(is_limited: bool) -> None:
+    """Limit what this process can allocate, or lift the limit; where there is no such limit, do nothing."""
+    if BYTES and resource is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (BYTES if is_limited else hard, hard))

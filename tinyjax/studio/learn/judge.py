@@ -25,6 +25,7 @@ from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # that a test may take, of the processor's time
+LEAST_BYTES = 2**32  # of memory that a test may always take; else half of the machine's
 PRINTED = 8  # lines of a failed test's output that are shown
 SECONDS_BETWEEN = 0.5  # two looks at which test runs
 Begun = Callable[[str], None]  # who is told that a test has begun
@@ -121,6 +122,7 @@ def run_once(
         report, stack = Path(temporary, "report"), Path(temporary, "report.stack")
         report.touch()
         settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
+        settings |= {"TINYJAX_LEARN_BYTES": str(memory_limit())}
         settings |= {"PYTHONPATH": str(folder.path / "src"), "PYTHONOPTIMIZE": ""}  # asserts judge
         environment = {**os.environ, **settings}
         command = [sys.executable, "-m", "pytest", "--tb=native", "-p", "no:cacheprovider", *tests]
@@ -151,6 +153,15 @@ def run_once(
         said = [line for line in printed.splitlines() if "ERROR" in line]
         run.broken = [f"importing tinyjax {what}", where] if where or not said else said[:2]
     return under_way
+
+
+def memory_limit() -> int:
+    """The bytes that a test may take: so many that OpenCL and its compiler have enough."""
+    try:
+        half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError):  # Windows has no sysconf
+        return LEAST_BYTES
+    return max(half, LEAST_BYTES)
 
 
 def watched(process: subprocess.Popen, report: Path, begun: Begun) -> tuple[str, str]:

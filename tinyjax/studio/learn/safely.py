@@ -43,7 +43,7 @@ def read_source(path: Path) -> str:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         number = content.count(b"\n", 0, error.start) + 1
-        line = content.splitlines()[number - 1].decode("utf-8", "replace")
+        line = content.split(b"\n")[number - 1].decode("utf-8", "replace")
         what = (
             f"byte {content[error.start]:#x} is not UTF-8: save the file as UTF-8 (editors call this its "
             f"encoding), or write this character again"

@@ -197,7 +197,8 @@ def _opencl_devices() -> tuple[list[tuple[Any, Any]], str]:
             continue
         if wanted in name if wanted else not any(s in name for s in SIMULATORS):
             try:
-                listed = platform.get_devices()
+                with one_core_each():  # where PoCL is alone, its threads begin here
+                    listed = platform.get_devices()
             except pyopencl.Error:  # a driver without its device
                 continue
             for cl_device in listed if "portable" in name else ():

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,9 @@ import tinyjax as jax
 from tinyjax.runtime.pocl import threads as threads_file
 from tinyjax.runtime.pocl.threads import one_core_each
 
+pyopencl = pytest.importorskip("pyopencl")
+
+POCL = Path(pyopencl.__file__).parent / ".libs" / "pocl.icd"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux tells of threads and cores")
 
 
@@ -73,3 +77,9 @@ assert all({core} in threads for core in own), threads
 @pytest.mark.skipif("pthread" not in jax.devices()[0].device_kind, reason="needs PoCL")
 def test_pocl_has_a_thread_on_each_core():
     subprocess.run([sys.executable, "-c", PROGRAM], check=True)
+
+
+@pytest.mark.skipif(not POCL.exists(), reason="needs PoCL of pip")
+def test_pocl_has_a_thread_on_each_core_where_it_is_the_only_driver():
+    alone = os.environ | {"OCL_ICD_VENDORS": str(POCL)}
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=alone)

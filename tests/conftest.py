@@ -27,6 +27,7 @@ LONG = [
     "tests/test_site_in_browser.py",
     "tests/test_tutorials.py",
     "tests/test_examples.py",
+    "tests/test_first_hour.py",
     "tests/sharding/test_recorded.py",
     "tests/studio/learn/test_keep.py",
     "tests/studio/learn/test_finish.py",

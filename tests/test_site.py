@@ -14,6 +14,7 @@ from website.names import entry
 from website.pages import Pages
 from website.policy import policy_of
 from website.sources import STEPS, file_of, pieces, source_html
+from website.taught import lessons_of_names
 
 from tinyjax.studio.learn.cells import read_cells
 from tinyjax.studio.learn.exercises import ROOT, load
@@ -49,6 +50,22 @@ def test_an_exercise_has_what_is_handed_out_and_hides_its_hints(tmp_path):
     assert page.count('class="function"') == len(exercise.functions)
     assert page.count("<li hidden>") == len(exercise.hints)
     assert "raise" in page and "NotImplementedError" in page
+
+
+@pytest.mark.parametrize(("name", "lesson"), [
+    ("grad", "08_grad"), ("jit", "10_jit"), ("vmap", "05_vmap"), ("jvp", "02_jvp"), ("vjp", "08_grad"),
+    ("linearize", "07_linearize"), ("scan", "14_scan"), ("cond", "13_cond_and_while"),
+    ("while_loop", "13_cond_and_while"), ("custom_jvp", "09_custom_rules"), ("custom_vjp", "09_custom_rules"),
+    ("pytree", "04_pytrees"), ("tree_map", "04_pytrees"), ("jax.tree.map", "04_pytrees"),
+    ("jax.random.split", "15_random"), ("shard_map", "18_devices"), ("make_jaxpr", "06_jaxprs"),
+    ("checkpoint", "14_scan"), ("jacrev", "08_grad"),
+])  # fmt: skip
+def test_a_public_name_belongs_to_the_lesson_that_teaches_it(name, lesson):
+    assert lessons_of_names()[name] == lesson
+
+
+def test_a_function_that_all_lessons_use_belongs_to_none():
+    assert not {"jax.numpy.sum", "jax.numpy.where", "jax.numpy.split"} & lessons_of_names().keys()
 
 
 @pytest.mark.parametrize("step", [STEPS[0], *slowly(*STEPS[1:])])

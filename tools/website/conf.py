@@ -22,10 +22,12 @@ language = "en"
 
 
 def setup(app):
-    """Sources are pages that Sphinx does not make; they are searched all the same."""
+    """Add sources, which are no pages of Sphinx, and the lesson of each name to the search."""
     from website.sources import add_to_search
+    from website.taught import add_to_index
 
     app.connect("html-collect-pages", add_to_search)
+    app.connect("doctree-read", add_to_index)
 
 
 suppress_warnings = ["myst.header", "myst.xref_missing", "misc.highlighting_failure"]

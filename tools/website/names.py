@@ -21,7 +21,7 @@ RECORDED = ROOT / "tinyjax" / "core" / "jax_names.json"
 
 def write_names(pages: Pages) -> None:
     """A page for each module of JAX that tinyjax has, those of distributions on one."""
-    names = json.loads(RECORDED.read_text(encoding="utf-8"))["names"]
+    names = recorded()
     titles = {module: list(entries(module, known)) for module, known in names.items()}
     titles = {module: found for module, found in titles.items() if found}
     grouped: dict[str, list[str]] = {}
@@ -40,6 +40,11 @@ def write_names(pages: Pages) -> None:
         (ROOT / "docs" / "names.md").read_text(encoding="utf-8"), "docs/names.md", "api/names"
     )
     pages.write("api/names", "Names of JAX", table)
+
+
+def recorded() -> dict[str, list[str]]:
+    """The public names of JAX, by module."""
+    return json.loads(RECORDED.read_text(encoding="utf-8"))["names"]
 
 
 def group_of(module: str) -> str:

@@ -35,10 +35,25 @@ def test_what_is_not_written_yet_is_empty_and_no_test_runs():
 
 @pytest.mark.slow
 def test_a_text_that_is_no_python_is_told_with_its_line():
-    found = judge_text("02.2", dict.fromkeys(reference("02.2"), "def f(:\n    pass\n"))
+    found = judge_text("02.2", dict.fromkeys(reference("02.2"), "# mine\ndef f(:\n    pass\n"))
     assert found["state"] == "not run"
-    assert found["lines"][0].startswith("src/tinyjax/transform/jvp.py:")
+    assert found["lines"][0].endswith(", line 2: def f(:")
     assert "SyntaxError" in found["lines"][1]
+
+
+@pytest.mark.slow
+def test_an_error_names_the_line_of_the_function_that_was_written():
+    """Also of one below another that has got longer."""
+    first, *others = right = reference("02.2")
+    longer = {first: right[first].replace("):\n", "):\n    # mine\n", 1)}
+    wrong = {
+        name: right[name].replace("return ", "return 1 / 0 and ") for name in others or [first]
+    }
+    found = judge_text("02.2", longer | wrong)
+    place = next(line for line in found["lines"] if "return 1 / 0" in line)
+    name, _, number = place.partition(":")[0].partition(", line ")
+    text = next(text for function, text in wrong.items() if function.endswith(f":{name}"))
+    assert "return 1 / 0" in text.splitlines()[int(number) - 1]
 
 
 @pytest.mark.slow

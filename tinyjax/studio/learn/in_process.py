@@ -14,6 +14,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -24,7 +25,7 @@ import pytest
 
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, load
-from tinyjax.studio.learn.functions import with_function
+from tinyjax.studio.learn.functions import functions_of, lines_of, with_function
 from tinyjax.studio.learn.handed_out import empty_sources
 from tinyjax.studio.learn.judge import Run, note, outcome, verdict, why
 from tinyjax.studio.learn.safely import read, write
@@ -38,11 +39,11 @@ def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
     exercises.toml; one that is left out is as it was handed out.
 
     `state` is "passed", "failed", "empty" or "not run"; so many as `passed` of its `of` tests pass; `lines`
-    say what failed first. A test that cannot run here is left out, and told. Raises LearnError if there is
-    no such exercise."""
+    say what failed first, and count lines from the first of a text. A test that cannot run here is left out,
+    and told. Raises LearnError if there is no such exercise."""
     exercise = find(load(), number)
     folder = _folder(exercise.lesson)
-    _write(folder, exercise, texts)
+    first_lines = _write(folder, exercise, texts)
     run = Run(broken=unreadable(folder))
     if not run.broken and not folder.is_empty(exercise):
         run = _run(folder, exercise)
@@ -53,6 +54,7 @@ def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
     run.passed.update(skipped)
     found = verdict(folder, exercise, run)
     lines = run.broken if found.state == "not run" else why(found.failure)
+    lines = [_in_function(line, exercise, texts, first_lines) for line in lines]
     if found.state == "passed" and skipped:
         reasons = dict.fromkeys(line for failure in skipped.values() for line in failure["message"])
         lines = [*(f"A test {reason}." for reason in reasons), ELSEWHERE]
@@ -66,19 +68,48 @@ def _folder(lesson: int) -> WorkFolder:
     return start(lesson, Path(tempfile.mkdtemp(), f"lesson_{lesson:02}"))
 
 
-def _write(folder: WorkFolder, exercise: Exercise, texts: Mapping[str, str]) -> None:
-    """Puts the texts into the files. What the other exercises of the lesson ask for is written already."""
+def _write(
+    folder: WorkFolder, exercise: Exercise, texts: Mapping[str, str]
+) -> dict[tuple[str, str], int]:
+    """Writes the texts into the files, which have the answers to the lesson's other exercises, and returns
+    the line of the file where each function begins."""
+    first_lines: dict[tuple[str, str], int] = {}
     sources = {file: read(in_clone(file)) for file, _ in folder.places} | empty_sources([exercise])
     for function, (file, name) in zip(exercise.functions, exercise.places):
         if function in texts:
             # After a text that is no Python, the rest of the file cannot be found; that is told later.
             with contextlib.suppress(SyntaxError, KeyError):
+                first_lines[file, name] = _first_line(sources[file], name)
                 sources[file] = with_function(sources[file], name, texts[function])
+    for file, name in first_lines:  # those above may have moved it
+        with contextlib.suppress(SyntaxError, KeyError):
+            first_lines[file, name] = _first_line(sources[file], name)
     for file, source in sources.items():
         path = folder.path / "src" / file
         if read(path) != source:
             write(path, source)
             Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+    return first_lines
+
+
+def _first_line(source: str, name: str) -> int:
+    return lines_of(functions_of(source)[name]).start + 1
+
+
+def _in_function(
+    line: str,
+    exercise: Exercise,
+    texts: Mapping[str, str],
+    first_lines: Mapping[tuple[str, str], int],
+) -> str:
+    """The line of a verdict, with a place in a file replaced by the line of the text that is there."""
+    found = re.match(r"src/(?P<file>\S+?\.py):(?P<number>\d+)(, in [\w.<>]+)?", line)
+    for function, place in zip(exercise.functions, exercise.places):
+        if found and found["file"] == place[0] and place in first_lines:
+            number = int(found["number"]) - first_lines[place] + 1
+            if 1 <= number <= len(texts[function].splitlines()):
+                return f"{place[1]}, line {number}{line[found.end() :]}"
+    return line
 
 
 def _run(folder: WorkFolder, exercise: Exercise) -> Run:

@@ -1,11 +1,31 @@
 """What tests of the site ask of a browser: wait, press, type, run a cell; and a web server for its files."""
 
 import http.server
+import re
 import subprocess
 import sys
 import time
 
 import pytest
+import website_tools  # noqa: F401  (makes the next import possible)
+from render_tutorials import without_fractions
+
+AXE = (
+    "axe-core",
+    "4.14.1",
+    "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+    "axe.min.js",
+)
+# A page that is there, and whose scripts have run: what is pressed before is lost.
+NO_BAR_IS_HIDDEN = """return location.href != "about:blank" && document.readyState == "complete"
+    && ![...document.querySelectorAll('.bar')].some((bar) => bar.hidden)"""
+FOUND_FIRST = "return document.querySelector('#search-results li a')?.getAttribute('href')"
+# Whether an element can be seen: all of it, or the beginning of a long one.
+IN_VIEW = """const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect();
+    return top >= 0 && Math.min(bottom, top + innerHeight / 2) <= innerHeight"""
+OVERFLOW = (
+    "const box = document.querySelector(arguments[0]); return box.scrollWidth - box.clientWidth"
+)
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -82,3 +102,41 @@ def empty_editor(browser):
             return
         time.sleep(0.1)
     raise AssertionError("the editor keeps its text")
+
+
+def links(browser):
+    return browser.execute_script(
+        "return [...document.querySelectorAll('article a')].map((a) => a.href.split('#')[0])"
+    )
+
+
+def violations(browser, keep):
+    """What axe finds on the page, each with its elements."""
+    from website.assets import from_npm
+
+    browser.execute_script(from_npm(*AXE, keep))
+    return browser.execute_async_script(
+        "const done = arguments[0]; axe.run(document).then(({ violations }) =>"
+        "  done(violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target)}`)))"
+    )
+
+
+def is_as_wide_as_the_screen(browser):
+    return browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def as_recorded(text):
+    """What may differ from the rendered page: spaces, addresses, the size of Python's int, and a warning,
+    which the page does not show."""
+    text = re.sub(r"NumPy runs the jaxprs: there is no OpenCL here.*", "", text)
+    text = re.sub(r"0x\w+", "0x", re.sub(r"np\.int(32|64)", "np.int", text))
+    text, numbers = without_fractions(text.strip())
+    return text.split(), numbers
+
+
+JUDGE = """
+const [number, texts, done] = arguments;
+window.judge ??= import(new URL("../_static/python.js", location)).then(({ Python }) => new Python(() => {}));
+const asked = judge.then((python) => python.call("judge", { number, texts }));
+asked.then(done, (error) => done({ state: error.message }));
+"""

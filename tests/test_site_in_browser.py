@@ -5,7 +5,6 @@ import functools
 import http.server
 import json
 import os
-import re
 import shutil
 import threading
 import time
@@ -14,16 +13,25 @@ import pytest
 import website_tools  # noqa: F401  (makes the next imports possible)
 from browser import chromium, messages, resize
 from judge_in_browser import answers
-from render_tutorials import nearly, without_fractions
+from render_tutorials import nearly
 from site_in_browser import (
+    FOUND_FIRST,
+    IN_VIEW,
+    JUDGE,
+    NO_BAR_IS_HIDDEN,
+    OVERFLOW,
     Handler,
+    as_recorded,
     empty_editor,
+    is_as_wide_as_the_screen,
+    links,
     press,
     ran,
     run_cell,
     texts,
     type_in,
     until,
+    violations,
     write,
 )
 from site_links import dead_links
@@ -33,15 +41,6 @@ from tinyjax.studio.learn.cells import read_cells
 from tinyjax.studio.learn.exercises import ROOT, load
 
 pytestmark = pytest.mark.slow
-AXE = (
-    "axe-core",
-    "4.14.1",
-    "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
-    "axe.min.js",
-)
-# A page that is there, and whose scripts have run: what is pressed before is lost.
-NO_BAR_IS_HIDDEN = """return location.href != "about:blank" && document.readyState == "complete"
-    && ![...document.querySelectorAll('.bar')].some((bar) => bar.hidden)"""
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -139,43 +138,52 @@ def test_the_search_finds_functions_of_the_source(opened, browser):
     until(browser, "return [...document.links].some((a) => a.href.includes('transposition.html'))")
 
 
-def links(browser):
-    return browser.execute_script(
-        "return [...document.querySelectorAll('article a')].map((a) => a.href.split('#')[0])"
-    )
+KINDS = (
+    "index.html", "lessons/00_story.html", "lessons/index.html", "lessons/05_vmap.html", "playground.html",
+    "exercises/01_primitives.html", "exercises/index.html", "source/index.html", "benchmarks.html",
+    "source/tinyjax.core.bind.html", "api/index.html", "api/jax.nn.html", "glossary.html",
+    "examples/index.html", "search.html?q=vmap",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
 def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(opened, keep, width, scheme):
-    from website.assets import from_npm
-
-    axe = from_npm(*AXE, keep)
-    for page in ("index", "lessons/05_vmap", "exercises/01_primitives", "exercises/index", "playground",
-                 "source/tinyjax.core.bind", "api/jax.nn", "search"):  # fmt: skip
-        browser = opened(f"{page}.html")
+    for page in KINDS:
+        browser = opened(page)
         resize(browser, width, 1000, scheme)
-        browser.execute_script(axe)
-        found = browser.execute_async_script(
-            "const done = arguments[0]; axe.run(document).then(({ violations }) =>"
-            "  done(violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target)}`)))"
-        )
-        assert (page, found) == (page, [])
-        assert browser.execute_script(
-            "return document.documentElement.scrollWidth <= innerWidth"
-        ), page
+        if "?q=" in page:
+            until(browser, FOUND_FIRST)
+        assert (page, violations(browser, keep)) == (page, [])
+        assert is_as_wide_as_the_screen(browser), page
     resize(browser, 1400, 1000)
 
 
+def test_programs_are_shown_in_their_full_width_on_a_wide_screen(opened):
+    for page in (
+        "exercises/05_vmap",
+        "exercises/12_fusion",
+        "lessons/00_story",
+        "lessons/12_fusion",
+    ):
+        browser = opened(f"{page}.html")
+        cut = (
+            "[...document.querySelectorAll('pre.code')].some((p) => p.scrollWidth > p.clientWidth)"
+        )
+        assert (page, browser.execute_script(f"return {cut}")) == (page, False)
+
+
+@pytest.mark.parametrize(("asked", "page"), [
+    ("vmap", "lessons/05_vmap"), ("grad", "lessons/08_grad"), ("custom_vjp", "lessons/09_custom_rules"),
+    ("random.split", "lessons/15_random"), ("jax.checkpoint", "lessons/14_scan"),
+    ("pytree", "lessons/04_pytrees"),
+])  # fmt: skip
+def test_the_search_finds_first_the_lesson_that_teaches_a_name(opened, browser, asked, page):
+    opened(f"search.html?q={asked}")
+    assert until(browser, FOUND_FIRST) == f"{page}.html"
+
+
 # ---- running ----
-
-
-def as_recorded(text):
-    """What may differ from the rendered page: spaces, addresses, the size of Python's int, and a warning,
-    which the page does not show."""
-    text = re.sub(r"NumPy runs the jaxprs: there is no OpenCL here.*", "", text)
-    text = re.sub(r"0x\w+", "0x", re.sub(r"np\.int(32|64)", "np.int", text))
-    text, numbers = without_fractions(text.strip())
-    return text.split(), numbers
 
 
 @pytest.mark.parametrize("lesson", lessons())
@@ -221,6 +229,58 @@ def test_an_endless_loop_is_stopped_what_was_typed_stays_and_errors_are_text(ope
     assert not browser.execute_script(
         "return document.querySelector('.cell').querySelector('img, script')"
     )
+    press(browser, ".cell .reset")
+    assert "step" in run_cell(browser, 0)
+
+
+def test_an_error_names_the_line_of_the_cell_and_folds_the_other_frames(opened):
+    browser = opened("lessons/05_vmap.html")
+    write(browser, ".cell .edit", "import tinyjax as jax\n\njax.vmap(1.0)")
+    lines = run_cell(browser, 0).splitlines()
+    assert lines[0] == "cell 1, line 3: jax.vmap(1.0)"
+    folded = browser.find_element("css selector", ".cell .output details")
+    assert folded.text == "All frames" and "batching.py" in folded.get_attribute("textContent")
+    press(browser, ".cell .reset")
+
+
+def test_a_run_keeps_the_place_of_the_text_below_and_ends_in_view(opened):
+    browser = opened("lessons/08_grad.html")
+    place = "return document.querySelectorAll('.cell')[1].getBoundingClientRect().top + scrollY"
+    run_cell(browser, 0)
+    write(browser, ".cell .edit", "import time\ntime.sleep(1)\nfor i in range(40): print(i)")
+    run_cell(browser, 0)
+    before = browser.execute_script(place)
+    browser.execute_script("document.querySelector('.cell .bar').scrollIntoView({block: 'end'})")
+    press(browser, ".cell .run")
+    until(browser, "return document.querySelector('.running')")
+    assert browser.execute_script(place) == before
+    until(browser, "return !document.querySelector('.running')")
+    assert browser.execute_script(place) == before
+    until(browser, IN_VIEW, ".cell .output")
+    press(browser, ".cell .reset")
+
+
+def test_what_is_typed_over_a_selection_takes_its_place(opened):
+    browser = opened("lessons/02_jvp.html")
+    write(browser, ".cell .edit", "x = 1\ny = 2")
+    text = "return document.querySelector('.cm-content').innerText"
+    type_in(browser, "a", control=True)
+    for key, expected in (("(", "(x = 1\ny = 2)"), ("z", "(z)")):  # what was selected, still is
+        type_in(browser, key)
+        assert browser.execute_script(text) == expected
+    press(browser, ".cell .reset")
+
+
+def test_a_program_that_asks_the_network_or_exits_is_told_so(opened):
+    browser = opened("lessons/02_jvp.html")
+    write(
+        browser,
+        ".cell .edit",
+        "import urllib.request\nurllib.request.urlopen('http://example.org')",
+    )
+    assert "cannot use the network" in run_cell(browser, 0)
+    write(browser, ".cell .edit", "import os\nos._exit(1)")
+    assert "Python itself stopped" in run_cell(browser, 0)
     press(browser, ".cell .reset")
     assert "step" in run_cell(browser, 0)
 
@@ -322,6 +382,7 @@ def test_a_right_answer_passes_a_wrong_one_does_not_and_progress_is_kept(opened,
         press(browser, ".exercise > .bar .run", 1)
         found = until(browser, judged)
         assert found.startswith("Passed." if right else "Not yet")
+        until(browser, IN_VIEW, ".verdict.passed" if right else ".verdict.failed")
     press(browser, ".exercise button.hint")
     assert (
         browser.execute_script("return document.querySelectorAll('.hints li:not([hidden])').length")
@@ -332,14 +393,6 @@ def test_a_right_answer_passes_a_wrong_one_does_not_and_progress_is_kept(opened,
         "1 of "
     )
     assert until(browser, "return document.querySelectorAll('#lesson-map .begun').length") == 1
-
-
-JUDGE = """
-const [number, texts, done] = arguments;
-window.judge ??= import(new URL("../_static/python.js", location)).then(({ Python }) => new Python(() => {}));
-const asked = judge.then((python) => python.call("judge", { number, texts }));
-asked.then(done, (error) => done({ state: error.message }));
-"""
 
 
 def test_the_first_exercise_of_each_lesson_is_judged_right_and_wrong(opened):
@@ -397,6 +450,33 @@ def test_a_link_s_program_is_shown_and_runs_at_a_press_alone(opened):
     assert "mul" in until(browser, lines)
     assert not browser.execute_script("return document.querySelector('img')")
     browser.switch_to.default_content()
+
+
+def test_the_playground_marks_the_page_that_an_error_leaves_and_shows_times_on_a_phone(
+    opened, keep
+):
+    browser = opened("playground.html")
+    resize(browser, 390, 1000, "dark")
+    press(browser, ".playground .run")
+    stale = "return document.querySelector('iframe.stages').matches('.stale')"
+    until(browser, "return !document.getElementById('stages').hidden")
+    assert not browser.execute_script(stale)
+    browser.switch_to.frame("stages")
+    until(browser, "return document.querySelector('#times .runs')")
+    press(browser, "[role=tab]", 2)
+    assert browser.execute_script(OVERFLOW, "#times .scroll") == 0
+    browser.switch_to.default_content()
+    write(browser, ".playground .edit", "def f(x):\n    return x + y")
+    press(browser, ".playground .run")
+    until(browser, stale)
+    shown = browser.execute_script(
+        "return document.querySelector('.playground .output').textContent"
+    )
+    assert shown.startswith("line 2, in f: return x + y") and "before this error" in shown
+    assert violations(browser, keep) == [] and is_as_wide_as_the_screen(browser)
+    write(browser, ".playground .edit", "def f(x):\n    return x + x")
+    until(browser, f"return !({stale.removeprefix('return ')})")
+    resize(browser, 1400, 1000)
 
 
 def test_a_link_that_is_too_long_or_no_program_is_told(opened):

@@ -19,9 +19,12 @@ def ask(tmp_path, monkeypatch):
     names = {"__name__": "in_worker"}
     exec(compile(SOURCE.read_text(), str(SOURCE), "exec"), names)
     names["CLONE"], names["CELLS"] = ROOT, tmp_path / "cells"
+    names["PLAYGROUND"] = tmp_path / "playground.py"
 
     def ask(kind, **asked):
         printed = []
+        if kind == "cell":
+            asked.setdefault("number", 1)
         answer = json.loads(names["answer"](kind, json.dumps(asked), printed.append))
         return answer, "".join(printed)
 
@@ -35,14 +38,39 @@ def test_cells_of_a_page_share_their_names_and_the_last_value_is_shown(ask):
     assert answer == {"graphs": [], "value": "42", "error": ""}
 
 
-def test_an_error_names_the_reader_s_own_line(ask):
-    answer, _ = ask("cell", name="page", line=3, text="def f():\n    return 1 / 0\n\nf()")
+def test_an_error_names_cells_and_their_lines(ask):
+    ask("cell", name="page", line=30, number=4, text="# two\n\ndef f(x):\n    return 1 / x")
+    answer, _ = ask("cell", name="page", line=52, number=5, text="y = 0\nf(y)")
     assert answer["error"].splitlines() == [
-        "line 6, in <module>: f()",
-        "line 4, in f: return 1 / 0",
+        "cell 5, line 2: f(y)",
+        "cell 4, line 4, in f: return 1 / x",
         "ZeroDivisionError: division by zero",
     ]
-    assert "SyntaxError" in ask("cell", name="page", line=1, text="x = = 1")[0]["error"]
+    assert answer["frames"] == ""  # there are no others
+
+
+def test_a_syntax_error_names_the_line_of_the_cell(ask):
+    answer, _ = ask("cell", name="page", line=30, number=4, text="y = 0\nx = = 1")
+    assert answer["error"].splitlines()[0].strip() == "cell 4, line 2"
+
+
+def test_an_error_within_tinyjax_ends_at_the_reader_s_line_and_has_all_frames(ask):
+    text = "import tinyjax as jax\ndef f(x):\n    return x if x > 0 else -x\njax.jit(f)(3.0)"
+    answer, _ = ask("cell", name="page", line=30, number=4, text=text)
+    *lines, message = answer["error"].splitlines()
+    assert lines == [
+        "cell 4, line 4: jax.jit(f)(3.0)",
+        "cell 4, line 3, in f: return x if x > 0 else -x",
+    ]
+    assert "made at cell 4, line 3 (f)" in message
+    assert answer["frames"].splitlines()[1] == "  cell 4, line 4, in <module>"
+    assert 'File "tinyjax/transform/jit/api.py", line ' in answer["frames"]
+
+
+def test_an_error_in_the_playground_names_the_line(ask, tmp_path):
+    text = "def f(x):\n    return x.no_such_thing\n"
+    answer, _ = ask("explain", text=text, function="", args="3.0", transforms="")
+    assert answer["error"].startswith("line 2, in f: return x.no_such_thing\nAttributeError: ")
 
 
 def test_a_place_is_named_as_on_the_lesson_s_page(ask):

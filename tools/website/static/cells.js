@@ -1,7 +1,7 @@
 // The cells of a lesson: a program, Run, and what it shows; and its commands. All of a page share one Python.
 
 import { Program, button } from "./editor.js";
-import { drawn, note, printingIn } from "./notes.js";
+import { drawn, keepHeight, note, printingIn, reveal } from "./notes.js";
 import { Queue } from "./queue.js";
 import { framed } from "./stages.js";
 
@@ -16,7 +16,7 @@ class Cell {
     this.question = box.querySelector("details.question");
     this.ran = null; // in which life of Python it has run
     const { name, line } = box.dataset;
-    this.asked = { name, line: Number(line) };
+    this.asked = { name, line: Number(line), number: place + 1 };
     this.program = new Program(box, `cell:${name}:${place}`, {
       run: () => queue.press(this),
       changed: () => this.showChange(),
@@ -61,6 +61,7 @@ class Cell {
     }
     this.busy = "...";
     await this.show(python);
+    reveal(this.output);
   }
 
   /** Run the program, and show what it prints, ends with, or fails with. True if it ended well. */
@@ -74,11 +75,12 @@ class Cell {
     this.say("...");
     const printed = document.createElement("pre");
     const begin = performance.now();
+    const release = keepHeight(this.output);
     this.output.replaceChildren(printed);
     try {
       const answer = await python.call("cell", { ...this.asked, text: this.program.text }, printingIn(printed));
       this.ran = python.life;
-      this.showAnswer(answer, printed);
+      await this.showAnswer(answer, printed);
       this.say(answer.error ? "" : `${((performance.now() - begin) / 1000).toFixed(1)} s`);
       return !answer.error;
     } catch (error) {
@@ -87,17 +89,20 @@ class Cell {
       return false;
     } finally {
       if (!printed.textContent) printed.remove();
+      release();
       this.box.classList.remove("running");
       if (this.question) this.question.open = true; // what it shows is the answer
     }
   }
 
-  showAnswer({ value, error, pictures = [], stages }, printed) {
+  async showAnswer({ value, error, frames, pictures = [], stages }, printed) {
     if (value) printed.append(`${value}\n`);
-    for (const picture of pictures) this.output.append(drawn(picture));
+    const images = pictures.map((picture) => drawn(picture));
+    this.output.append(...images);
     if (stages) this.output.append(framed(stages));
-    if (error) this.output.append(note(error));
+    if (error) this.output.append(note(error, frames));
     this.output.classList.add("live");
+    await Promise.all(images.map((image) => image.decode().catch(() => {}))); // now they have their heights
   }
 }
 
@@ -119,9 +124,10 @@ class Command {
   async run(python) {
     this.say(this.busy);
     try {
-      const { stages, error } = await python.call("command", this.asked);
-      this.output.replaceChildren(stages ? framed(stages, this.view) : note(error));
+      const { stages, error, frames } = await python.call("command", this.asked);
+      this.output.replaceChildren(stages ? framed(stages, this.view) : note(error, frames));
       this.say(stages?.summary ?? "");
+      reveal(this.output);
     } catch (error) {
       this.output.replaceChildren(note(error.message));
       this.say("");

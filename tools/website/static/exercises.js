@@ -2,6 +2,7 @@
 
 import { Program, button } from "./editor.js";
 import * as kept from "./kept.js";
+import { keepHeight, reveal } from "./notes.js";
 import { Queue } from "./queue.js";
 
 const queue = new Queue();
@@ -61,6 +62,7 @@ class Exercise {
   }
 
   async run(python) {
+    const release = keepHeight(this.verdict);
     this.verdict.className = "verdict";
     this.say(this.busy);
     const texts = Object.fromEntries(this.functions.map(({ name, program }) => [name, program.text]));
@@ -71,6 +73,9 @@ class Exercise {
       this.show(found);
     } catch (error) {
       this.show({ state: "not run", lines: [error.message] });
+    } finally {
+      release();
+      reveal(this.verdict);
     }
   }
 

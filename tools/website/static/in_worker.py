@@ -25,6 +25,9 @@ from pathlib import Path
 CLONE, CELLS, PLAYGROUND = Path("/clone"), Path("/cells"), Path("/playground.py")
 sys.path[:0] = [str(CLONE), "/packages"]
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # there are no threads
+os.environ["JAX_TRACEBACK_FILTERING"] = (
+    "off"  # told() chooses the frames, and the page has all of them
+)
 MOST_PRINTED = 100_000  # characters of a cell
 NO_DRIVER = (
     "pyopencl talks to OpenCL drivers, which no browser has: run this on your own machine "
@@ -34,7 +37,22 @@ NO_PROMPT = (
     "A page has no prompt. To walk through what happens, end a cell with tinyjax.viz.explain(f, x) "
     "and choose Steps; for a debugger, run it on your own machine."
 )
+MOST_LINES = 6  # of the reader's own, in an error
+NO_NETWORK = "A program in a page cannot use the network: run it on your own machine."
 modules: dict[str, types.ModuleType] = {}
+cells: dict[
+    tuple[str, int], int
+] = {}  # the number of the cell that begins at this line of this file
+
+
+def refuse_network(event: str, args: tuple) -> None:
+    """An audit hook: without it the browser would log that the page's policy blocked the connection."""
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        raise OSError(NO_NETWORK)
+
+
+if sys.platform == "emscripten":  # in a page
+    sys.addaudithook(refuse_network)
 
 
 class NoPrompt(io.TextIOBase):
@@ -93,7 +111,7 @@ def at_work(show, found: dict):
     except BaseException as error:
         if is_to_load(error):
             raise
-        found["error"] = told(error)
+        found["error"], found["frames"] = told(error)
     finally:
         sys.stdin = before
 
@@ -101,10 +119,12 @@ def at_work(show, found: dict):
 # ---- cells ----
 
 
-def run_cell(show, name: str, line: int, text: str) -> dict:
-    """Run a cell in the module of its page: what it ends with, or what went wrong."""
+def run_cell(show, name: str, line: int, number: int, text: str) -> dict:
+    """Run a cell in the module of its page and return its last value, or the error. `line` is where the cell
+    begins in the lesson's file, and `number` the cell's on the page."""
     module = modules.get(name) or begin_page(name)
     file = place_of(name, line, text)
+    cells[file, line] = number
     found: dict = {"graphs": [], "value": "", "error": ""}
     with at_work(show, found):
         if re.search(r"^\s*(import|from) jax\b", text, re.MULTILINE):
@@ -154,17 +174,52 @@ def place_of(name: str, line: int, text: str) -> str:
     return str(changed)
 
 
-def told(error: BaseException) -> str:
-    """The lines of the reader's own program that led to the error, and what it says."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = (str(CELLS), str(CLONE / "tutorials"), str(PLAYGROUND))
-    own = [f for f in frames if f.filename.startswith(places)]
-    lines = [f"line {f.lineno}, in {f.name}: {f.line}\n" for f in own[-6:]]
+# ---- errors ----
+
+
+def told(error: BaseException) -> tuple[str, str]:
+    """The reader's own lines that led to the error, with its message; and the whole traceback from the first
+    of them, if it has more frames."""
     if isinstance(error, ModuleNotFoundError) and error.name == "pyopencl":
-        said = [NO_DRIVER]
+        said = NO_DRIVER
     else:
-        said = traceback.format_exception_only(error)
-    return as_in_lessons("".join([*lines, *said]).rstrip())
+        said = "".join(traceback.format_exception_only(error))
+    stack = error.__traceback__
+    while stack and not is_own(stack.tb_frame.f_code.co_filename):
+        stack = stack.tb_next
+    frames = traceback.extract_tb(stack)
+    own = [f for f in frames if is_own(f.filename)][-MOST_LINES:]
+    short = as_in_cells("".join([*map(line_of, own), said]))
+    if len(frames) == len(own):
+        return short, ""
+    return short, as_in_cells("".join(traceback.format_exception(error.with_traceback(stack))))
+
+
+def is_own(file: str) -> bool:
+    """Whether it is the reader's program, or a file of the lessons."""
+    return file.startswith((str(CELLS), str(CLONE / "tutorials"), str(PLAYGROUND)))
+
+
+def line_of(frame: traceback.FrameSummary) -> str:
+    function = "" if frame.name == "<module>" else f", in {frame.name}"
+    return f'File "{frame.filename}", line {frame.lineno}{function}: {frame.line}\n'
+
+
+def as_in_cells(text: str) -> str:
+    """The text with lines of the reader's program counted as the page shows them: from a cell's first."""
+
+    def place(found: re.Match[str]) -> str:
+        file, number = found["file"] or found["path"], int(found["line"] or found["number"])
+        if file == str(PLAYGROUND):
+            return f"line {number}"
+        begins = [line for of, line in cells if of == file and line <= number]
+        if not begins:
+            return found[0]
+        begin = max(begins)
+        return f"cell {cells[file, begin]}, line {number - begin + 1}"
+
+    named = r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)|(?P<path>/[\w./-]+\.py):(?P<number>\d+)'
+    return as_in_lessons(re.sub(named, place, text)).rstrip()
 
 
 # ---- exercises ----

@@ -1,11 +1,12 @@
 // The playground: a function of the reader's own, stage by stage, as `tinyjax explain --live` shows it.
 
-import { note, printingIn } from "./notes.js";
+import { note, printingIn, reveal } from "./notes.js";
 import { Program } from "./editor.js";
 import { Python } from "./python.js";
 import { stagesIn } from "./stages.js";
 
 const MOST = 8000; // characters that a link may carry
+const STALE = "Below is still the page of your program before this error.";
 const root = document.getElementById("playground");
 const [form, output, frame, shared] = ["form", ".output", "#stages", "#shared"].map((name) => root.querySelector(name));
 const [state, runs] = [".state", ".run"].map((name) => form.querySelector(name));
@@ -17,9 +18,15 @@ let began = 0, running = false, again = false, follows = false, waiting = null;
 const put = stagesIn(frame);
 
 const fragment = readLink(location.hash);
-const program = new Program(root.querySelector(".program"), fragment ? null : "playground", { run: show, changed: follow });
+const program = new Program(root.querySelector(".program"), fragment ? null : "playground", { run: press, changed: follow });
 
 // ---- showing ----
+
+/** A press of Show, or its keys: the answer is scrolled into view. */
+async function press() {
+  await show();
+  reveal(output.hasChildNodes() ? output : frame);
+}
 
 async function show() {
   if (running) return performance.now() - began > 500 && python.stop(); // sooner, it is a double click
@@ -33,12 +40,15 @@ async function show() {
   try {
     const found = await python.call("explain", { text: program.text, ...values() }, printingIn(printed));
     state.textContent = found.stages?.summary ?? "";
-    if (found.error) output.append(note(found.error));
-    else put(found.stages, frame.hidden ? "" : frame.contentWindow.location.hash);
+    if (found.error) fail(found);
+    else {
+      frame.classList.remove("stale");
+      put(found.stages, frame.hidden ? "" : frame.contentWindow.location.hash);
+    }
   } catch (error) {
     again = false;
     state.textContent = "";
-    output.append(note(error.message));
+    fail({ error: error.message });
   } finally {
     if (!printed.textContent) printed.remove();
     running = false;
@@ -46,6 +56,13 @@ async function show() {
     if (again) follow();
     again = false;
   }
+}
+
+/** Show an error. A page that an earlier program made stays, and says so. */
+function fail({ error, frames }) {
+  output.append(note(error, frames));
+  frame.classList.add("stale");
+  if (!frame.hidden) output.append(Object.assign(document.createElement("p"), { className: "stale", textContent: STALE }));
 }
 
 /** After the first Show, show again soon after a change. */
@@ -113,7 +130,7 @@ if (fragment) {
 }
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  show();
+  press();
 });
 form.querySelector(".share").addEventListener("click", share);
 form.querySelector(".edit").addEventListener("click", () => program.edit());

@@ -1,6 +1,6 @@
 // The worker in which Python runs: it loads Pyodide, tinyjax and its tests, and answers the page.
 
-let python, here, toJudge, svgOf, received = 0, expected = 1, asleep = Promise.resolve();
+let python, PythonError, here, toJudge, svgOf, received = 0, expected = 1, asleep = Promise.resolve();
 const say = (message) => self.postMessage(message);
 const sayNotLoaded = ({ message }) => say({ broken: `Python could not be loaded: ${message}. Press again when the network is there.` });
 
@@ -52,6 +52,7 @@ async function begin({ pyodide, stdlib, packages, site, megabytes }) {
     loadPyodide({ indexURL: pyodide, stdLibURL: stdlib, fullStdLib: false, packages }),
   ]);
   python = loaded;
+  ({ PythonError } = python.ffi);
   const lost = packages.filter((name) => !(name in python.loadedPackages)); // which Pyodide only logs
   if (lost.length) throw new Error(`${lost.join(" and ")} did not come`);
   say({ loading: "Starting tinyjax ..." });
@@ -134,8 +135,8 @@ self.onmessage = ({ data }) => {
     } catch (error) {
       // A PythonError is Python's answer; all else, as a stack of the engine that is full, is its end.
       if (error instanceof NotLoaded) say({ id, failed: error.message });
-      else if (error instanceof python.ffi.PythonError) say({ id, failed: error.message.trim().split("\n").at(-1) });
-      else say({ broken: "Python itself stopped: is there a call of itself without an end? It starts anew at the next press." });
+      else if (error instanceof PythonError) say({ id, failed: error.message.trim().split("\n").at(-1) });
+      else say({ broken: "Python itself stopped: does the program exit, or is there a call of itself without an end? It starts anew at the next press." });
     }
   });
 };

@@ -354,6 +354,12 @@ def test_the_keyboard_is_enough(opened):
 
 def test_a_right_answer_passes_a_wrong_one_does_not_and_progress_is_kept(opened, site):
     browser = opened("exercises/02_jvp.html")
+    press(browser, ".exercise > .bar .run")
+    until(browser, "return document.querySelector('.verdict.empty')")
+    assert (
+        "write Dual.__mul__, Dual.__truediv__ first"
+        in browser.find_element("css selector", ".verdict.empty").text
+    )
     judged = (
         "const verdict = document.querySelectorAll('.verdict')[1];"
         "return verdict.className != 'verdict' && verdict.textContent"

@@ -103,6 +103,17 @@ def test_a_page_of_explain_is_given_as_its_data(ask):
     assert data["steps"]["events"] and data["columns"]
 
 
+def test_what_an_explained_function_prints_is_shown_once(ask):
+    text = (
+        "import jax\nprint('twice')\nprint('twice')\n"
+        "def f(x):\n    jax.debug.print('x is {}', x)\n    return x + 1"
+    )
+    assert (
+        ask("explain", text=text, function="", args="3.0", transforms="")[1]
+        == "twice\ntwice\nx is 3.0\n"
+    )
+
+
 def test_a_lesson_s_command_gives_the_same_data(ask, monkeypatch):
     monkeypatch.chdir(ROOT)
     answer, printed = ask("command", words="tutorials/wave.py:f --args 3.0 --transform grad")

@@ -57,8 +57,8 @@ def exercise_html(pages: Pages, exercise: Exercise, page: str) -> str:
         f"{prose(exercise.goal)}{functions}"
         '<div class="bar" hidden><button type="button" class="run">Judge</button>'
         '<button type="button" class="hint">Hint</button></div>'
-        f'<details class="hints"><summary>Hints</summary><ol>{hints}</ol></details>'
-        '<div class="verdict" role="status"></div></div>'
+        '<div class="verdict" role="status"></div>'
+        f'<details class="hints"><summary>Hints</summary><ol>{hints}</ol></details></div>'
     )
 
 

@@ -80,7 +80,13 @@ class Exercise {
   }
 
   show({ state, passed, of, lines }) {
-    const words = { passed: "Passed.", failed: `Not yet: ${passed} of ${of} tests pass.`, empty: "Still empty: write it first.", "not run": "No test could run." };
+    const empty = this.functions.filter(({ program }) => !program.isChanged).map(({ name }) => name.split(":")[1]);
+    const words = {
+      passed: "Passed.",
+      failed: `Not yet: ${passed} of ${of} tests pass.`,
+      empty: `Still empty: write ${empty.join(", ") || "it"} first.`,
+      "not run": "No test could run.",
+    };
     const heading = document.createElement("p");
     heading.textContent = words[state] ?? state;
     const why = document.createElement("pre");

@@ -21,6 +21,7 @@ import types
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 CLONE, CELLS, PLAYGROUND = Path("/clone"), Path("/cells"), Path("/playground.py")
 sys.path[:0] = [str(CLONE), "/packages"]
@@ -74,6 +75,22 @@ class Printed(io.TextIOBase):
             self.left -= len(text)
             if self.left <= 0:
                 self.show("\n... (more was printed than is shown)")
+        return len(text)
+
+
+class Once(io.TextIOBase):
+    """Hands on each line once: viz.explain runs a function many times."""
+
+    def __init__(self, out: TextIO):
+        self.out, self.line = out, ""
+        self.seen: set[str] = set()
+
+    def write(self, text: str) -> int:
+        *lines, self.line = (self.line + text).split("\n")
+        for line in lines:
+            if line not in self.seen:
+                self.seen.add(line)
+                self.out.write(f"{line}\n")
         return len(text)
 
 
@@ -297,7 +314,8 @@ def explain(show, text: str, function: str, args: str, transforms: str) -> dict:
         chosen = getattr(module, function or last_function(text))
         values = value_of(f"({args.rstrip(', ')},)" if args.strip() else "()", module)
         named = transforms_named(transforms) if transforms else []
-        found["stages"] = stages(viz.explain(chosen, *values, transforms=named))
+        with contextlib.redirect_stdout(Once(sys.stdout)):
+            found["stages"] = stages(viz.explain(chosen, *values, transforms=named))
     return found
 
 

@@ -1,9 +1,12 @@
 """What tests of the site ask of a browser: wait, press, type, run a cell; and a web server for its files."""
 
+import contextlib
+import functools
 import http.server
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -37,6 +40,16 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+@contextlib.contextmanager
+def served(folder):
+    """The address of a server of the folder's files."""
+    handler = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
 def ran(*command):
     """Runs a program of the tools, or skips where what it fetches cannot be had."""
     done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
@@ -67,6 +80,21 @@ def type_in(browser, *keys, control=False):
     chain = chain.key_down(Keys.CONTROL) if control else chain
     chain = chain.send_keys(*(getattr(Keys, key[1:]) if key[0] == "@" else key for key in keys))
     (chain.key_up(Keys.CONTROL) if control else chain).perform()
+
+
+def unseen_focus(browser, presses):
+    """What gets the focus by so many presses of Tab, and is off the screen or has no outline."""
+    seen = """const element = document.activeElement, { left, right } = element.getBoundingClientRect();
+        return element == document.body || getComputedStyle(element).outlineStyle != 'none'
+            && left > -1 && right < innerWidth + 1 || element.outerHTML.slice(0, 100)"""
+    found = []
+    for _ in range(presses):
+        type_in(browser, "@TAB")
+        end = time.monotonic() + 1  # what slides in takes a quarter of a second
+        while browser.execute_script(seen) is not True and time.monotonic() < end:
+            time.sleep(0.05)
+        found.append(browser.execute_script(seen))
+    return [element for element in found if element is not True]
 
 
 def run_cell(browser, place):

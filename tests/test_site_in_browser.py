@@ -1,12 +1,9 @@
 """The site in a browser: read, run, judged, stopped; by keyboard alone; with texts that would do harm."""
 
 import base64
-import functools
-import http.server
 import json
 import os
 import shutil
-import threading
 import time
 
 import pytest
@@ -20,7 +17,6 @@ from site_in_browser import (
     JUDGE,
     NO_BAR_IS_HIDDEN,
     OVERFLOW,
-    Handler,
     as_recorded,
     empty_editor,
     is_as_wide_as_the_screen,
@@ -28,8 +24,10 @@ from site_in_browser import (
     press,
     ran,
     run_cell,
+    served,
     texts,
     type_in,
+    unseen_focus,
     until,
     violations,
     write,
@@ -69,11 +67,8 @@ def built(tmp_path_factory, keep):
 @pytest.fixture(scope="module")
 def site(built):
     """The address of the site, on the loopback interface."""
-    handler = functools.partial(Handler, directory=built)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with served(built) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +176,14 @@ def test_programs_are_shown_in_their_full_width_on_a_wide_screen(opened):
 def test_the_search_finds_first_the_lesson_that_teaches_a_name(opened, browser, asked, page):
     opened(f"search.html?q={asked}")
     assert until(browser, FOUND_FIRST) == f"{page}.html"
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_focus_is_seen(opened, width):
+    browser = opened("exercises/02_jvp.html")
+    resize(browser, width, 1000)
+    assert unseen_focus(browser, 60) == []
+    resize(browser, 1400, 1000)
 
 
 # ---- running ----

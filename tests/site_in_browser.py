@@ -82,13 +82,13 @@ def type_in(browser, *keys, control=False):
     (chain.key_up(Keys.CONTROL) if control else chain).perform()
 
 
-def unseen_focus(browser, presses):
-    """What gets the focus by so many presses of Tab, and is off the screen or has no outline."""
+def unseen_focus(browser, n):
+    """Press Tab n times; the focused elements that are off the screen or have no outline."""
     seen = """const element = document.activeElement, { left, right } = element.getBoundingClientRect();
         return element == document.body || getComputedStyle(element).outlineStyle != 'none'
             && left > -1 && right < innerWidth + 1 || element.outerHTML.slice(0, 100)"""
     found = []
-    for _ in range(presses):
+    for _ in range(n):
         type_in(browser, "@TAB")
         end = time.monotonic() + 1  # what slides in takes a quarter of a second
         while browser.execute_script(seen) is not True and time.monotonic() < end:

@@ -54,7 +54,7 @@ def glossary_terms() -> dict[str, str]:
 
 
 def lessons_of_files() -> dict[str, str]:
-    """Of each module that has functions to write, the lesson that has most of them."""
+    """The lesson that has most of the exercises of a module's functions, by module."""
     counts: dict[str, Counter[int]] = {}
     for exercise in load():
         for function in exercise.functions:

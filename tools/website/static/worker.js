@@ -136,7 +136,7 @@ self.onmessage = ({ data }) => {
       // A PythonError is Python's answer; all else, as a stack of the engine that is full, is its end.
       if (error instanceof NotLoaded) say({ id, failed: error.message });
       else if (error instanceof PythonError) say({ id, failed: error.message.trim().split("\n").at(-1) });
-      else say({ broken: "Python itself stopped: does the program exit, or is there a call of itself without an end? It starts anew at the next press." });
+      else say({ broken: "Python itself stopped: does the program exit, or is there a call of itself without an end? It starts again at the next press." });
     }
   });
 };

@@ -107,11 +107,6 @@ ONE_WAY: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "jax_high_dynamic_range_gumbel": (False, (False,), "nothing else: one way of random.gumbel"),
     "jax_no_execution": (False, (False,), "nothing else: what is called runs"),
     "jax_random_seed_offset": (0, (0,), "nothing else: seeds are as they are given"),
-    "jax_traceback_filtering": (
-        "auto",
-        ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
-        "no effect here: tracebacks are never cut",
-    ),
 }
 
 

@@ -102,6 +102,7 @@ if TYPE_CHECKING:  # else imported when they are first asked for
 # Where what is imported when it is first asked for stands.
 LAZY_NAMES = {
     "studio": ("viz",),
+    "studio.steps": ("STEPS",),
     "core.compile_time": ("ensure_compile_time_eval",),
     "dtypes": ("float0",),
     "core.ref_indices": ("ds",),

@@ -42,6 +42,11 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_raise_persistent_cache_errors": (False, (False, True), "raise where that folder fails"),
     "tinyjax_collective_timeout_seconds": (100.0, None, "as long processes wait for each other"),
     "jax_no_tracing": (False, (False, True), "raise where a jitted function would be traced"),
+    "jax_traceback_filtering": (
+        "auto",
+        ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+        "how tinyjax's own frames are left out where an error is printed (studio/tracebacks.py)",
+    ),
 }  # fmt: skip
 
 # What a trace depends on, and so a part of jit's cache key.

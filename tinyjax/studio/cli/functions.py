@@ -18,12 +18,11 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compat.as_jax import install_as_jax
-from tinyjax.core.tracing import PACKAGE_FOLDER
+from tinyjax.studio.tracebacks import users_part
 from tinyjax.studio.viz.event_text import place_text
 from tinyjax.studio.viz.events import Place
 
 COMMAND_LINE = "<command line>"  # the file name of a call that was asked for there
-NOT_THE_USERS = (PACKAGE_FOLDER, COMMAND_LINE, "<frozen ", importlib.__file__)
 
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "grad": jax.grad,
@@ -170,8 +169,8 @@ def in_short(error: BaseException) -> str:
 
 def _users_lines(error: BaseException) -> list[str]:
     lines = []
-    for frame in traceback.extract_tb(error.__traceback__):
-        if not frame.filename.startswith(NOT_THE_USERS):
+    for frame in traceback.extract_tb(users_part(error.__traceback__)):
+        if frame.filename != COMMAND_LINE:
             place = Place(frame.filename, frame.lineno or 0, frame.name)
             lines.append(f"  {place_text(place)} in {frame.name}\n    {frame.line}")
     return lines

@@ -337,7 +337,9 @@ def test_a_batched_and_an_unbatched_operand_need_no_copies():
 
 
 def test_mapped_axes_must_have_one_size():
-    with pytest.raises(ValueError, match=r"(?s)inconsistent sizes.*\[0\].*size 2.*\[1\].*size 3"):
+    with pytest.raises(
+        ValueError, match=r"(?s)inconsistent.*size 2: axis 0 of argument x.*size 3: .*y"
+    ):
         jax.vmap(add)(np.ones(2, np.float32), np.ones(3, np.float32))
 
 
@@ -350,6 +352,8 @@ def test_in_axes_must_fit_the_arguments():
         jax.vmap(sin, in_axes=2)(x)
     with pytest.raises(ValueError, match="at least one non-None"):
         jax.vmap(sin, in_axes=None)(x)
+    with pytest.raises(ValueError, match=r"in_axes\[0\]\n.*without \['b'\]"):
+        jax.vmap(lambda p: p["a"], in_axes=({"a": 0, "b": None},))({"a": x})
 
 
 def test_each_result_is_checked_and_told_by_its_position():
@@ -360,3 +364,15 @@ def test_each_result_is_checked_and_told_by_its_position():
 def test_a_batched_result_cant_be_declared_unmapped():
     with pytest.raises(ValueError, match="mapped output.*out_axes is None"):
         jax.vmap(sin, out_axes=None)(x)
+
+
+def test_an_axis_that_does_not_fit_is_named_with_its_argument():
+    x = np.ones(3, np.float32)
+    with pytest.raises(ValueError, match=r"the argument is params\['w'\]"):
+        jax.vmap(lambda params: params, in_axes=1)({"w": x})
+
+
+def test_many_arguments_of_one_size_are_counted():
+    params, x = {str(i): np.ones(2, np.float32) for i in range(9)}, np.ones(3, np.float32)
+    with pytest.raises(ValueError, match="size 2: .*, and 6 more\n.*size 3: axis 0 of argument x"):
+        jax.vmap(lambda params, x: x)(params, x)

@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
@@ -112,10 +112,11 @@ def memory_of(caches: WeakKeyDictionary[Callable, dict], fun: Callable) -> dict:
 class FlatFun:
     """`fun` as a function of leaves that gives leaves; `out_tree` is known after a call."""
 
-    def __init__(self, fun: Callable, in_tree: Any):
+    def __init__(self, fun: Callable, in_tree: Any, debug_info: Any = None):
         self.fun = fun
         self.in_tree = in_tree
         self.out_tree: Any = None
+        self.debug_info = debug_info
 
     def __call__(self, *leaves: Any) -> list[Any]:
         args, kwargs = tree_unflatten(self.in_tree, leaves)
@@ -263,15 +264,23 @@ def with_static(fun: Callable, static: Static) -> Callable:
     return call
 
 
-def unhashable_error(static: Static) -> ValueError:
-    for place, _, value in static:
+def unhashable_error(fun: Callable, static: Static) -> ValueError:
+    instead_of: dict[type, str] = {
+        list: "a tuple",
+        set: "a frozenset",
+        dict: "a tuple of its items",
+    }
+    for place, kind, value in static:
         try:
             hash(value)
         except TypeError:
+            name = positional_name(fun, (), place) if isinstance(place, int) else place
+            instead = instead_of.get(kind)
+            pass_it = f"pass {instead} instead of a {kind.__name__}, or " if instead else ""
             return ValueError(
-                "Non-hashable static arguments are not supported: static argument "
-                f"{place!r} is unhashable, of type {type(value)}: {value!r}. Static arguments are part "
-                "of jit's cache key: pass a tuple instead of a list, or make the argument dynamic"
+                f"Non-hashable static arguments are not supported: static argument {name} of "
+                f"{fun_name(fun)} is unhashable, of type {kind}: {value!r}. Static arguments are part "
+                f"of jit's cache key: {pass_it}do not make the argument static"
             )
     return ValueError("the arguments' tree has unhashable parts: see their register_pytree_node")
 
@@ -294,31 +303,16 @@ def _name(fun: Callable, static: Collection[int], path: tuple) -> str:
     return positional_name(fun, static, first.idx) + keystr(tuple(rest))
 
 
-class DebugInfo(NamedTuple):
-    """The function that a jaxpr was traced from, its static positions, and the trees of its (args, kwargs)
-    and of its result."""
-
-    fun: Callable
-    static: Collection[int]
-    in_tree: Any
-    out_tree: Any
-
-    @property
-    def arg_names(self) -> list[str]:
-        """The name of each input, such as params['w'] or x."""
-        return argument_names(self.fun, self.static, self.in_tree)
-
-    @property
-    def result_paths(self) -> list[str]:
-        """Where each output is in the result, such as result['loss']."""
-        leaves = tree_unflatten(self.out_tree, range(self.out_tree.num_leaves))
-        return [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(leaves)[0]]
+def positional_number(static: Collection[int], number: int) -> int:
+    """The position of the argument that has this number among those that are not static."""
+    for position in sorted(static):
+        number += position <= number
+    return number
 
 
 def positional_name(fun: Callable, static: Collection[int], number: int) -> str:
     """The parameter of the argument that has this number among those that are not static."""
-    for position in sorted(static):
-        number += position <= number
+    number = positional_number(static, number)
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):  # a builtin without a signature

@@ -21,10 +21,12 @@ from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.errors import (
     ConcretizationTypeError,
+    Origin,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
     escaped_tracer_error,
+    made_at,
     missing_rule_error,
 )
 from tinyjax.core.quiet import run_quietly
@@ -138,6 +140,10 @@ class Tracer(Array):
         """The value behind this tracer if it is known while tracing, else None."""
         return None
 
+    def origin(self) -> Origin:
+        """Why Python cannot have the value of this tracer, for messages."""
+        return Origin("traced", made_at(self))
+
     def _concrete_or(self, error: type[Exception]) -> Any:
         value = self.concrete()
         if value is None:
@@ -145,6 +151,11 @@ class Tracer(Array):
         return value
 
     def __bool__(self) -> bool:
+        if self.aval.size > 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous: shape "
+                f"{self.aval.shape}. Use x.any() or x.all()"
+            )
         return bool(self._concrete_or(TracerBoolConversionError))
 
     def __index__(self) -> int:
@@ -152,15 +163,19 @@ class Tracer(Array):
 
     def __int__(self) -> int:
         if self.concrete() is None:
-            raise ConcretizationTypeError(self, "in int(); x.astype(int) needs no value")
+            raise ConcretizationTypeError(self, "in int()", "x.astype(int) converts it.")
         return int(self.concrete())
 
     def __float__(self) -> float:
         # Also where the value is known: as in JAX.
-        raise ConcretizationTypeError(self, "in float(); x.astype(float) needs no value")
+        raise ConcretizationTypeError(
+            self,
+            "in float(), which functions of `math` call, too",
+            "x.astype(float) converts it. Use jnp.sin(x) for math.sin(x).",
+        )
 
     def __complex__(self) -> complex:
-        raise ConcretizationTypeError(self, "in complex(); x.astype(complex) needs no value")
+        raise ConcretizationTypeError(self, "in complex()", "x.astype(complex) converts it.")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TracerArrayConversionError(self)
@@ -170,6 +185,14 @@ class Tracer(Array):
             f"unhashable type: {type(self).__name__}. A tracer has no value to hash: a dict key or a "
             "static argument must be known while tracing"
         )
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(
+                f"unsupported format string passed to {type(self).__name__}.__format__: a tracer has no "
+                f'value to format. jax.debug.print("{{x:{spec}}}", x=x) prints while the function runs'
+            )
+        return str(self)
 
     def __len__(self) -> int:
         if not self.aval.shape:

@@ -15,6 +15,7 @@ from tinyjax.core.api_util import FlatFun, memory_of, memory_of_traces
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, constvars_as_invars
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef
@@ -23,7 +24,12 @@ Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # a body, what it closes over
 _traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = memory_of_traces()
 
 
-def trace_body(fun: Callable, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray]) -> Traced:
+def trace_body(
+    fun: Callable,
+    in_tree: PyTreeDef,
+    in_avals: Sequence[ShapedArray],
+    debug_info: DebugInfo | None = None,
+) -> Traced:
     """The jaxpr of `fun(*args, **kwargs)`, the values it closes over, and its result's tree.
 
     `in_tree` is the tree of (args, kwargs). The jaxpr's first arguments stand for the closed-over
@@ -33,7 +39,7 @@ def trace_body(fun: Callable, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray
     known, key = memory_of(_traced, fun), (in_tree, tuple(in_avals), context.axis_env, config.key)
     if key in known:
         return known[key]
-    flat_fun = FlatFun(fun, in_tree)
+    flat_fun = FlatFun(fun, in_tree, debug_info)
     closed = trace_to_jaxpr(flat_fun, in_avals)
     traced = constvars_as_invars(closed), closed.consts, flat_fun.out_tree
     if not any(isinstance(x, Tracer) for x in closed.consts):

@@ -1,12 +1,31 @@
-"""The named errors of tracing: each says what was asked of a tracer and what to do instead.
+"""The named errors of tracing: which value Python needed, why a tracer has none, and what to do about it.
 
-After this file you know the six mistakes that every newcomer to tracing makes. Builds on nothing.
+The `origin` of a tracer is the reason: jit and loops trace functions without values, vmap computes many
+values at once, and derivatives carry a tangent along. The advice depends on it: static_argnames, for example,
+helps only under jit, and only for arguments that are numbers.
+
 Source: https://docs.jax.dev/en/latest/errors.html
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Origin(NamedTuple):
+    """Why Python cannot have the value of a tracer.
+
+    `kind` is "traced", "batched" or "differentiated", and `reason` a sentence. `static` is advice on how to
+    make static the arguments that the value depends on; "" if they can't be."""
+
+    kind: str
+    reason: str
+    static: str = ""
+
+
+TAKE_FROM_SHAPES = "Shapes, axes and sizes must be known: x.shape and values of NumPy are."
+ONE_FOR_ALL = "It must be the same for all examples: in_axes=None does not map an argument."
 
 
 class JAXTypeError(TypeError):
@@ -18,13 +37,13 @@ class JAXIndexError(IndexError):
 
 
 class ConcretizationTypeError(JAXTypeError):
-    """A tracer was used where a concrete value is needed: its value is not known while tracing."""
+    """A tracer was used where a concrete value is needed."""
 
-    def __init__(self, tracer: Any, use: str):
+    def __init__(self, tracer: Any, use: str, advice: str = "", or_static: bool = True):
+        in_general = {"traced": TAKE_FROM_SHAPES, "batched": ONE_FOR_ALL}
         super().__init__(
             f"Abstract tracer value encountered where a concrete value is expected: {tracer} "
-            f"({use.rstrip('.')}). Its value is not known while tracing: make the argument static (jit's "
-            f"static_argnums).{_origin(tracer)}"
+            f"({use.rstrip('.')}).{why(tracer, advice or in_general, or_static=or_static)}"
         )
 
 
@@ -32,9 +51,14 @@ class TracerArrayConversionError(JAXTypeError):
     """A tracer was given to NumPy, which needs its elements."""
 
     def __init__(self, tracer: Any):
+        same_name = "Use the jax.numpy function of the same name, such as jnp.sin for np.sin"
+        advice = {
+            "differentiated": f"{same_name}. NumPy may have jax.lax.stop_gradient(x), a constant.",
+        }
+        other = f"{same_name}. Where there is none, jax.pure_callback calls NumPy."
         super().__init__(
-            f"The numpy.ndarray conversion method __array__() was called on {tracer}. NumPy functions "
-            f"need values: use the jax.numpy function of the same name.{_origin(tracer)}"
+            f"The numpy.ndarray conversion method __array__() was called on {tracer}: NumPy functions need "
+            f"its elements.{why(tracer, advice, other)}"
         )
 
 
@@ -43,9 +67,13 @@ class TracerIntegerConversionError(JAXTypeError):
 
     def __init__(self, tracer: Any):
         super().__init__(
-            f"The __index__() method was called on {tracer}. Shapes and Python indices must be known "
-            "while tracing: pass this argument as static (jit's static_argnums or static_argnames), "
-            f"or index a jax.numpy array instead of a list.{_origin(tracer)}"
+            f"The __index__() method was called on {tracer}: a Python integer is needed, as an index of a "
+            "list, a shape or the end of a range."
+            + why(
+                tracer,
+                "An array has such indices, a list has not: jnp.array(values)[i]. "
+                "lax.fori_loop(0, n, body, init) counts to a number that is not known.",
+            )
         )
 
 
@@ -55,9 +83,12 @@ class TracerBoolConversionError(ConcretizationTypeError):
     def __init__(self, tracer: Any):
         JAXTypeError.__init__(
             self,
-            f"Attempted boolean conversion of {tracer}. Python's if, while, and, or need a value: use "
-            "jnp.where, jnp.logical_and/or, lax.cond or lax.while_loop, or make it static "
-            f"(jit's static_argnums).{_origin(tracer)}",
+            f"Attempted boolean conversion of {tracer}: if, while, assert, and, or, not need its value."
+            + why(
+                tracer,
+                "Choose between values by jnp.where(condition, a, b), between computations by lax.cond, "
+                "repeat by lax.while_loop, and write & | ~ for and, or, not.",
+            ),
         )
 
 
@@ -66,9 +97,13 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
     def __init__(self, tracer: Any):
         super().__init__(
-            f"Array boolean indices must be concrete; got {tracer}. How many elements are chosen is not "
-            "known while tracing: use jnp.where(mask, x, fill), or x.at[...] with where inside."
-            f"{_origin(tracer)}"
+            f"Array boolean indices must be concrete; got {tracer}. How many elements it selects, and so the "
+            "result's shape, is not known."
+            + why(
+                tracer,
+                "Keep the shape by jnp.where(mask, x, fill), or x.at[:].set(jnp.where(mask, new, x)) to "
+                "change x; x[jnp.nonzero(mask, size=n, fill_value=0)] has n elements; sums take where=mask.",
+            )
         )
 
 
@@ -80,9 +115,39 @@ class KeyReuseError(JAXTypeError):
     """A random key was used twice while jax_debug_key_reuse is set (core/key_reuse.py)."""
 
 
+def unknown_shape_error(shape: Sequence[Any]) -> TypeError:
+    """The error for a shape that has an entry which is no known integer."""
+    advice = {"traced": TAKE_FROM_SHAPES, "batched": ONE_FOR_ALL}
+    return TypeError(
+        f"Shapes must be 1D sequences of concrete values of integer type, got {tuple(shape)}."
+        + next((why(x, advice) for x in shape if hasattr(x, "origin")), "")
+    )
+
+
+def why(tracer: Any, advice: str | dict[str, str], other: str = "", or_static: bool = True) -> str:
+    """Why the tracer has no value, and what to do: the same in all cases, or by the kind of origin, or
+    with `or_static` to make the arguments static that it depends on."""
+    origin = (
+        tracer.origin() if hasattr(tracer, "origin") else Origin("", "")
+    )  # a Ref's mask has none
+    if not isinstance(advice, str):
+        advice = advice.get(origin.kind, other)
+    if origin.static and or_static:
+        advice = f"{advice} {origin.static}"
+    return "".join(f"\n{line}" for line in (origin.reason, advice) if line)
+
+
 class JaxRuntimeError(RuntimeError):
     """Something failed while a compiled program ran, such as a Python callback in it; or the program is
     too large to be compiled."""
+
+
+for _class in (
+    *(ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError),
+    *(TracerBoolConversionError, NonConcreteBooleanIndexError, UnexpectedTracerError),
+    JaxRuntimeError,
+):
+    _class.__module__ = "tinyjax.errors"  # where users import them, as tracebacks say
 
 
 # What JAX calls the rules of a table.
@@ -116,16 +181,18 @@ def callback_error(name: str, error: Exception) -> JaxRuntimeError:
 
 def escaped_tracer_error(tracer: Any) -> UnexpectedTracerError:
     """The error for a tracer met outside of the transformation that made it."""
-    origin = f" It was made at {tracer.line}." if tracer.line else ""
+    made = made_at(tracer)
     return UnexpectedTracerError(
         f"Encountered an unexpected tracer: {tracer} leaked: it was used after its transformation had "
-        f"ended.{origin} "
+        f"ended.{made and ' ' + made}\n"
         "A function that is transformed must return its results: don't store them in globals, "
-        "attributes or outer lists. Nor may a derivative rule of your own close over a value that is "
+        "attributes or outer lists. A custom derivative rule must not close over a value that is "
         "differentiated: make it an argument. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
     )
 
 
-def _origin(tracer: Any) -> str:
-    line = getattr(tracer, "line", None)  # an array, such as a Ref's mask, has none
-    return f" The tracer was made at {line}." if line else ""
+def made_at(tracer: Any) -> str:
+    """A sentence on the line that made a tracer, and what was traced; "" if neither is known."""
+    info = getattr(tracer._trace, "debug_info", None) if hasattr(tracer, "_trace") else None
+    traced = info and f", while {info.traced_for} traced {info.function}"
+    return f"It was made at {tracer.line}{traced or ''}." if tracer.line else ""

@@ -14,7 +14,6 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import DebugInfo
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
@@ -25,6 +24,7 @@ from tinyjax.core.bind import (
     type_of_result,
 )
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.dtypes import is_python_scalar
 from tinyjax.core.lists import pick
 from tinyjax.core.varying import result_aval

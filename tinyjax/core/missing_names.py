@@ -72,7 +72,9 @@ def getattr_of(module: str) -> Callable[[str], Any]:
                 return older(f"{jax_module}.{name}")
             if is_jax_name(jax_module, name):
                 raise AttributeError(not_there_yet(f"{jax_module}.{name}"), name=name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        # With the module, Python adds "Did you mean: 'zeros'?".
+        text = f"module {module!r} has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[module])
 
     return missing
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import (
-    DebugInfo,
     FlatFun,
     argument_names,
     as_argnums,
@@ -40,7 +39,8 @@ from tinyjax.core.bind import (
     type_of_result,
 )
 from tinyjax.core.config import config
-from tinyjax.core.errors import UnexpectedTracerError, escaped_tracer_error
+from tinyjax.core.debug_info import DebugInfo, origin_of
+from tinyjax.core.errors import Origin, UnexpectedTracerError, escaped_tracer_error, made_at
 from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -113,6 +113,7 @@ class JaxprTracer(Tracer):
     """Stands for a value of the jaxpr being written: an aval, and the atom that names it there."""
 
     __slots__ = ("aval", "atom", "source_info")
+    _trace: JaxprTrace
 
     def __init__(self, trace: JaxprTrace, aval: ShapedArray, atom: Atom, source_info: Any = None):
         self._trace = trace
@@ -124,6 +125,9 @@ class JaxprTracer(Tracer):
     def line(self) -> str | None:
         return line_text(self.source_info)
 
+    def origin(self) -> Origin:
+        return origin_of(self)
+
 
 class JaxprTrace(Trace):
     """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values constvars.
@@ -131,7 +135,8 @@ class JaxprTrace(Trace):
     It is JAX's DynamicJaxprTrace: "dynamic" was said of a stack of traces that there is no more.
     JAX's JaxprTrace is PartialEvalTrace here, which says what it is for."""
 
-    def __init__(self) -> None:
+    def __init__(self, debug_info: DebugInfo | None = None) -> None:
+        self.debug_info = debug_info
         self.invars: list[Var] = []
         self.eqns: list[JaxprEqn] = []
         self.consts: dict[int, tuple[Var, Any]] = {}  # id of the value -> (its constvar, the value)
@@ -224,7 +229,7 @@ staging_rules: dict[Primitive, Callable[..., Any]] = {}
 
 def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     """The jaxpr of a function of arrays that gives a flat list of arrays."""
-    trace, source = JaxprTrace(), user_line()
+    trace, source = JaxprTrace(getattr(flat_fun, "debug_info", None)), user_line()
     with set_current_trace(trace):
         outs = flat_fun(*[trace.new_arg(aval, source) for aval in in_avals])
         for position in range(len(outs)):
@@ -243,7 +248,7 @@ def check_leaks(trace: Trace) -> None:
     gc.collect()
     leaked = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
     if leaked:
-        which = "".join(f"\n  {tracer}, made at {tracer.line}" for tracer in leaked)
+        which = "".join(f"\n  {tracer}. {made_at(tracer)}" for tracer in leaked)
         raise UnexpectedTracerError(
             f"Leaked trace. Tracers that outlive the function that was traced:{which}\nA function that is "
             "transformed must return its results: don't store them in globals, attributes or outer lists"
@@ -256,9 +261,11 @@ def check_output(x: Any, position: int) -> None:
         try:
             get_aval(x)
         except TypeError:
+            info = getattr(context.trace, "debug_info", None)
             raise TypeError(
-                f"the function returned a value of type {type(x)} at output component {position}, "
-                f"which is not a valid JAX type: {x!r}. Return arrays, scalars and pytrees of them"
+                f"{info.function if info else 'the function'} returned a value of type {type(x)} at output "
+                f"component {position}, which is not a valid JAX type: {x!r}. Return arrays, scalars and "
+                "pytrees of them"
             ) from None
 
 
@@ -283,26 +290,45 @@ def make_jaxpr(
 
     @wraps(fun)
     def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
-        fixed = wrap_argnums(static, len(args), "static_argnums")
-        dynamic = [x for i, x in enumerate(args) if i not in fixed]
-
-        @wraps(fun)
-        def call(*dynamic: Any, **kwargs: Any) -> Any:
-            it = iter(dynamic)
-            return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
-
-        leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
-        check_aliases(leaves, f"{fun_name(fun)}, of which make_jaxpr is asked")
-        flat_fun = FlatFun(call, in_tree)
         with extend_axis_env(tuple(axis_env or ())):
-            closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
-        closed_jaxpr.debug_info = DebugInfo(fun, fixed, in_tree, flat_fun.out_tree)
-        if not return_shape:
-            return closed_jaxpr
-        structs = list(map(struct_of, closed_jaxpr.out_avals))
-        return closed_jaxpr, tree_unflatten(flat_fun.out_tree, structs)
+            closed_jaxpr = _traced("make_jaxpr", fun, static, args, kwargs)
+        return (closed_jaxpr, _out_structs(closed_jaxpr)) if return_shape else closed_jaxpr
 
     return make_jaxpr_f
+
+
+def _traced(
+    traced_for: str, fun: Callable, static: Sequence[int], args: tuple, kwargs: dict
+) -> ClosedJaxpr:
+    """The jaxpr of a function at the avals of its arguments."""
+    fixed = wrap_argnums(static, len(args), "static_argnums")
+    dynamic = [x for i, x in enumerate(args) if i not in fixed]
+
+    @wraps(fun)
+    def call(*dynamic: Any, **kwargs: Any) -> Any:
+        it = iter(dynamic)
+        return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
+
+    leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
+    check_aliases(leaves, f"{fun_name(fun)}, of which {traced_for} is asked")
+    info = DebugInfo(
+        fun,
+        fixed,
+        in_tree,
+        traced_for=f"jax.{traced_for}",
+        static_option="static_argnums" if traced_for == "make_jaxpr" else "",
+        types=tuple(map(type, leaves)),
+    )
+    flat_fun = FlatFun(call, in_tree, info)
+    closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
+    closed_jaxpr.debug_info = info._replace(out_tree=flat_fun.out_tree)
+    return closed_jaxpr
+
+
+def _out_structs(closed_jaxpr: ClosedJaxpr) -> Any:
+    assert closed_jaxpr.debug_info is not None
+    structs = list(map(struct_of, closed_jaxpr.out_avals))
+    return tree_unflatten(closed_jaxpr.debug_info.out_tree, structs)
 
 
 def named_avals(
@@ -337,4 +363,5 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
         return ShapeDtypeStruct(x.shape, x.dtype)
 
     args, kwargs = tree_map(as_struct, (args, kwargs))
-    return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]
+    check_callable(fun, "eval_shape")
+    return _out_structs(_traced("eval_shape", fun, (), args, kwargs))

@@ -18,6 +18,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.errors import unknown_shape_error
 from tinyjax.core.primitives import elementwise_aval, shape_of
 from tinyjax.core.tracing import user_level
 from tinyjax.transform.batching import defbroadcasting, defvectorized
@@ -155,12 +156,8 @@ def canonicalize_shape(shape: Any, name: str) -> tuple[int, ...]:
     try:
         checked = tuple(map(operator.index, sizes))
     except TypeError:
-        hint = ""
-        if isinstance(sizes, Array) or any(isinstance(size, Array) for size in sizes):
-            hint = " Under jit, make what the shape depends on static (static_argnums)."
-        raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.{hint}"
-        ) from None
+        entries = (shape,) if isinstance(shape, Array) else tuple(shape)
+        raise unknown_shape_error(entries) from None
     if min(checked, default=0) < 0:
         raise TypeError(f"{name} shape must have every element be nonnegative, got {checked}.")
     return checked

@@ -18,6 +18,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl
+from tinyjax.core.bind import Tracer
+from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy import (
     averages,
@@ -179,14 +181,25 @@ def _transpose(self: Any, *args: Any) -> Any:
     return manipulation.transpose(self, axes if args else None)
 
 
+def _value(self: Any, use: str) -> Any:
+    if not isinstance(self, Tracer):
+        return self
+    value = self.concrete()
+    if value is None:
+        advice = (
+            "Return the array, and convert it outside of the function; to look at it, "
+            'jax.debug.print("{}", x) prints values while the function runs.'
+        )
+        raise ConcretizationTypeError(self, use, advice, or_static=False)
+    return value
+
+
 def _item(self: Any, *args: Any) -> Any:
-    value = concrete(self, "This occurred in the item() method of jax.Array")
-    return np.asarray(value).item(*args)
+    return np.asarray(_value(self, "in item()")).item(*args)
 
 
 def _tolist(self: Any) -> Any:
-    value = concrete(self, "This occurred in the tolist() method of jax.Array")
-    return np.asarray(value).tolist()
+    return np.asarray(_value(self, "in tolist()")).tolist()
 
 
 def _copy(self: Any) -> Any:

@@ -40,6 +40,12 @@ class IndexUpdateHelper:
     def __getitem__(self, index: Any) -> IndexUpdateRef:
         return IndexUpdateRef(self.array, index)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "x.at[index] = value assigns to nothing: arrays are immutable. x = x.at[index].set(value) gives "
+            "the array with the new elements"
+        )
+
     def __repr__(self) -> str:
         return f"_IndexUpdateHelper({self.array!r})"
 

@@ -92,7 +92,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array
         raise ValueError("`a` array must be integer typed")
     count = len(choices)
     if mode == "raise":
-        concrete(a, "Use mode='wrap' or mode='clip' in jnp.choose under jit.")
+        concrete(a, "the argument a of jnp.choose", "Use mode='wrap' or mode='clip'.")
         if reductions.any(logical_or(less(a, 0), greater_equal(a, count))):
             raise ValueError("invalid entry in choice array")
     elif mode == "wrap":

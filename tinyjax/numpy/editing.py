@@ -36,6 +36,8 @@ from tinyjax.numpy.util import (
 )
 from tinyjax.transform.jit.api import jitted
 
+_IF_UNIQUE = "Pass assume_unique_indices=True, if no index comes twice."
+
 # ---- with elements taken out or put in ----
 
 
@@ -66,7 +68,7 @@ def delete(
         kept = arange(size - gone.size, dtype=gone.dtype)
         kept = kept + reductions.sum(kept[None, :] >= gone[:, None], 0, dtype=kept.dtype)
         return a[(*before, kept)]
-    known = np.asarray(concrete(obj, "'obj' array argument of jnp.delete()"))
+    known = np.asarray(concrete(obj, "'obj' array argument of jnp.delete()", _IF_UNIQUE))
     return a[(*before, np.delete(np.arange(size), known))]
 
 
@@ -109,7 +111,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
 
     The values must be known."""
     x = ensure_arraylike("trim_zeros", filt)
-    host = np.asarray(concrete(x, "Error arose in the `filt` argument of trim_zeros()"))
+    host = np.asarray(concrete(x, "the `filt` argument of trim_zeros()", "Trim before."))
     axes = range(x.ndim) if axis is None else [canonicalize_axis(axis, x.ndim)]
     index = [slice(None)] * x.ndim
     for i in axes:

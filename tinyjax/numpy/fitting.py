@@ -56,8 +56,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Array:
     if isinstance(leading, Tracer) and leading.concrete() is None:
         raise ConcretizationTypeError(
             leading,
-            "in jnp.roots(). How many roots there are depends on how many leading zeros p has: under jit "
-            "pass strip_zeros=False",
+            "in jnp.roots(): how many roots there are depends on how many leading zeros p has",
+            "Pass strip_zeros=False.",
         )
     count = int(leading if not isinstance(leading, Tracer) else leading.concrete())
     if p.size - count < 2:

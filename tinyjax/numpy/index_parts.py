@@ -17,7 +17,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer, as_array
-from tinyjax.core.errors import NonConcreteBooleanIndexError
+from tinyjax.core.errors import NonConcreteBooleanIndexError, why
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.ref_indices import Slice
 from tinyjax.numpy.creation import asarray
@@ -67,7 +67,7 @@ def as_tuple(index: Any) -> tuple:
         wrap = "tuple" if any(i is None or is_part(i) for i in index) else "array"
         raise TypeError(
             "Using a non-tuple sequence for multidimensional indexing is not allowed; use "
-            f"`arr[{wrap}(seq)]` instead of `arr[seq]`. See "
+            f"`arr[{wrap}(seq)]` instead of `arr[seq]`, where seq is a {type(index).__name__}. See "
             "https://github.com/jax-ml/jax/issues/4564 for more information."
         )
     return (index,)
@@ -217,9 +217,14 @@ def check_slices_are_known(parts: list[Part]) -> None:
         if part.kind == SLICE:
             ends = (part.index.start, part.index.stop, part.index.step)
             if any(isinstance(e, Tracer) and e.concrete() is None for e in ends):
+                unknown = next(e for e in ends if isinstance(e, Tracer))
                 raise IndexError(
-                    f"Slice entries must be static integers. Got {part.index} at position {position}: "
-                    "use lax.dynamic_slice, whose start may be traced"
+                    f"Slice entries must be static integers. Got {part.index} at position {position}."
+                    + why(
+                        unknown,
+                        "A slice of known size may start anywhere: lax.dynamic_slice_in_dim(x, start, size). "
+                        "Else keep all elements, and choose: jnp.where(jnp.arange(len(x)) < n, x, 0).",
+                    )
                 )
             for entry in ends:
                 if isinstance(entry, float):

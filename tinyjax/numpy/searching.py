@@ -93,8 +93,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     found = reductions.sum(mask) if size is None else size
     count = concrete_int(
         found,
-        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
-        "transformations.",
+        "the number of results of jnp.nonzero, argwhere, flatnonzero or where",
+        "Give it by size=, and what fills them up by fill_value=; jnp.where(condition, a, b) needs neither.",
     )
     if a.size == 0 or count == 0:
         return tuple(zeros(count, int) for _ in a.shape)
@@ -156,8 +156,8 @@ def bincount(
         values = np.asarray(
             concrete(
                 x,
-                "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, pass "
-                "a static `length` argument.",
+                "the argument x of jnp.bincount, on which the result's shape depends",
+                "Give the number of bins by length=.",
             )
         )
         length = max(minlength, int(max(0, values.max())) + 1 if values.size else 0)
@@ -206,7 +206,7 @@ def ravel_multi_index(
         raise TypeError("only int indices permitted")
     if mode == "raise":
         for i, n in zip(indices, dims):
-            concrete(i, "Use mode='wrap' or mode='clip' in ravel_multi_index under jit.")
+            concrete(i, "in jnp.ravel_multi_index", "Use mode='wrap' or mode='clip'.")
             if reductions.any(logical_or(less(i, 0), greater_equal(i, n))):
                 raise ValueError("invalid entry in coordinates array")
     elif mode == "clip":

@@ -33,11 +33,6 @@ from tinyjax.numpy.ufuncs import subtract
 from tinyjax.numpy.util import concrete, concrete_int, constant, convert, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
-_SIZE_HINT = (
-    "To make jnp.unique() compatible with JIT and other transforms, you can specify a concrete value "
-    "for the size argument, which will determine the output size."
-)
-
 # ---- unique ----
 
 
@@ -60,7 +55,11 @@ def unique(
     ConcretizationTypeError for a traced array without `size`."""
     a = ensure_arraylike("unique", ar)
     if size is None:
-        concrete(a, "The error arose for the first argument of jnp.unique(). " + _SIZE_HINT)
+        concrete(
+            a,
+            "the first argument of jnp.unique(), on which the result's shape depends",
+            "Give the number of results by size=, and what fills them up by fill_value=.",
+        )
     else:
         size = concrete_int(size, "The error arose for the size argument of jnp.unique().")
     shape = a.shape
@@ -244,7 +243,11 @@ def setdiff1d(
     arr1, arr2 = ensure_arraylike("setdiff1d", ar1, ar2)
     arr1, arr2 = ravel(arr1), ravel(arr2)
     if size is None:
-        concrete(arr1, "The error arose in setdiff1d()")
+        concrete(
+            arr1,
+            "in jnp.setdiff1d(), whose result's shape depends on it",
+            "Give the number of results by size=, and what fills them up by fill_value=.",
+        )
         arr1 = arr1 if assume_unique else unique(arr1)
         return arr1[_in1d(arr1, arr2, invert=True)]
     true_size: Any = arr1.size

@@ -168,8 +168,8 @@ def repeat(
         return _repeat_dynamic(a, as_array(repeats), axis, total_repeat_length)
     counts = concrete(
         repeats,
-        "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either "
-        "specify a static value for `repeats`, or pass a static value to `total_repeat_length`.",
+        "the argument repeats of jnp.repeat, on which the result's shape depends",
+        "Give the length of the result by total_repeat_length=.",
     )
     if np.ndim(counts) == 0:
         count = operator.index(counts)

@@ -19,7 +19,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer, as_array, context, is_staging
-from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.errors import ConcretizationTypeError, unknown_shape_error
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.core.tracing import JaxprTrace, user_level
@@ -53,8 +53,10 @@ def check_arraylike(fun_name: str, *args: Any) -> None:
     """Raises TypeError, naming the position, if an argument is neither array nor scalar."""
     for position, x in enumerate(args):
         if not is_arraylike(x) or isinstance(x, str):
+            advice = " jnp.array(...) makes an array of it." if isinstance(x, (list, tuple)) else ""
             raise TypeError(
                 f"{fun_name} requires ndarray or scalar arguments, got {type(x)} at position {position}."
+                + advice
             )
 
 
@@ -71,19 +73,20 @@ def dtype_of(x: Any) -> np.dtype:
     return x.aval.dtype if isinstance(x, Array) else dtypes.dtype(x)
 
 
-def concrete(x: Any, context: str) -> Any:
-    """`x`, which must have a known value. Raises ConcretizationTypeError for a traced value."""
+def concrete(x: Any, context: str, advice: str = "") -> Any:
+    """`x`, which must have a known value. Raises ConcretizationTypeError for a traced value, with `advice`
+    on what to do (how shapes and axes can be known, if there is none)."""
     if isinstance(x, Tracer):
         value = x.concrete()
         if value is None:
-            raise ConcretizationTypeError(x, context)
+            raise ConcretizationTypeError(x, context, advice)
         return value
     return x
 
 
-def concrete_int(x: Any, context: str) -> int:
+def concrete_int(x: Any, context: str, advice: str = "") -> int:
     """A known integer. Raises ConcretizationTypeError if it is traced, TypeError if not an integer."""
-    return operator.index(concrete(x, context))
+    return operator.index(concrete(x, context, advice))
 
 
 # ---- constants and conversion ----
@@ -205,13 +208,7 @@ def canonicalize_shape(shape: Any) -> tuple[int, ...]:
     try:
         return tuple(operator.index(d) for d in entries)
     except TypeError:
-        hint = ""
-        if any(isinstance(d, Tracer) for d in entries):
-            hint = " If using `jit`, mark the argument that gives the shape as static (static_argnums)."
-        raise TypeError(
-            "Shapes must be 1D sequences of concrete values of integer type, got "
-            f"{tuple(entries)}.{hint}"
-        ) from None
+        raise unknown_shape_error(tuple(entries)) from None
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

@@ -84,7 +84,11 @@ def _extreme(data: Any, sign: int) -> Any:
 def _count(name: str, ids: Any, num_segments: int | None) -> int:
     if num_segments is None:
         if isinstance(ids, Tracer) and ids.concrete() is None:
-            raise ConcretizationTypeError(ids, f"in {name}() without the `num_segments` argument")
+            raise ConcretizationTypeError(
+                ids,
+                f"in {name}() without num_segments",
+                "Give the number of segments by num_segments=.",
+            )
         return max(int(jnp.max(ids)) + 1, 0)
     count = operator.index(num_segments)
     if count < 0:

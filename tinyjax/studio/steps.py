@@ -51,6 +51,7 @@ CHAPTERS = (
             "core.refs_discharge": "a program with boxes whose contents change, as one without",
         },
         {
+            "core.debug_info": "names of functions and arguments, for errors",
             "core.refs": "such boxes, and what reads and writes them: ref[i] += x",
             "core.ref_indices": "which elements of a box an index speaks of",
             "core.varying": "over which axes of a mesh of devices a value varies",
@@ -60,6 +61,7 @@ CHAPTERS = (
     Chapter(
         "Forward mode",
         {"transform.jvp": "tangents beside primals", "transform.jvp_of_jaxpr": "a jaxpr's jvp"},
+        {"core.tree_util.prefixes": "one value for a whole subtree, and where two trees differ"},
     ),
     Chapter(
         "Vectorizing",
@@ -69,7 +71,6 @@ CHAPTERS = (
         },
         {
             "transform.mapped_axes": "which axes of which arguments it maps over",
-            "core.tree_util.prefixes": "one value for a whole subtree, as in in_axes",
         },
     ),
     Chapter(

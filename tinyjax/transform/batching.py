@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax.core import primitives
-from tinyjax.core.api_util import check_callable, wraps
+from tinyjax.core.api_util import argument_names, check_callable, wraps
 from tinyjax.core.array import Array, LiteralArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
@@ -30,13 +30,14 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.config import config
+from tinyjax.core.errors import Origin, made_at
 from tinyjax.core.ref_types import is_ref
 from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform import mapped_axes
 from tinyjax.transform.jvp import add_any_p
-from tinyjax.transform.mapped_axes import argument_paths, checked_dims, flat_out_axes, mapped_size
+from tinyjax.transform.mapped_axes import checked_dims, flat_out_axes, mapped_size
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
 
@@ -81,6 +82,13 @@ class BatchTracer(Tracer):
     @property
     def line(self) -> str | None:
         return line_text(self.source_info)
+
+    def origin(self) -> Origin:
+        return Origin(
+            "batched",
+            "It stands for a batch of values, one an example (jax.vmap, which jacfwd, jacrev and hessian "
+            f"use, too). {made_at(self)}",
+        )
 
     def __repr__(self) -> str:
         batched = get_aval(self.val).str_short()
@@ -303,10 +311,10 @@ def vmap(
                 f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
         leaves, in_tree = tree_flatten((args, kwargs))
-        dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
-        paths = argument_paths(args, kwargs)
-        dims = checked_dims(leaves, dims, paths, "vmap")
-        size = mapped_size(leaves, dims, paths, axis_size, "vmap")
+        dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), kws=True)
+        names = functools.partial(argument_names, fun, (), in_tree)
+        dims = checked_dims(leaves, dims, names, "vmap")
+        size = mapped_size(leaves, dims, names, axis_size, "vmap")
 
         mesh = mapped_axes.on_mesh(leaves, dims, spmd_axis_name)
         trace = BatchTrace(context.trace, AxisData(axis_name, size, mesh=mesh))

@@ -20,7 +20,9 @@ from tinyjax.core.api_util import check_callable, split_aux
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
+from tinyjax.core.errors import Origin
 from tinyjax.core.ref_types import AbstractRef, is_ref
+from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import (
     PyTreeDef,
     register_pytree_node,
@@ -113,6 +115,15 @@ class JVPTracer(Tracer):
     def concrete(self) -> Any:
         """The primal, if it is a value; if it is a tracer in turn, what that one says."""
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+    def origin(self) -> Origin:
+        if isinstance(self.primal, Tracer):
+            return self.primal.origin()
+        return Origin(
+            "differentiated",
+            "Its value is known, but it carries a tangent (jax.grad, jax.jvp), which Python's numbers and "
+            "NumPy's arrays can't.",
+        )
 
 
 class JVPTrace(Trace):
@@ -318,6 +329,7 @@ def _flat_pairs(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], PyTr
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
             f"tree structure {in_tree} whereas tangents have tree structure {tangent_tree}."
+            + structures_differ("primals", in_tree, "tangents", tangent_tree)
         )
     for primal, tangent in zip(flat_primals, flat_tangents):
         _check_tangent(get_aval(primal), tangent)

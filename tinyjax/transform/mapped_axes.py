@@ -7,7 +7,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.ref_types import check_aliases
-from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import flatten_axes
 
 
@@ -31,32 +30,30 @@ def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int
     return dims
 
 
-def argument_paths(args: tuple, kwargs: dict) -> list[str]:
-    """How each leaf of the arguments is reached, as in args[0]['a']."""
-    trees = {"args": args, "kwargs": kwargs}
-    return [
-        name + keystr(path)
-        for name, tree in trees.items()
-        for path, _ in tree_flatten_with_path(tree)[0]
-    ]
+Names = Callable[[], list[str]]  # the arguments' names, a leaf each: errors alone look them up
 
 
 def checked_dims(
-    leaves: Sequence[Any], dims: Sequence[Any], paths: Sequence[str], transformation: str
+    leaves: Sequence[Any], dims: Sequence[Any], names: Names, transformation: str
 ) -> list[int | None]:
-    """Of each leaf the axis to map. Raises ValueError for a Ref of which two of them are to be a batch."""
-    checked = [checked_dim(x, d, path, transformation) for x, d, path in zip(leaves, dims, paths)]
+    """The axis to map of each leaf, as a non-negative int, or None; `transformation` is vmap or pmap.
+
+    Raises TypeError for what is no axis, ValueError for one that is out of range, and for a Ref of which two
+    leaves are a batch."""
+    checked = [
+        checked_dim(i, x, d, names, transformation) for i, (x, d) in enumerate(zip(leaves, dims))
+    ]
     check_aliases([x for x, dim in zip(leaves, checked) if dim is not None], transformation)
     return checked
 
 
-def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
-    """The axis to map as a non-negative int, or None; `transformation` is vmap or pmap."""
+def checked_dim(number: int, x: Any, dim: Any, names: Names, transformation: str) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
         raise TypeError(
-            f"{transformation} in_axes must be ints or None, got {dim!r} for argument {path}"
+            f"{transformation} in_axes must be ints or None, got {dim!r} for argument "
+            f"{names()[number]}"
         )
     ndim = get_aval(x).ndim
     if not -ndim <= dim < ndim:
@@ -64,7 +61,7 @@ def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
         raise ValueError(
             f"{transformation} was requested to map its argument along axis {dim}, which implies that "
             f"its rank should be at least {needed}, but is only {ndim} (its shape is "
-            f"{shape_of(x)}; the argument is {path})"
+            f"{shape_of(x)}; the argument is {names()[number]})"
         )
     return int(dim) % ndim
 
@@ -90,26 +87,37 @@ def checked_ref(ref: Any, dim: int | None, out_dim: int) -> Any:
 def mapped_size(
     leaves: Sequence[Any],
     dims: Sequence[int | None],
-    paths: Sequence[str],
+    names: Names,
     axis_size: int | None,
     transformation: str,
 ) -> int:
-    """The one size of all mapped axes."""
-    sizes = [(shape_of(x)[d], path) for x, d, path in zip(leaves, dims, paths) if d is not None]
+    """The size that all mapped axes have. Raises ValueError if there is none, or more than one."""
+    sizes = [shape_of(x)[d] for x, d in zip(leaves, dims) if d is not None]
     if axis_size is not None:
-        sizes.append((axis_size, "axis_size"))
+        sizes.append(axis_size)
     if not sizes:
         raise ValueError(
             f"{transformation} must have at least one non-None value in in_axes, or axis_size: it maps "
             "no argument"
         )
-    if len({size for size, _ in sizes}) > 1:
-        listed = "\n".join(f"  * {path} has size {size}" for size, path in sizes)
+    if len(set(sizes)) > 1:
+        by_size: dict[int, list[str]] = {} if axis_size is None else {axis_size: ["axis_size"]}
+        for x, dim, name in zip(leaves, dims, names()):
+            if dim is not None:
+                text = f"axis {dim} of argument {name} of type {get_aval(x).str_short()}"
+                by_size.setdefault(shape_of(x)[dim], []).append(text)
+        listed = "\n".join(f"  * size {n}: {_some(texts)}" for n, texts in by_size.items())
         raise ValueError(
             f"{transformation} got inconsistent sizes for array axes to be mapped:\n{listed}\nAll mapped "
             "axes need one size: use in_axes=None for an argument that all examples share"
         )
-    return sizes[0][0]
+    return sizes[0]
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f", and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return ", ".join(texts[:3]) + more
 
 
 # ---- a mapped axis that a mesh has split ----

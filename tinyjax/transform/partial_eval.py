@@ -30,6 +30,7 @@ from tinyjax.core.lists import drop, pick
 from tinyjax.core.ref_types import check_no_ref_returned
 from tinyjax.core.refs_discharge import without_refs
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
+from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
@@ -233,6 +234,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
         if tree != tangent_tree:
             raise TypeError(
                 f"linearized function takes tangents of structure {tangent_tree}, got {tree}"
+                + structures_differ("primals", tangent_tree, "tangents", tree)
             )
         for expected, got in zip(in_avals, map(get_aval, flat)):
             if expected.shape != got.shape or expected.dtype != got.dtype:

@@ -17,6 +17,7 @@ from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name,
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.ref_types import is_ref
+from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.into_refs import VJP
 from tinyjax.transform.jvp import full, instantiate_zeros
@@ -50,6 +51,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
             raise ValueError(
                 f"unexpected tree structure of argument to vjp function: got {ct_tree}, but expected "
                 f"{out_tree}, that of the function's result"
+                + structures_differ("the result", out_tree, "the cotangent", ct_tree)
             )
         cts = [checked_cotangent(ct, aval, "vjp function") for ct, aval in zip(cts, out_avals)]
         return tree_unflatten(primal_tree, pull_back(linearized, residuals, in_avals, cts))

@@ -4,6 +4,7 @@ import pytest
 
 from tinyjax.core import tree_util
 from tinyjax.core.tree_util import tree
+from tinyjax.core.tree_util.prefixes import structures_differ
 
 structure = tree_util.tree_structure
 
@@ -52,3 +53,17 @@ def test_broadcast_repeats_the_leaves_of_a_prefix():
     ]
     with pytest.raises(ValueError, match="different lengths of tuple"):
         tree.broadcast((1, 2), (0, 0, 0))
+
+
+def test_keys_that_only_one_tree_has_are_named():
+    with pytest.raises(ValueError, match=r"without \['b'\], with \['c'\]"):
+        tree.map(max, {"a": 1, "b": 2}, {"a": 1, "c": 2})
+    with pytest.raises(ValueError, match=r"without \['b'\]"):
+        tree.map(max, {"a": 1, "b": 2}, {"a": 1})
+
+
+def test_a_line_says_where_and_how_two_structures_differ():
+    first, second = structure(({"a": 0}, 1)), structure(({"b": 0}, (1,)))
+    lines = structures_differ("primals", first, "tangents", second).split("\n  * ")
+    assert lines[1].startswith("primals[0] is a <class 'dict'> with pytree metadata ('a',), but")
+    assert lines[2] == "primals[1] is a pytree leaf, but tangents[1] is a <class 'tuple'>"

@@ -1,5 +1,7 @@
 """cond and switch: one of several functions is run, and which one is known only then."""
 
+import re
+
 import numpy as np
 import pytest
 from or_told import or_told
@@ -354,3 +356,13 @@ def test_results_that_nobody_reads_are_not_computed_and_their_operands_not_passe
     assert used == [True, True, False]
     assert [names_in(branch) for branch in eqn.params["branches"]] == [["mul"], ["mul"]]
     assert (len(eqn.invars), len(eqn.outvars)) == (2, 1)
+
+
+def test_branches_that_differ_are_named_with_their_places():
+    def negative(x):
+        return -x
+
+    with pytest.raises(TypeError) as raised:
+        lax.cond(True, negative, lambda x: 1, 1.0)
+    place = rf"true_fun is negative at {__file__}:\d+, false_fun is <lambda> at {__file__}:\d+"
+    assert re.search(place, str(raised.value))

@@ -173,7 +173,7 @@ def test_a_static_argument_may_be_missing_in_a_call():
 
 def test_an_unhashable_static_argument_is_an_error_that_names_it():
     f = jax.jit(lambda x, sizes: x, static_argnums=1)
-    with pytest.raises(ValueError, match=r"static argument 1 .*list.*\[1, 2\].*tuple"):
+    with pytest.raises(ValueError, match=r"static argument sizes of .*list.*\[1, 2\].*tuple"):
         f(1.0, [1, 2])
 
 

@@ -108,6 +108,14 @@ def equality_errors(first: PyTreeDef, second: PyTreeDef) -> Iterator[tuple[KeyPa
         yield path, a, b, f"the {what} differ"
 
 
+def structures_differ(a_name: str, a: PyTreeDef, b_name: str, b: PyTreeDef) -> str:
+    """A line for each place where two structures differ, for messages."""
+    return "".join(
+        f"\n  * {a_name}{keystr(path)} is a {ours}, but {b_name}{keystr(path)} is a {theirs}"
+        for path, ours, theirs, _ in equality_errors(a, b)
+    )
+
+
 def _differences(
     path: KeyPath, first: PyTreeDef, second: PyTreeDef, below_leaves: bool
 ) -> Iterator[tuple[KeyPath, str, str, str]]:
@@ -130,11 +138,23 @@ def _node_difference(a: PyTreeDef, b: PyTreeDef) -> tuple[str, str, str] | None:
         name = a.node_type.__name__
         return f"lengths of {name}", f"{name} of length {m}", f"{name} of length {n}"
     if m != n:
-        return "numbers of pytree children", _children_text(a), _children_text(b)
+        texts = _children_text(a), _children_text(b) + _different_keys(a, b)
+        return "numbers of pytree children", *texts
     if a.aux != b.aux:
-        texts = [f"{_type_text(t)} with pytree metadata {t.aux}" for t in (a, b)]
-        return "pytree metadata", texts[0], texts[1]
+        texts = f"{_type_text(a)} with pytree metadata {a.aux}", f"{_type_text(b)} with {b.aux}"
+        return "pytree metadata", texts[0], texts[1] + _different_keys(a, b)
     return None
+
+
+def _different_keys(a: PyTreeDef, b: PyTreeDef) -> str:
+    """Which keys b lacks, and which it has beside those of a."""
+    ours, theirs = ([str(key) for key in _keys_of_treedef(t)] for t in (a, b))
+    missing = [key for key in ours if key not in theirs]
+    added = [key for key in theirs if key not in ours]
+    parts = [f"without {' '.join(missing)}"] * bool(missing) + [f"with {' '.join(added)}"] * bool(
+        added
+    )
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _type_text(treedef: PyTreeDef) -> str:

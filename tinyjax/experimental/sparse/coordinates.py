@@ -58,7 +58,7 @@ def known_nse(name: str, counts: Any) -> int:
     """The largest of the counts of stored elements, which must be known."""
     if isinstance(counts, Tracer):
         raise ConcretizationTypeError(
-            counts, f"for the nse argument of {name}: say how many elements are stored, by nse=..."
+            counts, f"the nse of {name}", "Give the number of stored elements by nse=."
         )
     return int(np.max(counts, initial=0))
 

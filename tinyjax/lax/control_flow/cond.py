@@ -28,6 +28,7 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.bodies import Traced, trace_body
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo, name_and_place
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
 from tinyjax.core.refs_discharge import BodyPrimitive
@@ -219,9 +220,10 @@ def _one_of(
     traced: dict[int, Traced] = {}  # a function that is given twice is traced once
     for f in functions:
         if id(f) not in traced:
-            traced[id(f)] = trace_body(f, in_tree, in_avals)
+            info = DebugInfo(f, (), in_tree, traced_for=f"lax.{name}")
+            traced[id(f)] = trace_body(f, in_tree, in_avals, info)
     for f, f_name in zip(functions, names):
-        _check_same_results(name, names[0], traced[id(functions[0])], f_name, traced[id(f)])
+        _check_same_results(name, names[0], functions[0], f_name, f, traced)
 
     bodies, consts, out_trees = zip(*traced.values())
     branches, shared = with_common_consts(bodies, consts)
@@ -263,9 +265,11 @@ def _computing(branch: ClosedJaxpr, sources: Sequence[int | None]) -> ClosedJaxp
 # ---- what differs between branches ----
 
 
-def _check_same_results(name: str, a_name: str, a: Traced, b_name: str, b: Traced) -> None:
+def _check_same_results(
+    name: str, a_name: str, a: Callable, b_name: str, b: Callable, traced: dict[int, Traced]
+) -> None:
     """Raises TypeError, naming each place, if two branches give different trees or types."""
-    (a_body, _, a_tree), (b_body, _, b_tree) = a, b
+    (a_body, _, a_tree), (b_body, _, b_tree) = traced[id(a)], traced[id(b)]
     if a_tree != b_tree:
         differences = [
             f"{a_name} output{_at(path)} is a {ours} but {b_name} output{_at(path)} is a {theirs}, so {why}"
@@ -286,7 +290,8 @@ def _check_same_results(name: str, a_name: str, a: Traced, b_name: str, b: Trace
     if differences:
         listed = "\n".join(f"  * {difference}" for difference in differences)
         raise TypeError(
-            f"{name} {what} but they differ:\n{listed}\nMake {a_name} and {b_name} return one tree, with "
+            f"{name} {what} but they differ:\n{listed}\n{a_name} is {name_and_place(a)}, {b_name} is "
+            f"{name_and_place(b)}. Make both return one tree, with "
             "equal shapes and dtypes at each place (x.astype, jnp.zeros_like, ... bring them together"
             f"{pcast_advice(zip(a_body.out_avals, b_body.out_avals), 'one')})"
         )

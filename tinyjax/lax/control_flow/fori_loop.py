@@ -19,7 +19,9 @@ from tinyjax.core.api_util import memory_of
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.primitives import add
+from tinyjax.core.tree_util.pytrees import tree_structure
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.control_flow.while_loop import while_loop
@@ -107,7 +109,13 @@ def _fori_scan(
         return init_val
 
     body = _as_body_of(scan, body_fun)
-    (_, val), _ = scan(body, (lower, init_val), None, length=length, unroll=unroll)
+    in_tree = tree_structure(((lower, init_val), {}))
+    info = DebugInfo(
+        body_fun, (), in_tree, traced_for="lax.fori_loop", roles=("the number", "the carry")
+    )
+    (_, val), _ = scan(
+        body, (lower, init_val), None, length=length, unroll=unroll, _debug_info=info
+    )
     return val
 
 

@@ -11,8 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.lists import drop, merge_lists, pick
-from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.core.tree_util.pytrees import (
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.joining import concatenate
 from tinyjax.transform.batching import vmap
@@ -28,7 +35,10 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
     """
     if batch_size is None:
-        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+        info = DebugInfo(
+            f, (), tree_structure(((xs,), {})), traced_for="lax.map", roles=("one slice of xs",)
+        )
+        return scan(lambda _, x: ((), f(x)), (), xs, _debug_info=info)[1]
     leaves = tree_leaves(xs)
     length = leaves[0].shape[0] if leaves else 0
     num_batches = length // batch_size if batch_size else 0

@@ -29,6 +29,7 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
@@ -137,6 +138,7 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
+    _debug_info: DebugInfo | None = None,
 ) -> tuple[Any, Any]:
     """`carry, y = f(carry, x)` for each `x` along axis 0 of `xs`: (the last carry, all y stacked).
 
@@ -161,7 +163,9 @@ def scan(
 
     in_tree = tree_flatten(((init, xs), {}))[1]
     x_avals = [aval.without_axis(0) for aval in xs_avals]
-    jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals)
+    roles = ("the carry", "one slice of xs")
+    info = _debug_info or DebugInfo(f, (), in_tree, traced_for="lax.scan", roles=roles)
+    jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals, info)
     if len(out_tree.child_defs) != 2:
         out = tree_unflatten(out_tree, jaxpr.out_avals)
         raise TypeError(f"scan body output must be a pair (carry, y), got {out}")
@@ -169,7 +173,7 @@ def scan(
     init_leaves, changed = promote_weak_carry(init_leaves, init_avals, jaxpr.out_avals[:num_carry])
     if changed:
         init_avals = [get_aval(x) for x in init_leaves]
-        jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals)
+        jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals, info)
     carry_tree = out_tree.child_defs[0]
     check_carry_type("scan body", f, init_tree, init_avals, carry_tree, jaxpr.out_avals[:num_carry])
     outs = _bind_what_changes(
@@ -196,7 +200,8 @@ def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
     if isinstance(length, Tracer):
         raise ConcretizationTypeError(
             length,
-            "the `length` argument to `scan`; fori_loop and while_loop run as often as a value says",
+            "the `length` argument to `scan`",
+            "fori_loop and while_loop run as often as a value says.",
         )
     if length is not None and any(n != int(length) for n in lengths):
         raise ValueError(

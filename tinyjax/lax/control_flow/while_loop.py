@@ -24,6 +24,7 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_jaxpr
@@ -169,7 +170,8 @@ def _trace(
     cond_fun: Callable, body_fun: Callable, tree: PyTreeDef, avals: Sequence[ShapedArray]
 ) -> _Traced:
     in_tree = tree_structure(((tree_unflatten(tree, avals),), {}))
-    cond_jaxpr, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals)
+    info = DebugInfo(cond_fun, (), in_tree, traced_for="lax.while_loop", roles=("the carry",))
+    cond_jaxpr, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals, info)
     if cond_tree != LEAF:
         raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {cond_tree}.")
     pred = cond_jaxpr.out_avals[0]
@@ -178,7 +180,9 @@ def _trace(
             f"cond_fun must return a boolean scalar, but got output type {pred.str_short()}: "
             "compare, as in x > 0, and reduce by jnp.any or jnp.all"
         )
-    body_jaxpr, body_consts, out_tree = trace_body(body_fun, in_tree, avals)
+    body_jaxpr, body_consts, out_tree = trace_body(
+        body_fun, in_tree, avals, info._replace(fun=body_fun)
+    )
     return _Traced(cond_jaxpr, cond_consts, body_jaxpr, body_consts, out_tree)
 
 

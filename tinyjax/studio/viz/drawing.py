@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import graphviz
 
 from tinyjax.compile.passes.loops import bodies_of
-from tinyjax.core.api_util import DebugInfo
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text, variable_names
 from tinyjax.sharding.traffic import cut_texts, mesh_text, traffic_of

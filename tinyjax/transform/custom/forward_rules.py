@@ -25,6 +25,7 @@ from tinyjax.core.bind import (
     impl_rules,
     set_current_trace,
 )
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.core.lists import pick
@@ -244,7 +245,8 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         static = [(i, type(args[i]), _constant(args[i])) for i in self.nondiff_argnums]
         dynamic = tuple(x for i, x in enumerate(args) if i not in self.nondiff_argnums)
         leaves, in_tree = tree_flatten((dynamic, {}))
-        fun = TypedFun(with_static(self.fun, tuple(static)), in_tree)
+        info = DebugInfo(self.fun, self.nondiff_argnums, in_tree, traced_for="jax.custom_jvp")
+        fun = TypedFun(with_static(self.fun, tuple(static)), in_tree, info)
         constants = [value for _, _, value in static]
         jvp = functools.partial(from_own_lines(self.jvp), *constants)
         outs = custom_jvp_call_p.bind(

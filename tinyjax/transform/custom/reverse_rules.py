@@ -19,6 +19,7 @@ from tinyjax.core.api_util import fun_name, with_static
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.errors import UnexpectedTracerError
 from tinyjax.core.tree_util.prefixes import broadcast_prefix
 from tinyjax.core.tree_util.pytrees import (
@@ -112,7 +113,8 @@ class custom_vjp(FunctionWithRules):  # noqa: N801  (used as a decorator)
             _check_for_tracers(name, i, value)
         dynamic = tuple(x for i, x in enumerate(args) if i not in self.nondiff_argnums)
         leaves, in_tree = tree_flatten((dynamic, {}))
-        fun = TypedFun(with_static(self.fun, static), in_tree)
+        info = DebugInfo(self.fun, self.nondiff_argnums, in_tree, traced_for="jax.custom_vjp")
+        fun = TypedFun(with_static(self.fun, static), in_tree, info)
         names = (name, fun_name(self.fwd), fun_name(self.bwd))
         fwd = with_static(from_own_lines(self.fwd), static)
         bwd = functools.partial(from_own_lines(self.bwd), *[value for _, _, value in static])

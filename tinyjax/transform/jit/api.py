@@ -16,7 +16,6 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from tinyjax.core.api_util import (
-    DebugInfo,
     FlatFun,
     check_callable,
     forget_traces,
@@ -32,6 +31,7 @@ from tinyjax.core.api_util import (
 from tinyjax.core.bind import Tracer, context, is_staging
 from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.refs import Ref
 from tinyjax.core.shortcuts import with_shortcut
@@ -148,7 +148,7 @@ class PjitFunction:
         try:
             entry = self.cache.get(key)
         except TypeError:
-            raise unhashable_error(static) from None
+            raise unhashable_error(self.fun, static) from None
         if entry is not None:
             return leaves, *entry
         if config.jax_no_tracing:
@@ -159,7 +159,8 @@ class PjitFunction:
         if config.jax_explain_cache_misses:
             static_positions = positions(self.static_argnums, len(args))
             explain_miss(self.fun, static_positions, key, list(self.cache))
-        flat_fun = FlatFun(with_static(self.fun, static), in_tree)
+        info = self._debug_info(in_tree, args, leaves)
+        flat_fun = FlatFun(with_static(self.fun, static), in_tree, info)
         with logged_time(f"tracing {self.params['name']} for jit"):
             closed = trace_to_jaxpr(flat_fun, avals)
         closed, consts = consts_to_args(closed)
@@ -168,6 +169,11 @@ class PjitFunction:
         if not any(isinstance(x, Tracer) for x in consts):
             self.cache[key] = traced, consts
         return leaves, traced, consts
+
+    def _debug_info(self, in_tree: PyTreeDef, args: tuple, leaves: list) -> DebugInfo:
+        """What errors about tracers say of this call."""
+        static, types = positions(self.static_argnums, len(args)), tuple(map(type, leaves))
+        return DebugInfo(self.fun, static, in_tree, None, "jax.jit", (), "static_argnames", types)
 
     def _donated(self, args: tuple, kwargs: dict) -> tuple[bool, ...]:
         """For each dynamic leaf, whether the caller gives its memory away."""

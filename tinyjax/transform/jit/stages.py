@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tinyjax.core.api_util import DebugInfo
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.ref_types import is_ref
 from tinyjax.core.refs_discharge import call_on_values, with_values

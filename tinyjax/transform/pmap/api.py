@@ -9,6 +9,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.api_util import (
     FlatFun,
+    argument_names,
     as_argnums,
     check_callable,
     fun_name,
@@ -42,7 +44,7 @@ from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.jit.api import jit
-from tinyjax.transform.mapped_axes import argument_paths, checked_dim, flat_out_axes, mapped_size
+from tinyjax.transform.mapped_axes import Names, checked_dim, flat_out_axes, mapped_size
 from tinyjax.transform.shard_map.api import bind_parts
 from tinyjax.transform.shard_map.nested_vmap import Specs
 
@@ -94,16 +96,17 @@ def pmap(
         _check_not_mapped(fun)
         dynamic, static = split_static(args, kwargs, static_argnums, ())
         fixed = positions(static_argnums, len(args))
-        (leaves, in_tree), paths = tree_flatten(dynamic), argument_paths(*dynamic)
-        dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, paths)
-        size = mapped_size(leaves, dims, paths, axis_size, "pmap")
+        leaves, in_tree = tree_flatten(dynamic)
+        names = functools.partial(argument_names, fun, fixed, in_tree)
+        dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, names)
+        size = mapped_size(leaves, dims, names, axis_size, "pmap")
         chosen = _chosen_devices(size, devices, backend)
         named_avals(fun, fixed, in_tree, leaves)  # raises for what is no array
         key = (in_tree, tuple(dims), static, chosen)
         try:
             mapped = known.get(key)
         except TypeError:
-            raise unhashable_error(static) from None
+            raise unhashable_error(fun, static) from None
         if mapped is None:
             flat_fun = FlatFun(with_static(fun, static), in_tree)
             mapped = known[key] = _Mapped(flat_fun, dims, chosen, name, out_axes)
@@ -241,10 +244,10 @@ def _dynamic_axes(in_axes: Any, args: tuple, fixed: set[int]) -> Any:
     return tuple([axes for i, axes in enumerate(in_axes) if i not in fixed])
 
 
-def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, paths: list) -> list[int | None]:
+def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, names: Names) -> list[int | None]:
     """Which axis of each leaf is mapped. Raises ValueError if none is."""
-    dims = flatten_axes("pmap in_axes", in_tree, (in_axes, 0))
-    dims = [checked_dim(x, d, p, "pmap") for x, d, p in zip(leaves, dims, paths)]
+    dims = flatten_axes("pmap in_axes", in_tree, (in_axes, 0), kws=True)
+    dims = [checked_dim(i, x, d, names, "pmap") for i, (x, d) in enumerate(zip(leaves, dims))]
     if all(dim is None for dim in dims):
         raise ValueError(
             "pmap requires at least one argument with a mapped axis: it maps one slice to each device"

@@ -13,10 +13,10 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import check_callable, wraps
+from tinyjax.core.api_util import check_callable, positions, wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bodies import trace_body
-from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.remat.policies import Policy
@@ -63,13 +63,9 @@ def checkpoint(
         dynamic, partial_fun = _without_static(called, static, args)
         leaves, in_tree = tree_flatten((dynamic, kwargs))
         avals = [get_aval(x) for x in leaves]
-        try:
-            jaxpr, consts, out_tree = trace_body(partial_fun, in_tree, avals)
-        except ConcretizationTypeError as e:
-            e.add_note(
-                "jax.checkpoint traces its function: static_argnums and static_argnames name what to keep"
-            )
-            raise
+        fixed, types = positions(static, len(args)), tuple(map(type, leaves))
+        info = DebugInfo(fun, fixed, in_tree, None, "jax.checkpoint", (), "static_argnums", types)
+        jaxpr, consts, out_tree = trace_body(partial_fun, in_tree, avals, info)
         by_operand: bool | tuple[bool, ...] = prevent_cse
         if isinstance(prevent_cse, tuple):
             flags = flatten_axes("checkpoint prevent_cse", in_tree, (prevent_cse, True))

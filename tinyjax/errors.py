@@ -4,6 +4,7 @@ from tinyjax.core.errors import ConcretizationTypeError as ConcretizationTypeErr
 from tinyjax.core.errors import JAXIndexError as JAXIndexError
 from tinyjax.core.errors import JaxRuntimeError as JaxRuntimeError
 from tinyjax.core.errors import JAXTypeError as JAXTypeError
+from tinyjax.core.errors import KeyReuseError as KeyReuseError
 from tinyjax.core.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
 from tinyjax.core.errors import TracerArrayConversionError as TracerArrayConversionError
 from tinyjax.core.errors import TracerBoolConversionError as TracerBoolConversionError

@@ -45,7 +45,7 @@ def test_every_step_is_a_module():
 
 def test_the_story_can_be_read():
     lines = sum(len(path_of(step).read_text().splitlines()) for step in jax.STEPS)
-    assert jax.STEPS[0] == "core.bind" and len(jax.STEPS) <= 90 and lines <= 17_200
+    assert jax.STEPS[0] == "core.bind" and len(jax.STEPS) <= 90 and lines <= 17_500
 
 
 TESTED_THROUGH_OTHERS = {

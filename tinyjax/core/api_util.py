@@ -19,11 +19,14 @@ from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 F = TypeVar("F")
 
 
+UNNAMED = "<unnamed function>"  # as JAX prints a callable object
+
+
 def fun_name(fun: Callable) -> str:
     """The name of a function in printed jaxprs and messages; that of what a partial wraps."""
     while isinstance(fun, functools.partial):
         fun = fun.func
-    return _text_attribute(fun, "__name__", "<unnamed function>")
+    return _text_attribute(fun, "__name__", UNNAMED)
 
 
 def wraps(fun: Callable) -> Callable[[F], F]:

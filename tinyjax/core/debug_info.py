@@ -11,24 +11,39 @@ from collections.abc import Callable, Collection, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-from tinyjax.core.api_util import argument_names, fun_name, positional_number
+from tinyjax.core.api_util import UNNAMED, argument_names, fun_name, positional_number
 from tinyjax.core.bind import Tracer
 from tinyjax.core.errors import Origin, made_at
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import tree_unflatten
 
 
-def code_of(fun: Callable) -> CodeType | None:
-    """The code of a function, of the one that it wraps, or of `__call__`; None if it is not Python's."""
+def unwrapped(fun: Callable) -> Callable:
+    """The function that partials and wrappers call."""
     while isinstance(fun, functools.partial) or hasattr(fun, "__wrapped__"):
         fun = fun.func if isinstance(fun, functools.partial) else fun.__wrapped__
-    return getattr(fun, "__code__", getattr(type(fun).__call__, "__code__", None))
+    return fun
+
+
+def code_of(fun: Callable) -> CodeType | None:
+    """The code of what `fun` calls, a function or a `__call__`; None if it is not Python's."""
+    inner = unwrapped(fun)
+    return getattr(inner, "__code__", getattr(type(inner).__call__, "__code__", None))
+
+
+def name_of(fun: Callable) -> str:
+    """The function's name in messages; a callable object has that of its class."""
+    name = fun_name(fun)
+    return type(unwrapped(fun)).__name__ if name == UNNAMED else name
 
 
 def name_and_place(fun: Callable) -> str:
     """The function's name and place: "f at train.py:3"."""
-    code = code_of(fun)
-    return fun_name(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code else "")
+    inner = unwrapped(fun)
+    code: CodeType | None = getattr(
+        inner, "__code__", getattr(type(inner).__call__, "__code__", None)
+    )
+    return name_of(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code else "")
 
 
 class DebugInfo(NamedTuple):
@@ -124,7 +139,7 @@ def origin_of(tracer: Any) -> Origin:
         return Origin("traced", f"{info.traced_for} traces {info.function}: {written}.")
     why = (
         f"It depends on {info.arguments(arguments)} of {info.function}. {info.traced_for} traces "
-        f"{fun_name(info.fun)} once, for all values of one shape and dtype."
+        f"{name_of(info.fun)} once, for all values of one shape and dtype."
     )
     are_numbers = info.static_option != "" and all(
         not trace.invars[i].aval.shape and not issubclass(info.types[i], Tracer) for i in arguments

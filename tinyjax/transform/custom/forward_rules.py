@@ -52,7 +52,6 @@ from tinyjax.transform.custom.calls import (
     positional,
     shown_zero,
     tangent_aval_of,
-    zero_from_primal,
 )
 from tinyjax.transform.jvp import (
     JVPTracer,
@@ -227,10 +226,11 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         Raises TypeError if there are nondiff_argnums."""
         if self.nondiff_argnums:
             raise TypeError("Can't use defjvps with nondiff_argnums: defjvp takes one rule for all")
-        rules = [rule and from_own_lines(rule) for rule in jvps]
+        rules = [rule and _with_zeros(from_own_lines(rule)) for rule in jvps]
 
         def jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-            return _sum_of_rules(self, rules, primals, tangents)
+            out, tangent = _sum_of_rules(self, rules, primals, tangents)
+            return out, tree_map(lambda _, t: shown_zero(t, symbolic_zeros=True), out, tangent)
 
         self.defjvp(jvp)
 
@@ -267,6 +267,11 @@ def _constant(x: Any) -> Any:
 # ---- a user's rule, and what it must give ----
 
 
+def _with_zeros(rule: Callable) -> Callable:
+    """A rule that gives a Zero where the user's gives zeros in another way."""
+    return lambda *args: tree_map(hidden_zero, rule(*args))
+
+
 def _sum_of_rules(
     function: Callable, jvps: Sequence[Callable | None], primals: tuple, tangents: tuple
 ) -> tuple[Any, Any]:
@@ -274,14 +279,11 @@ def _sum_of_rules(
 
     The rule of an argument is called as rule(tangent, out, *primals); one that is None adds nothing.
     The result, and so what each rule gives, may be a pytree: it is added up leaf by leaf."""
-
-    def total(_: Any, *terms: Any) -> Any:
-        return shown_zero(functools.reduce(add_tangents, map(hidden_zero, terms)), True)
-
     out = function(*primals)
-    zeros = zero_from_primal(out, symbolic_zeros=True)
+    zeros = tree_map(zero_tangent, out)
     parts = [rule(t, out, *primals) if rule else zeros for rule, t in zip(jvps, tangents)]
-    return out, tree_map(total, out, *parts)
+    sums = tree_map(lambda _, *terms: functools.reduce(add_tangents, terms), out, *parts)
+    return out, sums
 
 
 def _call_rule(

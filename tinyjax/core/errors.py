@@ -144,7 +144,12 @@ class JaxRuntimeError(RuntimeError):
 
 for _class in (
     *(ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError),
-    *(TracerBoolConversionError, NonConcreteBooleanIndexError, UnexpectedTracerError),
+    *(
+        TracerBoolConversionError,
+        NonConcreteBooleanIndexError,
+        UnexpectedTracerError,
+        KeyReuseError,
+    ),
     JaxRuntimeError,
 ):
     _class.__module__ = "tinyjax.errors"  # where users import them, as tracebacks say

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import subprocess
 import sys
 
@@ -142,6 +143,12 @@ def test_without_a_command_the_commands_are_listed(capsys):
     assert main(["learn"]) == 2
     told = capsys.readouterr().err
     assert "what to do next" in told and told.endswith("`learn list` shows the lessons.\n")
+
+
+def test_a_list_of_which_only_the_beginning_is_read_ends_quietly():
+    command = f"{shlex.quote(sys.executable)} -u -m tinyjax learn list | true"
+    done = subprocess.run(command, shell=True, env=INSTALLED, capture_output=True, text=True)
+    assert done.stderr == ""
 
 
 def test_start_says_what_to_write_and_where(learner, tmp_path, capsys):

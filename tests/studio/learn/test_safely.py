@@ -179,7 +179,10 @@ def test_a_command_that_is_stopped_says_so_and_loses_nothing(here, monkeypatch, 
         with monkeypatch.context() as patched:
             patched.setattr(owner, name, stopped)
             assert main(["learn", *words]) == 130
-        assert f"`learn {words[0]}` was stopped before its end" in capsys.readouterr().err
+        assert (
+            f"`learn {words[0]}` was interrupted; nothing that you wrote was changed"
+            in capsys.readouterr().err
+        )
     assert folder.text(FILE, "one") == MINE
     assert main(["learn", "start", "2"]) == 0
 

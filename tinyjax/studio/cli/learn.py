@@ -80,6 +80,8 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return stopped(options.learn_command)
     except BrokenPipeError:  # as of `learn start 02 | head -1`
+        if options.learn_command not in ("start", "reset"):
+            raise  # what only prints is quiet, as all other commands are
         # What is still to be printed goes nowhere: else Python would complain when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return stopped(options.learn_command)
@@ -91,11 +93,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def stopped(command: str) -> int:
-    """Say what became of a command that was ended in the middle; give the exit status."""
+    """Say what became of a command that was interrupted; return the exit status."""
     if command == "watch":
         return 130
     print(
-        f"\n`learn {command}` was stopped before its end. What you wrote is as it was: give it again.",
+        f"\n`learn {command}` was interrupted; nothing that you wrote was changed. Run it again.",
         file=sys.stderr,
     )
     return 130

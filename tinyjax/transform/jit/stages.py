@@ -127,7 +127,6 @@ class Traced(_Signature):
         out_places: Sequence[Any] = (),
         debug_info: DebugInfo | None = None,
     ):
-        self.traced = self
         self.debug_info = debug_info
         self._places = tuple(places) or (None,) * len(jaxpr.in_avals)  # a sharding, or None
         self._out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)
@@ -141,6 +140,10 @@ class Traced(_Signature):
             raise ValueError(
                 f"{fun_name} closes over values of an outer transformation: trace or lower it outside"
             )
+
+    @property
+    def traced(self) -> Traced:  # type: ignore[override]  # an attribute would be a reference cycle
+        return self
 
     @property
     def out_avals(self) -> Any:

@@ -6,6 +6,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax import random as R
+from tinyjax.core.config import config
 
 either_way = pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])
 
@@ -44,6 +45,15 @@ GOOD = {
     "two branches": lambda key: lax.cond(True, R.normal, R.uniform, key),
     "batch": lambda key: jax.vmap(R.normal)(R.split(key, 3)),
     "gradient": lambda key: jax.grad(lambda x: x * R.normal(key))(1.0),
+    "a checkpoint": lambda key: jax.grad(jax.checkpoint(lambda x: jnp.sin(x * R.normal(key))))(1.0),
+    "a checkpoint, also called": lambda key: jax.value_and_grad(
+        jax.checkpoint(lambda x, key: jnp.sin(x * R.normal(key)))
+    )(1.0, key),
+    "poisson": lambda key: R.poisson(key, 3.0),
+    "binomial": lambda key: R.binomial(key, 10, 0.5),
+    "batch of multinomials": lambda key: jax.vmap(lambda k: R.multinomial(k, 10, jnp.ones(3) / 3))(
+        R.split(key)
+    ),
     "looked at": lambda key: (R.normal(key), R.key_data(key), key == key),
 }
 BAD = {
@@ -95,9 +105,17 @@ def test_a_function_that_was_compiled_before_is_checked():
         twice(R.key(0))
 
 
-def test_a_recomputed_sample_is_no_second_use():
-    loss = jax.checkpoint(lambda x, key: jnp.sin(x * R.normal(key)))
-    assert jnp.isfinite(jax.jit(jax.grad(loss))(1.0, R.key(0)))
+def test_a_sampler_is_at_the_line_of_its_call_whoever_called_it_before():
+    jax.jit(R.normal)(R.key(0))
+    with pytest.raises(jax.errors.KeyReuseError) as error:
+        jax.jit(BAD["two samples"])(R.key(1))
+    line = BAD["two samples"].__code__.co_firstlineno
+    assert str(error.value).count(f"{__file__}:{line} (<lambda>)") == 2
+
+
+def test_evaluation_while_kernels_are_built_uses_no_key_again():
+    with config.set("tinyjax_background_build", True):
+        jax.jit(GOOD["a checkpoint, also called"])(R.key(0))
 
 
 def test_nothing_is_checked_without_the_flag():

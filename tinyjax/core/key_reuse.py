@@ -1,9 +1,9 @@
 """`jax_debug_key_reuse`: a random key that is used twice raises KeyReuseError.
 
 A key is used by the operations that make random bits or other keys from it. Part of an array of keys, such as
-`keys[0]`, shares the uses of the array: the same part, or the whole, can't be used again. Eager operations
-are followed by a watcher (core.bind); what a jitted function uses is read from its jaxpr at each call. A
-loop must not use in its second round what its first has used.
+`keys[0]`, shares the uses of the array: the same part, or the whole, can't be used again. A watcher
+(core.bind) follows eager operations. The keys that a jitted function, a loop, a branch or a checkpoint uses
+are read from its jaxpr at each call. A loop must not use in its second round a key that its first has used.
 
 Source: https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html
 """
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import Primitive, watch
+from tinyjax.core.bind import Primitive, context, watch
 from tinyjax.core.config import config, when_set
 from tinyjax.core.errors import KeyReuseError
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
@@ -24,11 +24,6 @@ from tinyjax.core.tracing import line_text, user_line
 USES = {"random_bits", "random_split", "random_gamma"}  # of the first operand, the keys
 SAME_KEYS = {"broadcast_in_dim", "convert_element_type", "copy", "reshape", "squeeze"}
 PARTS = {"slice", "dynamic_slice", "gather"}
-LOOPS_AND_BRANCHES = {
-    "scan",
-    "while",
-    "cond",
-}  # run eagerly, their operations are followed one by one
 
 Part = tuple[Hashable, ...]  # the slices that were taken, one of the other
 
@@ -54,11 +49,17 @@ class Keys(NamedTuple):
 
 
 def follow(
-    name: str, params: dict[str, Any], operands: Sequence[Keys], index: Hashable, line: str
+    name: str,
+    params: dict[str, Any],
+    operands: Sequence[Keys],
+    index: Hashable,
+    line: str,
+    called_at: str | None = None,
 ) -> list[Keys] | None:
     """Uses the keys that an operation uses. Gives the keys of its results; None where they are new ones.
 
-    `index` has the operands that say which part a slice is."""
+    `index` has the operands by which a slice is chosen. All uses within a call are at the line `called_at`, if
+    it is given: a jaxpr that an earlier call has traced has the lines of that call."""
     if name in USES:
         operands[0].use(line)
     if name in SAME_KEYS:
@@ -76,23 +77,25 @@ def follow(
         return None
     called = list(subjaxprs(params))
     if len(called) == 1 and len(called[0].invars) == len(operands):
-        return _follow_jaxpr(called[0], operands)
+        return _follow_jaxpr(called[0], operands, called_at)
     return None
 
 
-def _follow_jaxpr(jaxpr: Jaxpr, operands: Sequence[Keys]) -> list[Keys]:
+def _follow_jaxpr(
+    jaxpr: Jaxpr, operands: Sequence[Keys], called_at: str | None = None
+) -> list[Keys]:
     env = {v: Keys({}) for v in jaxpr.constvars} | dict(zip(jaxpr.invars, operands))
     for eqn in jaxpr.eqns:
         if any(map(_is_key, [*eqn.invars, *eqn.outvars])):
-            env.update(zip(eqn.outvars, _follow_eqn(eqn, env)))
+            env.update(zip(eqn.outvars, _follow_eqn(eqn, env, called_at)))
     return [Keys({}) if isinstance(v, Literal) else env.get(v, Keys({})) for v in jaxpr.outvars]
 
 
-def _follow_eqn(eqn: JaxprEqn, env: dict[Any, Keys]) -> list[Keys]:
+def _follow_eqn(eqn: JaxprEqn, env: dict[Any, Keys], called_at: str | None) -> list[Keys]:
     operands = [Keys({}) if isinstance(v, Literal) else env.get(v, Keys({})) for v in eqn.invars]
     index = tuple(v.meaning if isinstance(v, Literal) else v for v in eqn.invars[1:])
-    line = line_text(eqn.source_info) or eqn.primitive.name
-    found = follow(eqn.primitive.name, eqn.params, operands, index, line)
+    line = called_at or line_text(eqn.source_info) or eqn.primitive.name
+    found = follow(eqn.primitive.name, eqn.params, operands, index, line, called_at=line)
     return found or [Keys({}) for _ in eqn.outvars]
 
 
@@ -151,8 +154,10 @@ def _is_key(x: Any) -> bool:
 def follow_call(
     primitive: Primitive | None, params: dict, operands: Sequence[Any], results: Sequence[ArrayImpl]
 ) -> None:
-    """Follows the keys of an operation, or of a jitted call, that has run. Raises KeyReuseError."""
-    if primitive is None or primitive.name in LOOPS_AND_BRANCHES or not config.jax_debug_key_reuse:
+    """Follows the keys of an operation that has run. Raises KeyReuseError."""
+    if primitive is None or not config.jax_debug_key_reuse:
+        return
+    if context.source_info is not None:  # within a jaxpr, which is followed as a whole
         return
     if not any(isinstance(x, ArrayImpl) and _is_key(x) for x in [*operands, *results]):
         return

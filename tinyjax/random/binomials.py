@@ -23,7 +23,7 @@ from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, constant, user_dtype
 from tinyjax.random.distributions import checked_dtype, checked_shape, optional_shape, uniform
-from tinyjax.random.keys import split_typed, typed_key
+from tinyjax.random.keys import clone, split_typed, typed_key
 
 # ---- binomial ----
 
@@ -51,7 +51,7 @@ def _binomial(key: Any, n: Any, p: Any, dtype: np.dtype) -> Any:
     few = bad_n | (n * q <= 10)
     count = lax.floor(n)
     by_inversion = _inversion(key, jnp.where(few, count, 0.0), lax.log1p(-q), dtype)
-    by_rejection = _btrs(key, jnp.where(few, 1e4, count), jnp.where(few, 0.5, q), dtype)
+    by_rejection = _btrs(clone(key), jnp.where(few, 1e4, count), jnp.where(few, 0.5, q), dtype)
     drawn = jnp.where(few, by_inversion.astype(dtype), by_rejection.astype(dtype))
 
     invalid = bad_p | bad_n

@@ -24,7 +24,7 @@ from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, dtype_of, user_dtype
 from tinyjax.random.distributions import checked_shape, optional_shape, uniform
-from tinyjax.random.keys import split_typed, typed_key
+from tinyjax.random.keys import clone, split_typed, typed_key
 from tinyjax.transform.jit.api import jitted
 
 
@@ -85,7 +85,7 @@ def _poisson(key: Any, lam: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any
     drawn = lax.select(
         is_small,
         _poisson_knuth(key, counted, shape=shape, dtype=dtype),
-        _poisson_rejection(key, tried, shape=shape, dtype=dtype),
+        _poisson_rejection(clone(key), tried, shape=shape, dtype=dtype),
     )
     return lax.select(lam == 0, lax.full_like(drawn, 0), drawn)
 

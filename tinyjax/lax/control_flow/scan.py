@@ -75,7 +75,7 @@ def run_eagerly(
     carry = run_scan(step, init, xs, ys, length, reverse)
     carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]
     stacks = [ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]
-    params = {"jaxpr": jaxpr, "num_carry": num_carry, "num_consts": num_consts}
+    params = {"jaxpr": jaxpr, "length": length, "num_carry": num_carry, "num_consts": num_consts}
     return watched(scan_p, params, args, [*carry, *stacks])
 
 

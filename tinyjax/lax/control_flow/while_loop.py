@@ -68,7 +68,8 @@ def _while_impl(
 
     carry = run_while(predicate, step, [as_array(x) for x in init])
     outs = [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
-    params = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts, "body_jaxpr": body_jaxpr}
+    params: dict[str, Any] = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts}
+    params |= {"cond_jaxpr": cond_jaxpr, "body_jaxpr": body_jaxpr}
     return watched(while_p, params, args, outs)
 
 

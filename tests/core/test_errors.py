@@ -69,6 +69,22 @@ def test_arguments_are_named_as_they_were_given():
     assert "the arguments params['w'] and rest[1] and scale of f" in said
 
 
+def test_an_empty_array_is_neither_true_nor_false():
+    for is_true in bool, jax.jit(bool):
+        with pytest.raises(ValueError, match="an empty array is ambiguous.*Use x.size > 0"):
+            is_true(jnp.zeros(0))
+
+
+def test_wrappers_that_wrap_each_other_have_a_name():
+    class Loop:
+        def __call__(self, x):
+            return magnitude(x)
+
+    loop = Loop()
+    loop.__wrapped__ = loop
+    assert "of Loop at" in message(jax.jit(loop), 1.0)
+
+
 def test_an_object_that_can_be_called_is_named_by_its_class():
     class Layer:
         def __call__(self, x):
@@ -84,7 +100,7 @@ def test_a_loops_carry_and_slices_are_named():
     xs = message(lax.scan, lambda c, x: (c, c if x > 0 else x), 0.0, v)
     assert "the argument x (one slice of xs)" in xs
     fori = message(lax.fori_loop, 0, 3, lambda i, total: total + [1, 2, 3][i], 0)
-    assert "the argument i (the number)" in fori
+    assert "the argument i (the loop index)" in fori
 
 
 def test_a_closed_over_value_is_that_of_the_outer_function():
@@ -97,7 +113,7 @@ def test_a_closed_over_value_is_that_of_the_outer_function():
 
 def test_what_depends_on_no_argument_says_so():
     said = message(jax.jit(lambda x: 1 if jnp.zeros(()) > 0 else x), 1.0)
-    assert "depends on" not in said and "NumPy's compute at once" in said
+    assert "depends on" not in said and "NumPy computes at once" in said
 
 
 def test_a_leaked_tracer_names_its_line_and_what_was_traced():
@@ -130,7 +146,7 @@ def test_a_leaked_tracer_names_its_line_and_what_was_traced():
         ),
         (
             lambda: jax.vmap(magnitude)(v),
-            ["batch of values", "jax.vmap", "jnp.where(condition, a, b)", "lax.cond"],
+            ["one value per example", "jax.vmap", "jnp.where(condition, a, b)", "lax.cond"],
             [
                 lambda: jax.vmap(lambda x: jnp.where(x > 0, x, -x))(v),
                 lambda: jax.vmap(lambda x: lax.cond(x > 0, lambda: x, lambda: -x))(v),

@@ -77,9 +77,28 @@ def test_the_error_keeps_what_a_debugger_looks_at(printed):
 
 def test_remove_frames_prints_all_frames_first(printed):
     with jax.config.set("jax_traceback_filtering", "remove_frames"):
-        whole, short = printed(raised(jax.jit(negative_first), 1.0)).split("direct cause")
+        whole, short = printed(raised(jax.jit(negative_first), 1.0)).split(tracebacks.BELOW)
     assert "trace_to_jaxpr" in functions_in(whole)
     assert functions_in(short) == ["raised", "negative_first"]
+
+
+def test_a_cause_of_the_user_s_is_printed_by_remove_frames(printed):
+    def fails(x):
+        raise ValueError("no") from KeyError("why")
+
+    with jax.config.set("jax_traceback_filtering", "remove_frames"):
+        _, short = printed(raised(jax.jit(fails), 1.0)).split(tracebacks.BELOW)
+    assert "KeyError: 'why'" in short
+
+
+def test_an_error_may_have_exceptions_of_another_kind(printed):
+    class Failures(Exception):
+        exceptions = ("a", "b")
+
+    def fails(x):
+        raise Failures("two")
+
+    assert functions_in(printed(raised(jax.jit(fails), 1.0))) == ["raised", "fails"]
 
 
 def test_tracebackhide_marks_the_frames(printed):

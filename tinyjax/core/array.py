@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tinyjax.core import dtypes
+from tinyjax.core.errors import ambiguous_truth_error
 
 
 class ShapedArray:
@@ -261,10 +262,7 @@ class ArrayImpl(Array):
             raise TypeError("a random key is neither true nor false: use jax.random.bernoulli(key)")
         if self.size == 1:
             return bool(self._value.reshape(())[()])
-        kind = "an empty array" if self.size == 0 else "an array with more than one element"
-        raise ValueError(
-            f"The truth value of {kind} is ambiguous: shape {self.shape}. Use x.any() or x.all()"
-        )
+        raise ambiguous_truth_error(self.aval)
 
     def _scalar(self, to: str) -> Any:
         if self.ndim != 0:

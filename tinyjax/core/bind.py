@@ -25,6 +25,7 @@ from tinyjax.core.errors import (
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
+    ambiguous_truth_error,
     escaped_tracer_error,
     made_at,
     missing_rule_error,
@@ -151,11 +152,8 @@ class Tracer(Array):
         return value
 
     def __bool__(self) -> bool:
-        if self.aval.size > 1:
-            raise ValueError(
-                "The truth value of an array with more than one element is ambiguous: shape "
-                f"{self.aval.shape}. Use x.any() or x.all()"
-            )
+        if self.aval.size != 1:
+            raise ambiguous_truth_error(self.aval)
         return bool(self._concrete_or(TracerBoolConversionError))
 
     def __index__(self) -> int:

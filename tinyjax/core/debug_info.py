@@ -18,9 +18,13 @@ from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_flatten_with_
 from tinyjax.core.tree_util.pytrees import tree_unflatten
 
 
-def unwrapped(fun: Callable) -> Callable:
-    """The function that partials and wrappers call."""
-    while isinstance(fun, functools.partial) or hasattr(fun, "__wrapped__"):
+def unwrapped(fun: Any) -> Any:
+    """The function that partials and wrappers call; the first again, if they call each other."""
+    seen: set[int] = set()
+    while isinstance(fun, functools.partial) or callable(getattr(fun, "__wrapped__", None)):
+        if id(fun) in seen:
+            break
+        seen.add(id(fun))
         fun = fun.func if isinstance(fun, functools.partial) else fun.__wrapped__
     return fun
 
@@ -39,10 +43,7 @@ def name_of(fun: Callable) -> str:
 
 def name_and_place(fun: Callable) -> str:
     """The function's name and place: "f at train.py:3"."""
-    inner = unwrapped(fun)
-    code: CodeType | None = getattr(
-        inner, "__code__", getattr(type(inner).__call__, "__code__", None)
-    )
+    code = code_of(fun)
     return name_of(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code else "")
 
 
@@ -135,7 +136,7 @@ def origin_of(tracer: Any) -> Origin:
     if info is None or info.is_helper:
         return Origin("traced", made_at(tracer))
     if not arguments:
-        written = "operations are written down now, and run later: NumPy's compute at once"
+        written = "it records operations to run later, but NumPy computes at once"
         return Origin("traced", f"{info.traced_for} traces {info.function}: {written}.")
     why = (
         f"It depends on {info.arguments(arguments)} of {info.function}. {info.traced_for} traces "

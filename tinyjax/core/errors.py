@@ -71,8 +71,8 @@ class TracerIntegerConversionError(JAXTypeError):
             "list, a shape or the end of a range."
             + why(
                 tracer,
-                "An array has such indices, a list has not: jnp.array(values)[i]. "
-                "lax.fori_loop(0, n, body, init) counts to a number that is not known.",
+                "An array accepts a traced index, a list doesn't: jnp.array(values)[i]. "
+                "lax.fori_loop(0, n, body, init) accepts a traced bound.",
             )
         )
 
@@ -115,6 +115,14 @@ class KeyReuseError(JAXTypeError):
     """A random key was used twice while jax_debug_key_reuse is set (core/key_reuse.py)."""
 
 
+def ambiguous_truth_error(aval: Any) -> ValueError:
+    """The error for an array that is used as a bool and has no elements, or several."""
+    kind, use = "an array with more than one element", "x.any() or x.all()"
+    if aval.size == 0:
+        kind, use = "an empty array", "x.size > 0"
+    return ValueError(f"The truth value of {kind} is ambiguous: shape {aval.shape}. Use {use}")
+
+
 def unknown_shape_error(shape: Sequence[Any]) -> TypeError:
     """The error for a shape that has an entry which is no known integer."""
     advice = {"traced": TAKE_FROM_SHAPES, "batched": ONE_FOR_ALL}
@@ -142,16 +150,9 @@ class JaxRuntimeError(RuntimeError):
     too large to be compiled."""
 
 
-for _class in (
-    *(ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError),
-    *(
-        TracerBoolConversionError,
-        NonConcreteBooleanIndexError,
-        UnexpectedTracerError,
-        KeyReuseError,
-    ),
-    JaxRuntimeError,
-):
+_NAMED = [ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError]
+_NAMED += [TracerBoolConversionError, NonConcreteBooleanIndexError, UnexpectedTracerError]
+for _class in (*_NAMED, KeyReuseError, JaxRuntimeError):
     _class.__module__ = "tinyjax.errors"  # where users import them, as tracebacks say
 
 

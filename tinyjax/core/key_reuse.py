@@ -58,8 +58,8 @@ def follow(
 ) -> list[Keys] | None:
     """Uses the keys that an operation uses. Gives the keys of its results; None where they are new ones.
 
-    `index` has the operands by which a slice is chosen. All uses within a call are at the line `called_at`, if
-    it is given: a jaxpr that an earlier call has traced has the lines of that call."""
+    `index` has the operands by which a slice is chosen. If `called_at` is given, all uses within a call are
+    at this line: a jaxpr that an earlier call has traced has the lines of that call."""
     if name in USES:
         operands[0].use(line)
     if name in SAME_KEYS:

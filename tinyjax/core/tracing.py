@@ -310,7 +310,7 @@ def _traced(
         return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
 
     leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
-    check_aliases(leaves, f"{fun_name(fun)}, of which {traced_for} is asked")
+    check_aliases(leaves, f"{traced_for} of {fun_name(fun)}")
     info = DebugInfo(
         fun,
         fixed,

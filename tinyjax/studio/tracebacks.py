@@ -18,7 +18,6 @@ Source: https://docs.jax.dev/en/latest/config_options.html (jax_traceback_filter
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import sys
@@ -37,9 +36,7 @@ NOTE = (
 )
 
 
-class UnfilteredStackTrace(Exception):
-    """The error with all of its frames, in the mode "remove_frames"."""
-
+BELOW = "(Above are all frames. Below, tinyjax's own are left out.)"
 
 # ---- frames ----
 
@@ -73,43 +70,47 @@ def all_errors(error: BaseException) -> list[BaseException]:
         e = pending.pop()
         if e is not None and not any(e is other for other in found):
             found.append(e)
-            pending += [e.__context__, e.__cause__, *getattr(e, "exceptions", ())]
+            members = e.exceptions if isinstance(e, BaseExceptionGroup) else ()
+            pending += [e.__context__, e.__cause__, *members]
     return found
 
 
-@contextlib.contextmanager
-def filtered(error: BaseException) -> Iterator[None]:
-    """Within the block, the error and its causes have the tracebacks that should be printed.
+def show_filtered(
+    error: BaseException | None,
+    tb: TracebackType | None,
+    show: Callable[[TracebackType | None], Any],
+    note: Callable[[str], Any],
+) -> None:
+    """Calls `show` with the traceback that should be printed, and `note` with a line of its own.
 
-    An error that doesn't come from the user's program keeps all of its frames."""
+    Meanwhile the error and its causes have such tracebacks as well. An error that doesn't come from the
+    user's program keeps all of its frames."""
     mode = config.jax_traceback_filtering
+    if error is None:
+        return show(tb)
     errors = all_errors(error)
-    tracebacks = [e.__traceback__ for e in errors]
-    are_users = [is_users(t.tb_frame) for tb in tracebacks for t in entries(tb)]
-    if mode == "off" or all(are_users) or users_part(tracebacks[0]) is None:
-        yield
-        return
-    if mode == "tracebackhide":
-        for tb in tracebacks:
-            hide_frames(tb)
-        yield
-        return
-    attributes = vars(error).copy()  # notes are among them
-    cause, suppress_context = error.__cause__, error.__suppress_context__
+    before = [e.__traceback__ for e in errors]
+    tracebacks = [tb, *before[1:]]
+    are_users = [is_users(entry.tb_frame) for t in tracebacks for entry in entries(t)]
     try:
-        for e, tb in zip(errors, tracebacks):
-            e.__traceback__ = users_part(tb)
+        error.__traceback__ = tb
+        if mode == "off" or all(are_users) or users_part(tb) is None:
+            return show(tb)
+        if mode == "tracebackhide":
+            for t in tracebacks:
+                hide_frames(t)
+            return show(tb)
         if mode == "remove_frames":
-            error.__cause__ = UnfilteredStackTrace("all frames").with_traceback(tracebacks[0])
-        else:
-            error.__notes__ = [*getattr(error, "__notes__", ()), NOTE]
-        yield
+            show(tb)
+            note(BELOW)
+        for e, t in zip(errors, tracebacks):
+            e.__traceback__ = users_part(t)
+        show(error.__traceback__)
+        if mode != "remove_frames":
+            note(NOTE)
     finally:
-        for e, tb in zip(errors, tracebacks):
-            e.__traceback__ = tb
-        vars(error).clear()
-        vars(error).update(attributes)
-        error.__cause__, error.__suppress_context__ = cause, suppress_context
+        for e, t in zip(errors, before):
+            e.__traceback__ = t
 
 
 def hide_frames(tb: TracebackType | None) -> None:
@@ -132,26 +133,36 @@ def install() -> None:
         tb.structured_traceback = functools.partial(_structured_traceback, tb.structured_traceback)
 
 
+def _to_stderr(line: str) -> None:
+    if sys.stderr is not None:  # a program without a console has none
+        print(line, file=sys.stderr)
+
+
 def _excepthook(
     print_error: Callable[..., Any], kind: type, error: BaseException, tb: TracebackType | None
 ) -> None:
-    with filtered(error):
-        print_error(kind, error, error.__traceback__)
+    show_filtered(error, tb, lambda tb: print_error(kind, error, tb), _to_stderr)
 
 
 def _thread_excepthook(print_error: Callable[..., Any], args: Any) -> None:
-    with filtered(args.exc_value):
-        tb = args.exc_value.__traceback__
+    def show(tb: TracebackType | None) -> None:
         print_error(threading.ExceptHookArgs((args.exc_type, args.exc_value, tb, args.thread)))
+
+    show_filtered(args.exc_value, args.exc_traceback, show, _to_stderr)
 
 
 def _structured_traceback(
-    format_error: Callable[..., Any],
+    format_error: Callable[..., list[str]],
     kind: type,
     error: BaseException,
-    tb: Any,
+    tb: TracebackType | None,
     *args: Any,
     **options: Any,
 ) -> list[str]:
-    with filtered(error):
-        return format_error(kind, error, error.__traceback__, *args, **options)
+    lines: list[str] = []
+
+    def show(tb: TracebackType | None) -> None:
+        lines.extend(format_error(kind, error, tb, *args, **options))
+
+    show_filtered(error, tb, show, lines.append)
+    return lines

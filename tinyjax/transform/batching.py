@@ -86,7 +86,7 @@ class BatchTracer(Tracer):
     def origin(self) -> Origin:
         return Origin(
             "batched",
-            "It stands for a batch of values, one an example (jax.vmap, which jacfwd, jacrev and hessian "
+            "It stands for one value per example (jax.vmap, which jacfwd, jacrev and hessian "
             f"use, too). {made_at(self)}",
         )
 

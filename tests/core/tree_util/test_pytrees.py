@@ -278,7 +278,7 @@ def test_a_mismatch_says_what_was_expected_and_what_to_do():
     assert str(error.value) == (
         "pytree structure error: different lengths of tuple at key path\n"
         "    treedef['a']\n"
-        "expected tuple of length 2, as treedef has it there, but got tuple of length 3.\n"
+        "expected tuple of length 2 as in treedef, but got tuple of length 3.\n"
         "Give both trees the same structure down to the leaves of treedef."
     )
 

@@ -86,7 +86,7 @@ def prefix_errors(name: str, prefix: PyTreeDef, full: PyTreeDef) -> Iterator[Val
     for path, what, expected, got in _differences((), prefix, full, below_leaves=False):
         message = (
             f"pytree structure error: different {what} at key path\n    {name}{keystr(path)}\n"
-            f"expected {expected}, as {name} has it there, but got {got}.\n"
+            f"expected {expected} as in {name}, but got {got}.\n"
             f"Give both trees the same structure down to the leaves of {name}."
         )
         if expected == str(type(None)):

@@ -111,7 +111,7 @@ def _fori_scan(
     body = _as_body_of(scan, body_fun)
     in_tree = tree_structure(((lower, init_val), {}))
     info = DebugInfo(
-        body_fun, (), in_tree, traced_for="lax.fori_loop", roles=("the number", "the carry")
+        body_fun, (), in_tree, traced_for="lax.fori_loop", roles=("the loop index", "the carry")
     )
     (_, val), _ = scan(
         body, (lower, init_val), None, length=length, unroll=unroll, _debug_info=info

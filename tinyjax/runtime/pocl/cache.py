@@ -13,6 +13,8 @@ import os
 import warnings
 from pathlib import Path
 
+from tinyjax.core.tracing import user_level
+
 KERNEL_BYTES = 2**20  # more than a build of a few kernels writes
 
 
@@ -35,7 +37,7 @@ def provide_cache(process: int | None = None) -> str:
             warnings.warn(
                 f"Compiled kernels can't be kept in {folder} ({reason}): each process builds them again. "
                 f"{what_to_do(variable)}",
-                stacklevel=2,
+                stacklevel=user_level(),
             )
     return ""
 

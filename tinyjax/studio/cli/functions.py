@@ -97,9 +97,12 @@ def function_at(place: str) -> tuple[Callable[..., Any], ModuleType]:
             f"{module} can't be imported.\n{in_short(error)}"
         ) from error
     try:
-        return operator.attrgetter(function)(found), found
+        value = operator.attrgetter(function)(found)
     except AttributeError as error:
         raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
+    if not callable(value):
+        raise argparse.ArgumentTypeError(f"{place!r} is a {type(value).__name__}, not a function")
+    return value, found
 
 
 def _module_of_file(file: str) -> ModuleType:

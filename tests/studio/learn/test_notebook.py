@@ -39,7 +39,7 @@ def test_a_question_stands_before_the_program_that_answers_it(cells):
 def test_links_lead_to_the_lessons_wherever_the_notebook_is(cells, tmp_path):
     text = "".join(line for cell in cells for line in cell["source"])
     links = re.findall(r"\]\((?!\w+:|#)([^)#]*)", text)
-    targets = {(tmp_path / link).resolve() for link in links}
+    targets = {(tmp_path / unquote(link)).resolve() for link in links}
     assert targets >= {ROOT / "tutorials" / f for f in ("glossary.md", "rendered/06_jaxprs.md")}
 
 

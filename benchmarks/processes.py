@@ -58,7 +58,7 @@ def alone() -> list[float]:
     """The sum without a program around it: first as a step of one does it, then by MPI's Allreduce."""
     from mpi4py import MPI
 
-    from tinyjax.runtime.distributed.collectives import Sum
+    from tinyjax.many_devices.distributed.collectives import Sum
 
     found = []
     for size, calls in KINDS.values():

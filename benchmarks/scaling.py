@@ -3,9 +3,10 @@
     python benchmarks/scaling.py
 
 A network (784-512-512-10) is trained data parallel: each process has 256 images, and gradients are summed.
-The model is tinyjax/sharding/step_time.py: what computing takes is measured, in as many processes at a time
-as there will be, which share this machine's cores, till the last of them is done; latency and bandwidth are
-those of a psum of 8 floats and of one of 4 MB between two processes: where processes are more than cores, of
+The model is tinyjax/many_devices/sharding/step_time.py: what computing takes is measured, in as many
+processes at a time as there will be, which share this machine's cores, till the last of them is done;
+latency and bandwidth are those of a psum of 8 floats and of one of 4 MB between two processes:
+where processes are more than cores, of
 two that share one, since they also wait for their turns. Predicted are the step of two processes and of four,
 and of machines that are not here. The same program runs on JAX (gloo) too, if it is installed.
 """
@@ -152,7 +153,7 @@ def exchanges(machines: int) -> list[Any]:
     """What the devices of so many machines send each other in a step: no machine is needed to know it."""
     import tinyjax as jax
     from tinyjax.core.jaxpr import without_dead_code
-    from tinyjax.sharding.traffic import traffic_of
+    from tinyjax.many_devices.sharding.traffic import traffic_of
 
     mesh = jax.sharding.AbstractMesh((machines,), ("d",))
     types = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments(1)[0]]
@@ -164,14 +165,14 @@ def exchanges(machines: int) -> list[Any]:
 def network_of(times: dict[str, float]) -> Any:
     """Latency and bandwidth, from two psums between two processes. tinyjax's have a round before them, in
     which the processes agree on what they do; it is part of the latency here."""
-    from tinyjax.sharding.step_time import Network
+    from tinyjax.many_devices.sharding.step_time import Network
 
     latency = times["small"]
     return Network(latency, 4 * LARGE / max(times["large"] - latency, 1e-9))
 
 
 def predicted(times: dict[str, float], count: int, network: Any) -> float:
-    from tinyjax.sharding.step_time import step_seconds
+    from tinyjax.many_devices.sharding.step_time import step_seconds
 
     return step_seconds(times["compute"], exchanges(count) if count > 1 else [], network)
 
@@ -197,7 +198,7 @@ def check(
 
 def elsewhere(compute: float) -> list[list[str]]:
     """The step of machines that each compute as long as this one, for three networks."""
-    from tinyjax.sharding.step_time import Network, step_seconds
+    from tinyjax.many_devices.sharding.step_time import Network, step_seconds
 
     lines = [["machines", *NETWORKS]]
     for machines in MACHINES:
@@ -234,8 +235,9 @@ def main() -> None:
     text = f"""## Scaling
 
 Written by `benchmarks/scaling.py`: a training step, data parallel, each process with {ROWS} images of its
-own; predicted by `tinyjax/sharding/step_time.py`, and measured. What computing takes is measured too, in as
-many processes at a time, from the beginning of the first till the last is done; latency and bandwidth are
+own; predicted by `tinyjax/many_devices/sharding/step_time.py`, and measured. What computing takes is measured
+too, in as many processes at a time, from the beginning of the first till the last is done; latency
+and bandwidth are
 those of two psums between two processes (tinyjax: {apart}). Where processes are more than
 cores, a sum also waits for turns, and these two share a core (tinyjax: {on_one_core}). The
 best of {options.rounds} rounds; all processes share the machine's cores.

@@ -28,7 +28,7 @@ LONG = [
     "tests/test_tutorials.py",
     "tests/test_examples.py",
     "tests/test_first_hour.py",
-    "tests/sharding/test_recorded.py",
+    "tests/many_devices/sharding/test_recorded.py",
     "tests/studio/learn/test_keep.py",
     "tests/studio/learn/test_finish.py",
     "tests/test_pyodide.py",

@@ -8,11 +8,23 @@ SOURCES = {
     path.relative_to(PACKAGE).as_posix(): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))
 }
 #: Folders that are no modules of JAX's; those that are hold names, and code that is written in them.
-ROOMS = {"core", "compile", "runtime", "transform", "fast", "compat", "studio"}
+ROOMS = {
+    "core",
+    "compile",
+    "runtime",
+    "transform",
+    "many_devices",
+    "refs",
+    "sparse",
+    "wasm",
+    "fast",
+    "compat",
+    "studio",
+}
 
 
 def test_files_at_the_top_are_names_alone():
-    long = {name for name, text in SOURCES.items() if "/" not in name and text.count("\n") > 15}
+    long = {name for name, text in SOURCES.items() if "/" not in name and text.count("\n") > 20}
     assert long == set()
 
 

@@ -6,9 +6,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from tinyjax.compile.codegen.webassembly import webassembly
 from tinyjax.core.dtypes import kind
-from tinyjax.runtime.wasm.engines import math_function
+from tinyjax.wasm.engines import math_function
+from tinyjax.wasm.webassembly import webassembly
 
 wasmtime = pytest.importorskip("wasmtime")
 

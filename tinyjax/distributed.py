@@ -3,6 +3,6 @@
 Source: https://docs.jax.dev/en/latest/jax.distributed.html
 """
 
-from tinyjax.runtime.distributed.initialize import initialize as initialize
-from tinyjax.runtime.distributed.initialize import shutdown as shutdown
-from tinyjax.runtime.distributed.processes import is_initialized as is_initialized
+from tinyjax.many_devices.distributed.initialize import initialize as initialize
+from tinyjax.many_devices.distributed.initialize import shutdown as shutdown
+from tinyjax.many_devices.distributed.processes import is_initialized as is_initialized

@@ -22,10 +22,10 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random, viz
+from tinyjax.many_devices.sharding.step_time import Network, step_seconds
+from tinyjax.many_devices.sharding.traffic import traffic_of
 from tinyjax.sharding import AbstractMesh, Mesh, NamedSharding
 from tinyjax.sharding import PartitionSpec as P
-from tinyjax.sharding.step_time import Network, step_seconds
-from tinyjax.sharding.traffic import traffic_of
 from tinyjax.studio.data import digits
 
 jax.config.update("jax_num_cpu_devices", 8)  # must come before any work
@@ -138,9 +138,10 @@ for name, program in programs.items():
 
 # %% [markdown]
 # The rule is short. **An axis that survives keeps what it is split over; the first claim wins.** Which axes
-# survive is written in [one table](../tinyjax/sharding/propagation.py), an entry a primitive (exercise
-# 18.2). A primitive that is not in it has results that are whole on every device. That may be slow. It is
-# never wrong, since *how an array is split never changes a value*: a sharding says where numbers are, and not
+# survive is written in [one table](../tinyjax/many_devices/sharding/propagation.py), an entry a primitive
+# (exercise 18.2). A primitive that is not in it has results that are whole on every device. That may be
+# slow. It is never wrong, since *how an array is split never changes a value*: a sharding says
+# where numbers are, and not
 # which.
 #
 # But someone must do the work: in `x.sum(0)`, the rows to be added lie on four devices. The compiler sees to
@@ -198,7 +199,7 @@ def share_by_hand(table):
 print("the same:", np.array_equal(share_by_hand(table), shared))
 
 # %% [markdown]
-# That is no likeness. [nested_vmap.py](../tinyjax/transform/shard_map/nested_vmap.py) computes it so: our
+# That is no likeness. [nested_vmap.py](../tinyjax/many_devices/shard_map/nested_vmap.py) computes it so: our
 # eight devices are one processor, so their parts are a batch. What is not split over an axis is [not
 # mapped](glossary.md#not-mapped), and computed once. Here is the program that is compiled. No device is
 # left in it, and no name:
@@ -407,7 +408,7 @@ print(schedule[schedule.index("collectives") :])
 # %% [markdown]
 # Two numbers of a network, what a message takes however short it is, and the bytes a second, turn that into
 # time. With no machine but this one, we can ask what a thousand would do. Let each compute for a millisecond.
-# ([step_time.py](../tinyjax/sharding/step_time.py) has the formulas, and
+# ([step_time.py](../tinyjax/many_devices/sharding/step_time.py) has the formulas, and
 # [scaling.py](../benchmarks/scaling.py) compares them with what is measured.)
 
 # %%

@@ -7,8 +7,8 @@ import pytest
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.ref_types import AbstractRef
 from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.refs.types import AbstractRef
 
 
 def test_a_python_number_has_a_weakly_typed_aval_of_32_bits():

@@ -17,7 +17,7 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.config import config
 from tinyjax.fast import background_build
 from tinyjax.fast.background_build import BackgroundBuild, build_thread, numpy_seconds
-from tinyjax.lax.across_processes import group_all_gather, group_psum
+from tinyjax.many_devices.across_processes import group_all_gather, group_psum
 from tinyjax.runtime import executable
 from tinyjax.runtime.devices import default_device
 

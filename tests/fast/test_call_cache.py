@@ -6,8 +6,8 @@ from cpu_devices import cpu_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.many_devices.sharding.partition_spec import P
 from tinyjax.sharding import Mesh, NamedSharding
-from tinyjax.sharding.partition_spec import P
 from tinyjax.transform.jit.api import PjitFunction
 
 

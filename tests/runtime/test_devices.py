@@ -11,6 +11,7 @@ import pytest
 from golden_cases.many_devices import answers_with_many_devices
 
 import tinyjax.numpy as jnp
+from tinyjax.many_devices.distributed.processes import process_count, process_index
 from tinyjax.runtime.client import device_count
 from tinyjax.runtime.devices import (
     Device,
@@ -19,7 +20,6 @@ from tinyjax.runtime.devices import (
     devices,
     local_devices,
 )
-from tinyjax.runtime.distributed.processes import process_count, process_index
 from tinyjax.runtime.placement import commit, committed_place
 
 

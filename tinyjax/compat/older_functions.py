@@ -20,11 +20,11 @@ from tinyjax import numpy as jnp
 from tinyjax.core.config import enable_x64
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.lax.transfer import device_put
+from tinyjax.many_devices.distributed.processes import process_count, process_index, process_indices
+from tinyjax.many_devices.sharding.mesh import Mesh
+from tinyjax.many_devices.sharding.named_sharding import NamedSharding
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.distributed.processes import process_count, process_index, process_indices
-from tinyjax.sharding.mesh import Mesh
-from tinyjax.sharding.named_sharding import NamedSharding
-from tinyjax.sharding.partition_spec import PartitionSpec
 
 # ---- updates by index ----
 

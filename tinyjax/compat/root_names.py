@@ -46,15 +46,16 @@ from tinyjax.lax.transfer import block_until_ready as block_until_ready
 from tinyjax.lax.transfer import device_get as device_get
 from tinyjax.lax.transfer import device_put as device_put
 from tinyjax.lax.transfer import live_arrays as live_arrays
+from tinyjax.many_devices.distributed.processes import process_count as process_count
+from tinyjax.many_devices.distributed.processes import process_index as process_index
+from tinyjax.many_devices.distributed.processes import process_indices as process_indices
+from tinyjax.many_devices.sharding import shards as _shards  # noqa: F401  (gives arrays their .sharding)
 from tinyjax.runtime.client import device_count as device_count
 from tinyjax.runtime.client import local_device_count as local_device_count
 from tinyjax.runtime.devices import Device as Device
 from tinyjax.runtime.devices import default_backend as default_backend
 from tinyjax.runtime.devices import devices as devices
 from tinyjax.runtime.devices import local_devices as local_devices
-from tinyjax.runtime.distributed.processes import process_count as process_count
-from tinyjax.runtime.distributed.processes import process_index as process_index
-from tinyjax.runtime.distributed.processes import process_indices as process_indices
 from tinyjax.transform.batching import vmap as vmap
 from tinyjax.transform.custom.closures import closure_convert as closure_convert
 from tinyjax.transform.custom.closures import custom_gradient as custom_gradient
@@ -105,21 +106,21 @@ LAZY_NAMES = {
     "studio.steps": ("STEPS",),
     "core.compile_time": ("ensure_compile_time_eval",),
     "dtypes": ("float0",),
-    "core.ref_indices": ("ds",),
+    "refs.indices": ("ds",),
     "ref": ("Ref", "empty_ref", "free_ref", "freeze", "new_ref"),
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
     "lax.jacobian": ("jacobian",),
-    "lax.constraints": ("reshard",),
-    "sharding.arrays": (
+    "many_devices.constraints": ("reshard",),
+    "many_devices.sharding.arrays": (
         "make_array_from_callback",
         "make_array_from_process_local_data",
         "make_array_from_single_device_arrays",
     ),
-    "sharding.current_mesh": ("set_mesh",),
-    "sharding.mesh": ("make_mesh",),
-    "sharding.named_sharding": ("NamedSharding",),
-    "sharding.partition_spec": ("P",),
+    "many_devices.sharding.current_mesh": ("set_mesh",),
+    "many_devices.sharding.mesh": ("make_mesh",),
+    "many_devices.sharding.named_sharding": ("NamedSharding",),
+    "many_devices.sharding.partition_spec": ("P",),
     "compat.older_functions": ("host_count", "host_id", "host_ids"),
     "compat.settings": (
         "allow_f16_reductions",
@@ -138,8 +139,8 @@ LAZY_NAMES = {
         "transfer_guard_device_to_host",
         "transfer_guard_host_to_device",
     ),
-    "sharding": ("Shard",),
+    "many_devices.sharding.shards": ("Shard",),
     "lax.transfer": ("copy_to_host_async",),
-    "transform.pmap.api": ("pmap",),
-    "transform.shard_map.api": ("shard_map", "smap"),
+    "many_devices.pmap.api": ("pmap",),
+    "many_devices.shard_map.api": ("shard_map", "smap"),
 }

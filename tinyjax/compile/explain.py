@@ -66,8 +66,8 @@ def mapping(plan: Plan) -> list[MappedLine]:
 
 def mapping_of_module(plan: Plan) -> list[MappedLine]:
     """The same of the kernels as WebAssembly."""
-    from tinyjax.compile.codegen.webassembly import webassembly
-    from tinyjax.compile.codegen.webassembly_module import module_lines
+    from tinyjax.wasm.module import module_lines
+    from tinyjax.wasm.webassembly import webassembly
 
     lines = list(enumerate(module_lines(webassembly(plan.all_kernels())), 1))
     return _mapped(

@@ -156,7 +156,7 @@ class Stage:
 
 def as_webassembly(plan: Plan) -> Any:
     """The module of a plan's kernels, by a printer that few programs need."""
-    from tinyjax.compile.codegen.webassembly import webassembly
+    from tinyjax.wasm.webassembly import webassembly
 
     return webassembly(plan.all_kernels())
 

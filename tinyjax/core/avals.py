@@ -15,7 +15,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.config import config
-from tinyjax.core.ref_types import is_ref
+from tinyjax.refs.types import is_ref
 
 
 def get_aval(x: Any) -> ShapedArray:

@@ -51,16 +51,16 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
-from tinyjax.core.ref_types import (
+from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from tinyjax.core.varying import manual_axes, result_aval, varying_alike
+from tinyjax.refs.types import (
     AbstractRef,
     check_aliases,
     check_no_ref_returned,
     check_takes_refs,
     is_ref,
 )
-from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
-from tinyjax.core.varying import manual_axes, result_aval, varying_alike
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is

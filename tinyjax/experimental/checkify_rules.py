@@ -25,10 +25,10 @@ from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, c
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
-from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.many_devices.shard_map.primitive import manual_env, mapped_axes, shard_map_p
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.remat.primitive import remat_p
-from tinyjax.transform.shard_map.primitive import manual_env, mapped_axes, shard_map_p
 
 
 def _jit(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:

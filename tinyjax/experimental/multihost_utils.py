@@ -18,13 +18,18 @@ from tinyjax.core.missing_names import getattr_of
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.transfer import device_put
+from tinyjax.many_devices.distributed.collectives import Gather, Sum
+from tinyjax.many_devices.distributed.processes import (
+    Meeting,
+    everybody,
+    process_count,
+    process_index,
+)
+from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
+from tinyjax.many_devices.sharding.mesh import Mesh
+from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.runtime.devices import devices
-from tinyjax.runtime.distributed.collectives import Gather, Sum
-from tinyjax.runtime.distributed.processes import Meeting, everybody, process_count, process_index
 from tinyjax.runtime.placement import commit
-from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
-from tinyjax.sharding.mesh import Mesh
-from tinyjax.sharding.named_sharding import NamedSharding
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:

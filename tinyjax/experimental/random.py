@@ -19,7 +19,7 @@ from tinyjax import numpy as jnp
 from tinyjax import random
 from tinyjax import ref as refs
 from tinyjax.core.missing_names import getattr_of
-from tinyjax.core.refs import Ref
+from tinyjax.refs.ref import Ref
 from tinyjax.tree_util import register_dataclass
 
 Size = int | Sequence[int] | None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax.core.missing_names import getattr_of
-from tinyjax.transform.shard_map.api import shard_map as _shard_map
+from tinyjax.many_devices.shard_map.api import shard_map as _shard_map
 
 
 def shard_map(

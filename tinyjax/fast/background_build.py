@@ -39,7 +39,7 @@ from tinyjax.core.compile_log import compiling_logger, log_level
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.core.shortcuts import shortcut_for
-from tinyjax.lax.across_processes import group_all_gather_p, group_psum_p
+from tinyjax.many_devices.across_processes import group_all_gather_p, group_psum_p
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.executable import Executable, check_donated, compile_jaxpr
 from tinyjax.runtime.queues import is_listened

@@ -22,11 +22,11 @@ from tinyjax.core.config import Config, config
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
 from tinyjax.fast.prepared_launch import prepared
+from tinyjax.many_devices.jit_shardings import place_of_call
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Place, home_of
 from tinyjax.transform.jit.api import PjitFunction
 from tinyjax.transform.jit.primitive import call_in_parts, compiled
-from tinyjax.transform.jit.shardings import place_of_call
 
 
 class _Known(NamedTuple):

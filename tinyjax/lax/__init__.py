@@ -108,7 +108,7 @@ if TYPE_CHECKING:
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
     "approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
-    "constraints": ("sharding_constraint_p", "with_sharding_constraint"),
+    "tinyjax.many_devices.constraints": ("sharding_constraint_p", "with_sharding_constraint"),
     "barriers": ("optimization_barrier", "optimization_barrier_p"),
     "convolution_dims": (
         "ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_dimension_numbers",

@@ -20,8 +20,8 @@ from tinyjax.core.varying import pvary_to
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
 from tinyjax.lax.out_sharding import place_params
+from tinyjax.many_devices.typed_rules import placed
 from tinyjax.runtime.placement import commit
-from tinyjax.transform.typed_rules import placed
 
 # ---- iota ----
 

@@ -26,9 +26,9 @@ from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.out_sharding import place_params
 from tinyjax.lax.precision import canonicalize_precision
+from tinyjax.many_devices.typed_rules import batched_place, place_of_cotangent, placed
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import defbilinear, inverse
-from tinyjax.transform.typed_rules import batched_place, place_of_cotangent, placed
 
 # ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
 DotDimensionNumbers = tuple[

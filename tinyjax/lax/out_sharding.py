@@ -22,7 +22,7 @@ def place_params(primitive: str, out_sharding: Any, function: str = "") -> dict[
     Raises TypeError for what is no sharding, ValueError for one that the current mesh does not have."""
     if out_sharding is None:
         return {}
-    from tinyjax.sharding.types import explicit_sharding  # imported when first used
+    from tinyjax.many_devices.sharding.types import explicit_sharding  # imported when first used
 
     watch(follow_operands)  # results are from now on where it says
     return {PLACES[primitive]: explicit_sharding(out_sharding, function or primitive)}

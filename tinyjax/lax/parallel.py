@@ -26,10 +26,10 @@ from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import reduced_aval, shape_of
 from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
-from tinyjax.lax.across_processes import over_processes
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import iota
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
+from tinyjax.many_devices.across_processes import over_processes
 from tinyjax.transform.batching import (
     AxisData,
     BatchTrace,

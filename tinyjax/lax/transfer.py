@@ -30,13 +30,13 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.many_devices.distributed.processes import process_index
+from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
+from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
+from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked
 from tinyjax.runtime.devices import Device, default_backend, devices
-from tinyjax.runtime.distributed.processes import process_index
 from tinyjax.runtime.placement import Place, commit, put_at
-from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
-from tinyjax.sharding.device_blocks import spans_devices, spread
-from tinyjax.sharding.partition_spec import PartitionSpec
-from tinyjax.sharding.sharding import Sharding, place_of, places_asked
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.jvp import Zero
@@ -211,7 +211,7 @@ def on_current_mesh(place: Any) -> Any:
     """A PartitionSpec as a NamedSharding on the current mesh; other places as they are."""
     if not isinstance(place, PartitionSpec):
         return place
-    from tinyjax.sharding.current_mesh import named
+    from tinyjax.many_devices.sharding.current_mesh import named
 
     return named(place, "device_put")
 

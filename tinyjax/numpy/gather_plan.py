@@ -17,7 +17,6 @@ from tinyjax import lax
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
-from tinyjax.core.ref_indices import Slice
 from tinyjax.numpy.index_parts import (
     ARRAY,
     INTEGER,
@@ -32,6 +31,7 @@ from tinyjax.numpy.index_parts import (
     without_ellipsis,
 )
 from tinyjax.numpy.util import INT32, broadcast_arrays, convert
+from tinyjax.refs.indices import Slice
 
 # ---- the plan ----
 

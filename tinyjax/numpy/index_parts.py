@@ -19,9 +19,9 @@ from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer, as_array
 from tinyjax.core.errors import NonConcreteBooleanIndexError, why
 from tinyjax.core.primitives import shape_of
-from tinyjax.core.ref_indices import Slice
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.util import INT32, constant, weak_constant_like
+from tinyjax.refs.indices import Slice
 
 # ---- what an index consists of ----
 

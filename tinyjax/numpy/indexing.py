@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import refs
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
-from tinyjax.core.ref_types import AbstractRef
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import (
     ARRAY,
@@ -39,6 +37,8 @@ from tinyjax.numpy.index_parts import (
     without_ellipsis,
 )
 from tinyjax.numpy.util import INT32, concrete, convert
+from tinyjax.refs import ref as refs
+from tinyjax.refs.types import AbstractRef
 
 # ---- reading ----
 

@@ -18,7 +18,7 @@ def with_place(f: Callable, out_sharding: Any, function: str) -> Callable[..., A
     or `f`, if that is None. For functions of many equations."""
     if out_sharding is None:
         return f
-    from tinyjax.lax.axis_types import within_auto_axes
+    from tinyjax.many_devices.axis_types import within_auto_axes
 
     return within_auto_axes(f, out_sharding, function)
 
@@ -48,6 +48,6 @@ def takes_out_sharding(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def resharded(x: Any, out_sharding: Any) -> Any:
     """`x` where an out_sharding says."""
-    from tinyjax.lax.constraints import reshard
+    from tinyjax.many_devices.constraints import reshard
 
     return reshard(x, out_sharding)

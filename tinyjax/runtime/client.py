@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 
+from tinyjax.many_devices.distributed import processes
 from tinyjax.runtime.devices import Device, devices, local_devices
-from tinyjax.runtime.distributed import processes
 
 
 class Client:

@@ -35,13 +35,13 @@ import warnings
 from typing import Any
 
 from tinyjax.core.config import config, when_set
-from tinyjax.runtime.distributed import processes
-from tinyjax.runtime.distributed.all_devices import with_others
+from tinyjax.many_devices.distributed import processes
+from tinyjax.many_devices.distributed.all_devices import with_others
 from tinyjax.runtime.pocl.cache import provide_cache
 from tinyjax.runtime.pocl.linker import provide_linker
 from tinyjax.runtime.pocl.processor import name_processor
 from tinyjax.runtime.pocl.threads import one_core_each
-from tinyjax.runtime.wasm.availability import HOW_TO_COMPILE, runs_webassembly
+from tinyjax.wasm.availability import HOW_TO_COMPILE, runs_webassembly
 
 # ---- devices ----
 

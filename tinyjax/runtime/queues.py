@@ -148,7 +148,7 @@ _opening = threading.Lock()
 
 def _new_queue(device: Device) -> Any:
     if device.platform == "wasm":
-        from tinyjax.runtime.wasm.queue import WebAssemblyQueue
+        from tinyjax.wasm.queue import WebAssemblyQueue
 
         return WebAssemblyQueue(device)
     if device.cl_device is None:

@@ -21,10 +21,10 @@ from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
+from tinyjax.many_devices.meet_step import MeetStep
 from tinyjax.runtime import compilation_cache
 from tinyjax.runtime.loops import ResumableLoopStep, loop_step
 from tinyjax.runtime.matmul_step import MatmulStep
-from tinyjax.runtime.meet_step import MeetStep
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue

@@ -12,8 +12,8 @@ import sys
 from collections import Counter
 from importlib import metadata
 
+from tinyjax.many_devices.distributed.processes import process_count
 from tinyjax.runtime.devices import devices
-from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.version import __version__
 
 

@@ -31,10 +31,10 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.config import config
 from tinyjax.core.errors import Origin, made_at
-from tinyjax.core.ref_types import is_ref
 from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.refs.types import is_ref
 from tinyjax.transform import mapped_axes
 from tinyjax.transform.jvp import add_any_p
 from tinyjax.transform.mapped_axes import checked_dims, flat_out_axes, mapped_size

@@ -21,7 +21,6 @@ from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
 from tinyjax.core.errors import Origin
-from tinyjax.core.ref_types import AbstractRef, is_ref
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import (
     PyTreeDef,
@@ -30,6 +29,7 @@ from tinyjax.core.tree_util.pytrees import (
     tree_unflatten,
 )
 from tinyjax.core.varying import pvary_to
+from tinyjax.refs.types import AbstractRef, is_ref
 
 # ---- tangents that are known to be zero ----
 

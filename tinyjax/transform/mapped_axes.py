@@ -15,8 +15,8 @@ import numpy as np
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import shape_of
-from tinyjax.core.ref_types import check_aliases
 from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.refs.types import check_aliases
 
 
 def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int | None]:

@@ -27,12 +27,12 @@ from tinyjax.core.jaxpr import (
     without_dead_code,
 )
 from tinyjax.core.lists import drop, pick
-from tinyjax.core.ref_types import check_no_ref_returned
-from tinyjax.core.refs_discharge import without_refs
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial
+from tinyjax.refs.discharge import without_refs
+from tinyjax.refs.types import check_no_ref_returned
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 # ---- the trace ----

@@ -16,10 +16,10 @@ from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.ref_types import is_ref
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.transform.into_refs import VJP
+from tinyjax.refs.into_refs import VJP
+from tinyjax.refs.types import is_ref
 from tinyjax.transform.jvp import full, instantiate_zeros
 from tinyjax.transform.partial_eval import Linearized, linearize_flat, with_aux_apart
 from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent

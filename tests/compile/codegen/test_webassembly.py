@@ -14,7 +14,6 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU, GPU
-from tinyjax.compile.codegen.webassembly import webassembly
 from tinyjax.compile.kernel.functions.table import definitions
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -34,6 +33,7 @@ from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.dtypes import bfloat16, kind
 from tinyjax.core.tracing import make_jaxpr
+from tinyjax.wasm.webassembly import webassembly
 
 BOOL = np.dtype(bool)
 INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]

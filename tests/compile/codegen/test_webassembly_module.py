@@ -3,7 +3,7 @@
 import pytest
 from webassembly import wasmtime
 
-from tinyjax.compile.codegen.webassembly_module import (
+from tinyjax.wasm.module import (
     OPCODES,
     Function,
     Module,

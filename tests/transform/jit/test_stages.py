@@ -13,9 +13,9 @@ from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.many_devices.sharding.sharding import SingleDeviceSharding
 from tinyjax.runtime.devices import default_device, devices
 from tinyjax.sharding import Mesh, NamedSharding, PartitionSpec
-from tinyjax.sharding.sharding import SingleDeviceSharding
 
 needs_opencl = pytest.mark.usefixtures("opencl")  # no device is looked for while this is imported
 VECTOR = jax.ShapeDtypeStruct((1000,), np.float32)

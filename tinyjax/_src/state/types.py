@@ -1,3 +1,3 @@
 """The type of a Ref, which Flax's NNX looks for."""
 
-from tinyjax.core.ref_types import AbstractRef as AbstractRef
+from tinyjax.refs.types import AbstractRef as AbstractRef

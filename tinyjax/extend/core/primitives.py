@@ -6,14 +6,14 @@ For who gives them rules of another interpreter. Builds on lax and the modules o
 from tinyjax import lax
 from tinyjax.core.bind import Primitive
 from tinyjax.core.missing_names import getattr_of
-from tinyjax.core.refs import get_p as get_p
-from tinyjax.core.refs import swap_p as swap_p
 from tinyjax.lax.transfer import device_put_p as device_put_p
 from tinyjax.random.threefry import random_bits_p as random_bits_p
 from tinyjax.random.threefry import random_fold_in_p as random_fold_in_p
 from tinyjax.random.threefry import random_seed_p as random_seed_p
 from tinyjax.random.threefry import random_split_p as random_split_p
 from tinyjax.random.threefry import threefry2x32_p as threefry2x32_p
+from tinyjax.refs.ref import get_p as get_p
+from tinyjax.refs.ref import swap_p as swap_p
 from tinyjax.transform.custom.forward_rules import custom_jvp_call_p as custom_jvp_call_p
 from tinyjax.transform.custom.vjp_call import custom_lin_p as custom_lin_p
 from tinyjax.transform.custom.vjp_call import custom_vjp_call_p as custom_vjp_call_p

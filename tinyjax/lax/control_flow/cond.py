@@ -31,7 +31,6 @@ from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo, name_and_place
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
-from tinyjax.core.refs_discharge import BodyPrimitive
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
@@ -44,6 +43,7 @@ from tinyjax.lax.control_flow.bodies import (
 )
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
+from tinyjax.refs.discharge import BodyPrimitive
 
 # ---- the primitive ----
 

@@ -34,10 +34,10 @@ from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
-from tinyjax.core.refs_discharge import BodyPrimitive
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, same_type
+from tinyjax.refs.discharge import BodyPrimitive
 from tinyjax.transform.jvp import full
 
 # ---- the primitive ----

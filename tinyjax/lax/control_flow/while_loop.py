@@ -29,7 +29,6 @@ from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
-from tinyjax.core.refs_discharge import BodyPrimitive
 from tinyjax.core.tree_util.pytrees import (
     LEAF,
     PyTreeDef,
@@ -39,6 +38,7 @@ from tinyjax.core.tree_util.pytrees import (
     tree_unflatten,
 )
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry
+from tinyjax.refs.discharge import BodyPrimitive
 
 # ---- the primitive ----
 

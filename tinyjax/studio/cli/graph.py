@@ -12,7 +12,7 @@ import graphviz
 
 import tinyjax as jax
 from tinyjax.core.tree_util.pytrees import tree_leaves
-from tinyjax.sharding.traffic import places_of
+from tinyjax.many_devices.sharding.traffic import places_of
 from tinyjax.studio import viz
 from tinyjax.studio.cli import functions
 

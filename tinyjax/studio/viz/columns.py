@@ -22,8 +22,8 @@ from tinyjax.compile.record import PassRecord
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text
+from tinyjax.many_devices.sharding.traffic import Traffic, traffic_lines, traffic_of
 from tinyjax.runtime.devices import default_device
-from tinyjax.sharding.traffic import Traffic, traffic_lines, traffic_of
 from tinyjax.studio.recorder import Event, call_time, shortest_call, time_text, times_of_steps
 from tinyjax.studio.viz.drawing import bodies, told_params
 from tinyjax.studio.viz.event_text import short_file

@@ -25,7 +25,7 @@ from tinyjax.compile.passes.loops import bodies_of
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text, variable_names
-from tinyjax.sharding.traffic import cut_texts, mesh_text, traffic_of
+from tinyjax.many_devices.sharding.traffic import cut_texts, mesh_text, traffic_of
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.control import CONTROL, Bodies
 from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded

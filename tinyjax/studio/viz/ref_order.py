@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
-from tinyjax.core.ref_types import AbstractRef
+from tinyjax.refs.types import AbstractRef
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.style import NodeStyle
 

@@ -15,7 +15,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
-from tinyjax.sharding.traffic import places_of
+from tinyjax.many_devices.sharding.traffic import places_of
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program

@@ -33,21 +33,21 @@ from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
-from tinyjax.core.refs import Ref
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.runtime.devices import Device, devices
-from tinyjax.transform.jit.cache_misses import explain_miss
-from tinyjax.transform.jit.primitive import jit_p
-from tinyjax.transform.jit.shardings import (
+from tinyjax.many_devices.jit_shardings import (
     JitShardings,
     jit_shardings,
     place_before_call,
     places_before_call,
     said_of,
 )
+from tinyjax.refs.ref import Ref
+from tinyjax.runtime.devices import Device, devices
+from tinyjax.transform.jit.cache_misses import explain_miss
+from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jit.stages import Traced
 
 # ---- jitted functions ----

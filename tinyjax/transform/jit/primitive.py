@@ -18,18 +18,18 @@ from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_on_jaxpr, eval_jaxpr
 from tinyjax.core.key_reuse import follow_call
 from tinyjax.core.nan_checks import check_finite
-from tinyjax.core.refs_discharge import BodyPrimitive, without_refs
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
-from tinyjax.runtime.devices import Device, default_device
-from tinyjax.runtime.distributed.processes import process_count
-from tinyjax.runtime.placement import home_of, put_results
-from tinyjax.transform.jit.shardings import (
+from tinyjax.many_devices.distributed.processes import process_count
+from tinyjax.many_devices.jit_shardings import (
     place_of_call,
     put_arguments,
     put_outputs,
     typed_results,
 )
+from tinyjax.refs.discharge import BodyPrimitive, without_refs
+from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.placement import home_of, put_results
 
 if TYPE_CHECKING:
     from tinyjax.runtime.executable import Executable

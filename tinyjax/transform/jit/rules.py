@@ -14,11 +14,11 @@ from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
-from tinyjax.core.refs_discharge import discharge_rules, with_values
+from tinyjax.many_devices.jit_shardings import constraints_within
+from tinyjax.refs.discharge import discharge_rules, with_values
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
-from tinyjax.transform.jit.shardings import constraints_within
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import (

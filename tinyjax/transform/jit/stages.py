@@ -23,15 +23,15 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.core.ref_types import is_ref
-from tinyjax.core.refs_discharge import call_on_values, with_values
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
+from tinyjax.many_devices.jit_shardings import put_arguments, read_arguments, text_of_stage
+from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of
+from tinyjax.refs.discharge import call_on_values, with_values
+from tinyjax.refs.types import is_ref
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Place, commit, home_of
-from tinyjax.sharding.sharding import Sharding, as_sharding, place_of
 from tinyjax.transform.jit.primitive import call_in_parts
-from tinyjax.transform.jit.shardings import put_arguments, read_arguments, text_of_stage
 from tinyjax.transform.jit.wrong_arguments import argument_name, tree_error, type_error
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it

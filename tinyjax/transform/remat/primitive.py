@@ -32,8 +32,8 @@ from tinyjax.core.jaxpr import (
     dce_rules,
 )
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
-from tinyjax.core.refs_discharge import BodyPrimitive, discharge_rules, with_values
 from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.refs.discharge import BodyPrimitive, discharge_rules, with_values
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules

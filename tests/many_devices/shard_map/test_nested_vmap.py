@@ -1,0 +1,101 @@
+"""Cutting arrays as specs say, and putting their parts together."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.many_devices.shard_map.nested_vmap import join, split
+from tinyjax.sharding import PartitionSpec as P
+
+AXES = (("x", 4), ("y", 2))
+TABLE = np.arange(48.0, dtype=np.float32).reshape(8, 6)
+
+
+def equal(got, want, told):
+    np.testing.assert_array_equal(np.asarray(got), want, told)
+
+
+# ---- split ----
+
+
+def test_a_part_is_a_block_of_neighbours():
+    parts = split(jnp.asarray(TABLE), P("x", "y"), AXES)
+    assert parts.shape == (4, 2, 2, 3), "the mesh's axes, then those of a part"
+    for i, j in np.ndindex(4, 2):
+        block = TABLE[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]
+        equal(parts[i, j], block, f"the part of the device at x={i}, y={j}")
+
+
+def test_mesh_axes_are_in_the_meshs_order_whatever_that_of_the_spec():
+    parts = split(jnp.asarray(TABLE.T), P("y", "x"), AXES)
+    assert parts.shape == (4, 2, 3, 2)
+    for i, j in np.ndindex(4, 2):
+        block = TABLE.T[3 * j : 3 * j + 3, 2 * i : 2 * i + 2]
+        equal(parts[i, j], block, f"the part of the device at x={i}, y={j}")
+
+
+@pytest.mark.parametrize("names, counts", [(("x", "y"), (2, 1)), (("y", "x"), (1, 4))])
+def test_of_several_names_for_one_axis_the_first_counts_most(names, counts):
+    parts = split(jnp.asarray(TABLE), P(names), AXES)
+    assert parts.shape == (4, 2, 1, 6)
+    for i, j in np.ndindex(4, 2):
+        row = counts[0] * i + counts[1] * j
+        equal(parts[i, j], TABLE[row : row + 1], f"{names}: x={i}, y={j} has row {row}")
+
+
+def test_what_the_spec_does_not_name_is_whole():
+    equal(split(jnp.asarray(TABLE), P(), AXES), TABLE, "no axis in front, where none is named")
+    parts = split(jnp.asarray(TABLE), P(None, "y"), AXES)
+    assert parts.shape == (2, 8, 3), "of the mesh's axes, those that the spec names"
+    equal(parts[1], TABLE[:, 3:], "all rows")
+    assert split(jnp.asarray(TABLE), P("y"), AXES).shape == (2, 4, 6), "a spec may be short"
+
+
+# ---- join ----
+
+SPECS = [P(), P("x"), P(None, "y"), P("x", "y"), P(("x", "y")), P(("y", "x")), P("y")]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_join_is_the_opposite_of_split(spec):
+    names = [name for name, _ in AXES if name in spec.names]
+    equal(
+        join(split(jnp.asarray(TABLE), spec, AXES), spec, names), TABLE, f"split and joined: {spec}"
+    )
+
+
+def test_the_axes_in_front_may_be_in_any_order():
+    parts = jnp.transpose(split(jnp.asarray(TABLE), P("x", "y"), AXES), (1, 0, 2, 3))
+    equal(join(parts, P("x", "y"), ["y", "x"]), TABLE, "y is in front of x")
+    parts = jnp.transpose(split(jnp.asarray(TABLE), P(("y", "x")), AXES), (1, 0, 2, 3))
+    equal(join(parts, P(("y", "x")), ["y", "x"]), TABLE, "y is in front of x")
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_along_an_axis_that_is_not_named_the_first_devices_part_is_taken(at):
+    """Two more copies of the parts of x, of which the second is another."""
+    parts = split(jnp.asarray(TABLE), P("x"), AXES)
+    copies = jnp.stack([parts, parts + 100], axis=at)
+    names = ["y", "x"] if at == 0 else ["x", "y"]
+    equal(join(copies, P("x"), names), TABLE, "along y, the part of the first device")
+
+
+def test_parts_that_no_spec_names_are_one():
+    copies = jnp.stack([jnp.stack([TABLE, TABLE + 1])] * 4)
+    equal(join(copies, P(), ["x", "y"]), TABLE, "the part of the very first device")
+
+
+def test_names_are_left_as_they_were():
+    names = ["y", "x"]
+    join(jnp.ones((2, 4, 2, 6)), P("x"), names)
+    assert names == ["y", "x"]
+
+
+def test_both_are_programs_that_can_be_traced():
+    def there_and_back(x):
+        return join(split(x, P("x", "y"), AXES), P("x", "y"), ["x", "y"])
+
+    jaxpr = jax.make_jaxpr(there_and_back)(TABLE)
+    assert {eqn.primitive.name for eqn in jaxpr.eqns} <= {"reshape", "transpose", "copy_p"}
+    equal(jax.jit(there_and_back)(TABLE), TABLE, "split and joined")

@@ -1,0 +1,123 @@
+"""How results are split: the table, and what no table entry knows."""
+
+import numpy as np
+import pytest
+from cpu_devices import cpu_devices
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.many_devices.sharding.axes import Use
+from tinyjax.many_devices.sharding.mesh import Mesh
+from tinyjax.many_devices.sharding.named_sharding import NamedSharding
+from tinyjax.many_devices.sharding.partition_spec import P
+from tinyjax.many_devices.sharding.propagation import propagate, rules
+
+
+@pytest.fixture
+def mesh():
+    return Mesh(np.array(cpu_devices(4)).reshape(2, 2), ("x", "y"))
+
+
+@pytest.fixture
+def x(mesh):
+    return jax.device_put(jnp.arange(16.0).reshape(4, 4), NamedSharding(mesh, P("x", "y")))
+
+
+def test_the_first_claim_wins():
+    shapes, specs = [(4, 4), (4, 4)], [(("x",), ()), (("y",), ("x",))]
+    use = Use("add", shapes, specs, [(4, 4)], {}, {"x": 2, "y": 2})
+    assert propagate(use) == [(("x",), ())]
+
+
+X, Y, XY, NONE = ("x",), ("y",), ("x", "y"), ()
+SIZES = {"x": 4, "y": 2}
+
+
+def split_as(name, shapes, specs, out_shape, **params):
+    """The spec of the one result."""
+    (spec,) = propagate(Use(name, shapes, specs, [out_shape], params, SIZES))
+    return spec
+
+
+def test_a_transpose_takes_each_axis_with_what_it_is_split_over():
+    got = split_as("transpose", [(4, 2, 8)], [(X, Y, NONE)], (8, 4, 2), permutation=(2, 0, 1))
+    assert got == (NONE, X, Y), "permutation[i] is an axis of the operand"
+
+
+def product(lhs, rhs, summed=((1,), (0,)), batch=((), ()), shapes=((8, 8), (8, 8)), out=(8, 8)):
+    return split_as("dot_general", [*shapes], [lhs, rhs], out, dimension_numbers=(summed, batch))
+
+
+def test_a_product_has_the_rows_of_one_and_the_columns_of_the_other():
+    assert product((X, NONE), (NONE, Y)) == (X, Y)
+    assert product((NONE, X), (X, NONE)) == (NONE, NONE), "what is summed over is gone"
+    assert product((X, Y), (Y, NONE)) == (X, NONE)
+    assert product((NONE, X), (Y, NONE), summed=((0,), (1,))) == (X, Y), "rows are summed over"
+
+
+def test_in_a_product_of_batches_the_batch_axes_are_first_and_those_of_both():
+    shapes = ((8, 4, 8), (4, 8, 8))
+    given = {"summed": ((1,), (0,)), "batch": ((2,), (1,)), "shapes": shapes, "out": (8, 8, 8)}
+    assert product((NONE, NONE, X), (NONE, NONE, NONE), **given) == (X, NONE, NONE)
+    assert product((NONE, NONE, NONE), (NONE, X, Y), **given) == (X, NONE, Y)
+    assert product((Y, NONE, NONE), (NONE, NONE, X), **given) == (NONE, Y, X)
+    given = {"summed": ((1, 2), (0, 1)), "shapes": ((8, 4, 8), (4, 8, 8)), "out": (8, 8)}
+    assert product((X, NONE, NONE), (NONE, NONE, Y), **given) == (X, Y)
+
+
+def test_in_a_product_the_rows_claim_before_the_columns():
+    assert product((X, NONE), (NONE, X)) == (X, NONE), "x can't split both"
+
+
+def test_what_types_cant_have_split_is_said_of_a_product():
+    def refused(lhs, rhs):
+        params = {"dimension_numbers": (((1,), (0,)), ((), ()))}
+        return rules["dot_general"](
+            Use("dot_general", [(8, 8)] * 2, [lhs, rhs], [(8, 8)], params, SIZES)
+        ).whole
+
+    assert list(refused((NONE, X), (X, NONE))) == [(0, 1)], "a sum over what both have split"
+    assert refused((X, NONE), (NONE, Y)) == {}
+
+
+def test_a_claim_of_nothing_is_none():
+    assert split_as("add", [(4, 4), (4, 4)], [(NONE, NONE), (X, Y)], (4, 4)) == (X, Y)
+
+
+def test_an_axis_takes_the_first_claim_that_fits():
+    got = split_as("mul", [(4, 4), (4, 4)], [(X, X), (X, Y)], (4, 4))
+    assert got == (X, Y), "axis 0 has x; axis 1 can't have it too, and takes what the other claims"
+    got = split_as("mul", [(4, 4), (4, 4)], [(NONE, XY), (X, NONE)], (4, 4))
+    assert got == (X, NONE), "x and y can't split axis 1, as axis 0 has x"
+
+
+def test_parts_are_equal():
+    assert split_as("slice", [(8,)], [(X,)], (6,)) == (NONE,), "six are not four equal parts"
+    assert split_as("slice", [(8,)], [(Y,)], (6,)) == (Y,)
+    got = split_as("slice", [(16,)], [(XY,)], (4,))
+    assert got == (NONE,), "four are not eight parts"
+
+
+def test_what_has_no_rule_is_whole_everywhere():
+    use = Use("a_new_primitive", [(4,)], [(("x",),)], [(4,), (2, 2)], {}, {"x": 2})
+    assert propagate(use) == [((),), ((), ())]
+
+
+def test_what_cannot_be_split_evenly_is_whole(x):
+    assert jax.jit(lambda x: x[:3])(x).sharding.spec == P(None, "y")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.reshape(2, 8) @ x.reshape(8, 2),
+        lambda x: jnp.sort(x, 0)[::-1].cumsum(1),
+        lambda x: jax.lax.scan(lambda c, r: (c @ x, c * r), x[0], x),
+        lambda x: jax.grad(lambda a: (jnp.tanh(a) @ a.T).sum())(x),
+        lambda x: jax.vmap(lambda r: jnp.outer(r, r).reshape(-1)[r.astype(int)])(x % 4),
+    ],
+)
+def test_shardings_change_no_value(x, f):
+    plain = jnp.asarray(np.asarray(x))
+    for got, want in zip(jax.tree.leaves((f(x), jax.jit(f)(x))), jax.tree.leaves((f(plain),) * 2)):
+        np.testing.assert_allclose(got, want, rtol=1e-5)

@@ -1,0 +1,1 @@
+"""Several devices and processes: shardings, meshes, explicit types, shard_map, pmap, collectives."""

@@ -1,0 +1,146 @@
+"""Collectives over an axis whose examples are spread over several processes.
+
+After this file you can say what becomes of `psum(x, "i")` where each process has a part of axis "i": the sum
+over the examples that are here, which is vmap's, and then that over the processes, a primitive by itself
+(`group_psum`), which is a step of the host in a compiled program. All other collectives have one rule: the
+processes gather the examples of all, do what a single process would, and each keeps its own part.
+Builds on batching and runtime/distributed/collectives.py.
+
+Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax.compile.kernel.rules import Meet, lowering_rules
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.slicing import slice_in_dim
+from tinyjax.many_devices.collectives import bytes_sent, collective
+from tinyjax.many_devices.distributed.processes import when_several
+from tinyjax.runtime.devices import Device
+from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
+from tinyjax.transform.jit.primitive import find_calls_across_processes
+
+# Of several operands, each the sum of those of a group: `ranks`, processes or OpenCL devices; `at` says which
+# of a program's meetings it is, to find out who is elsewhere. Collectives of a group have effects: they keep
+# their order, which must be the same for all.
+group_psum_p = Primitive("group_psum", multiple_results=True, has_effects=True)
+group_all_gather_p = Primitive("group_all_gather", has_effects=True)
+
+
+def group_psum(xs: Any, ranks: tuple[Any, ...]) -> list[Any]:
+    """The sums of the group's arrays."""
+    return group_psum_p.bind(*xs, ranks=ranks, at="")
+
+
+def group_all_gather(x: Any, ranks: tuple[Any, ...]) -> Any:
+    """The group's arrays, stacked along a new axis 0."""
+    return group_all_gather_p.bind(x, ranks=ranks, at="")
+
+
+def _psum_impl(*xs: np.ndarray, ranks: tuple[Any, ...], at: str) -> list[np.ndarray]:
+    sums = [np.empty(x.shape, x.dtype) for x in xs]
+    kinds = [(x.shape, x.dtype) for x in xs]
+    collective("group_psum", kinds, ranks, f"group_psum {at}".rstrip())(xs, sums)
+    return sums
+
+
+def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...], at: str) -> np.ndarray:
+    out = np.empty((len(ranks), *x.shape), x.dtype)
+    kinds = [(x.shape, x.dtype)]
+    collective("group_all_gather", kinds, ranks, f"group_all_gather {at}".rstrip())([x], [out])
+    return out
+
+
+def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...], at: str) -> ShapedArray:
+    return x.update(shape=(len(ranks), *x.shape), weak_type=False)
+
+
+def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
+    return group_psum(vals, ranks), list(dims)
+
+
+def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
+    return group_all_gather(vals[0], ranks), dims[0] + 1
+
+
+def _meet(eqn: JaxprEqn, target: Any) -> Meet:
+    """A line of the schedule, with the bytes that it moves."""
+    count, kind = len(eqn.params["ranks"]), eqn.primitive.name.removeprefix("group_")
+    who = "devices" if isinstance(eqn.params["ranks"][0], Device) else "processes"
+    sent = sum(bytes_sent(kind, v.aval.size * v.aval.dtype.itemsize, count) for v in eqn.invars)
+    return Meet(f"{count} {who} meet: each sends {sent:,} bytes, all {count * sent:,}")
+
+
+impl_rules[group_psum_p] = _psum_impl
+impl_rules[group_all_gather_p] = _all_gather_impl
+abstract_eval_rules[group_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
+abstract_eval_rules[group_all_gather_p] = _gathered_aval
+batch_rules[group_psum_p] = _psum_batch
+batch_rules[group_all_gather_p] = _all_gather_batch
+for _primitive in (group_psum_p, group_all_gather_p):
+    lowering_rules[_primitive] = _meet
+    no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"
+
+
+def _find_call(*call: Any) -> Any:
+    from tinyjax.many_devices.processes.calls import find_call  # with the first call
+
+    return find_call(*call)
+
+
+def _install() -> None:
+    from tinyjax.many_devices.processes.eager import install  # with the first process but this
+
+    install()
+
+
+find_calls_across_processes.append(_find_call)
+when_several.append(_install)
+
+
+# ---- the batching rules of collectives ----
+
+
+def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = False) -> Callable:
+    """`rule`, which batches a collective of one operand, or none, also where several processes have a part
+    each of the axis that it names; `is_sum` for psum, `binds_each` if of several names it binds a collective
+    for each."""
+
+    def shared(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
+        names = params.get("axes", params.get("axis_name"))
+        names = names if isinstance(names, (tuple, list)) else (names,)
+        if not axis.ranks or axis.name not in names or (binds_each and len(names) > 1):
+            return rule(axis, vals, dims, **params)
+        of_all = axis._replace(size=axis.size * len(axis.ranks), ranks=(), place=0)
+        if not vals or dims[0] is not_mapped:  # the same everywhere: each does what all do
+            return _own_part(axis, *rule(of_all, vals, dims, **params))
+        if is_sum and params["axis_index_groups"] is None:
+            if axis.size == 1 and len(names) == 1:  # there is nothing to add here
+                shape = shape_of(vals[0])[: dims[0]] + shape_of(vals[0])[dims[0] + 1 :]
+                own = shapes.reshape(vals[0], shape)
+                return group_psum([own], axis.ranks)[0], not_mapped
+            out, dim = rule(axis._replace(ranks=(), place=0), vals, dims, **params)
+            return group_psum([out], axis.ranks)[0], dim
+        of_processes = group_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)
+        size, *rest = shape_of(of_processes)[1:]
+        gathered = shapes.reshape(of_processes, (len(axis.ranks) * size, *rest))
+        return _own_part(axis, *rule(of_all, [gathered], [0], **params))
+
+    return shared
+
+
+def _own_part(axis: AxisData, out: Any, dim: int | None) -> Any:
+    """The examples that are here, of those of all processes."""
+    if dim is not_mapped:
+        return out, not_mapped
+    first = axis.size * axis.place
+    return slice_in_dim(out, first, first + axis.size, axis=dim), dim

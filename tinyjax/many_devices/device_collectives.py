@@ -1,0 +1,92 @@
+"""What the OpenCL devices of one process compute together, on NumPy arrays in the memory that they share.
+
+After this file you can say what a collective between two devices costs. Small arrays are copied to where the
+others find them, and each device adds them up for itself. Of a large one each device adds up a part, and
+then takes the parts of the others: every element is read and written as often as it must be. A device with
+memory of its own brings its arrays to the host before, and takes the results back (runtime/schedule.py).
+Builds on device_threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyjax.many_devices.device_threads import meet, own_place
+from tinyjax.many_devices.distributed.collectives import Kinds, described
+from tinyjax.runtime.devices import Device
+
+SMALL = 2**15  # bytes: to copy so many takes about as long as to wait for the others once more
+
+
+class DeviceSum:
+    """The sums of some arrays over devices: called again and again with arrays of these kinds.
+
+    `kinds`: the arrays' shapes and dtypes; `devices`: who has one each; `at`: what others are told who are
+    elsewhere."""
+
+    def __init__(self, kinds: Kinds, devices: tuple[Device, ...], at: str):
+        self.devices, self.at = devices, f"{at} of {described(kinds)}"
+        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in kinds]
+        self.is_small = [size < SMALL for size in sizes]
+
+    def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        """Writes the sums of `arrays` to `outs`, which may be the same memory, one by one."""
+        mine = [
+            array.copy() if small else (_flat(array), out.reshape(-1))
+            for array, out, small in zip(arrays, outs, self.is_small)
+        ]
+        of_all = list(zip(*meet(self.devices, self.at, mine)))
+        for given, out, small in zip(of_all, outs, self.is_small):
+            if small:
+                _add(given, out)
+        if all(self.is_small):
+            return
+        large = [pairs for pairs, small in zip(of_all, self.is_small) if not small]
+        own = own_place(self.devices)
+        for pairs in large:
+            part = self._part(pairs[own][1].size, own)
+            _add([array[part] for array, _ in pairs], pairs[own][1][part])
+        meet(self.devices, self.at, None)
+        for pairs in large:
+            for other, (_, theirs) in enumerate(pairs):
+                if other != own:
+                    part = self._part(theirs.size, other)
+                    pairs[own][1][part] = theirs[part]
+        meet(self.devices, self.at, None)  # nobody's memory is used again before all have read it
+
+    def _part(self, size: int, place: int) -> slice:
+        """What the device at a place adds up of so many elements."""
+        count = len(self.devices)
+        return slice(size * place // count, size * (place + 1) // count)
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def _add(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
+    """Writes the sum to `out`, which may be one of them. Floats of 16 bits are added up as float32."""
+    first, *between, last = arrays
+    if out.dtype.kind not in "biu" and out.dtype.itemsize == 2:
+        out[...] = sum([array.astype(np.float32) for array in arrays])
+        return
+    for array in between:
+        first = first + array
+    np.add(first, last, out=out)
+
+
+class DeviceGather:
+    """The arrays of the devices, stacked in their order. Made as a DeviceSum is."""
+
+    def __init__(self, kinds: Kinds, devices: tuple[Device, ...], at: str):
+        self.devices, self.at = devices, f"{at} of {described(kinds)}"
+
+    def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        """Writes each array of `arrays`, of all devices, to one of `outs`."""
+        for given, out in zip(zip(*meet(self.devices, self.at, list(arrays))), outs):
+            for place, array in enumerate(given):
+                out[place] = array
+        meet(self.devices, self.at, None)

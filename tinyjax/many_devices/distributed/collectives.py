@@ -1,0 +1,120 @@
+"""What processes compute together, on NumPy arrays: the sum of all, and the arrays of all.
+
+After this file you can say what a collective costs. The processes agree on what they do (processes.py), by a
+message that has room for some numbers: each process adds up those of all, in one order, so that all get the
+same bits. Arrays that don't fit are summed by MPI after it: several small ones travel as one, since each
+message has a price of its own, and large ones by themselves, since to copy them has one too. On one machine
+large arrays go through memory that the processes share. Builds on processes, shared_memory and waiting.
+
+Source: https://mpi4py.readthedocs.io/en/stable/tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyjax.core.quiet import run_quietly
+from tinyjax.many_devices.distributed.processes import Group, Kinds, Meeting, world
+from tinyjax.many_devices.distributed.shared_memory import LARGE
+from tinyjax.many_devices.distributed.waiting import wait_for
+
+# Arrays of fewer bytes travel together: to copy so many twice takes about as long as one message.
+SMALL = 2**17
+SUMMED_BY_MPI = "bBhHiIlLqQfdFD"  # NumPy's characters of dtypes
+
+
+class Sum:
+    """The sums of some arrays over processes: called again and again with arrays of these kinds.
+
+    `kinds`: the arrays' shapes and dtypes; `ranks`: the processes; `at`: what others are told who are
+    elsewhere."""
+
+    def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
+        self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)
+        of_dtype: dict[np.dtype, list[int]] = {}
+        for number, (_, dtype) in enumerate(kinds):
+            of_dtype.setdefault(dtype, []).append(number)
+        self.bundles = list(of_dtype.values())
+
+    def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        """Writes the sums of `arrays` to `outs`, which may be the same memory, one by one."""
+        run_quietly(self._meet, arrays, outs)
+
+    def _meet(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        if self.meeting.values:
+            with world().lock:
+                self.meeting.bring(arrays)
+                with self.meeting:
+                    for of_all, out in zip(self.meeting.values, outs):
+                        _add_up(of_all, out)
+            return
+        with self.meeting as group:
+            for numbers in self.bundles:
+                _sum(group, [arrays[n] for n in numbers], [outs[n] for n in numbers])
+
+
+def _add_up(of_all: np.ndarray, out: np.ndarray) -> None:
+    """Sums over axis 0."""
+    if out.dtype.char in SUMMED_BY_MPI:
+        np.add.reduce(of_all, 0, out.dtype, out=out)
+    else:
+        out[...] = np.add.reduce(of_all.astype(np.float32), 0)
+
+
+def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None:
+    """Sums arrays of one dtype. What MPI has no sum of, such as bfloat16, is summed as float32."""
+    if arrays[0].dtype.char not in SUMMED_BY_MPI:
+        wide = [array.astype(np.float32) for array in arrays]
+        _sum(group, wide, wide)
+        for out, array in zip(outs, wide):
+            out[...] = array
+        return
+    nbytes = sum(array.nbytes for array in arrays)
+    if nbytes >= LARGE and group.shared_memory is not None:
+        group.shared_memory.sum(arrays, outs)
+        return
+    small = [n for n, array in enumerate(arrays) if array.nbytes < SMALL]
+    if len(small) > 1:
+        buffer = np.concatenate([arrays[n].ravel() for n in small])
+        wait_for(group.comm.Iallreduce(group.in_place, buffer, group.sum))
+        ends = np.cumsum([arrays[n].size for n in small])[:-1]
+        for n, part in zip(small, np.split(buffer, ends)):
+            outs[n][...] = part.reshape(outs[n].shape)
+    for n, (array, out) in enumerate(zip(arrays, outs)):
+        if n not in small or len(small) == 1:
+            given = group.in_place if np.may_share_memory(array, out) else array
+            wait_for(group.comm.Iallreduce(given, out, group.sum))
+
+
+class Gather:
+    """The arrays of the processes, stacked in their order: bytes, whatever the dtype. Made as a Sum is."""
+
+    def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
+        self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)
+
+    def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        """Writes each array of `arrays`, of all processes, to one of `outs`."""
+        if self.meeting.values:
+            with world().lock:
+                self.meeting.bring(arrays)
+                with self.meeting:
+                    for of_all, out in zip(self.meeting.values, outs):
+                        out[...] = of_all
+            return
+        with self.meeting as group:
+            for array, out in zip(arrays, outs):
+                if array.nbytes >= LARGE and group.shared_memory is not None:
+                    group.shared_memory.gather(_bytes(array), _bytes(out).reshape(len(out), -1))
+                elif array.nbytes:
+                    wait_for(group.comm.Iallgather(_bytes(array), _bytes(out)))
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def described(kinds: Kinds) -> str:
+    """Shapes and dtypes in words: float32[8], int32[2,3]."""
+    return ", ".join(f"{dtype.name}[{','.join(map(str, shape))}]" for shape, dtype in kinds)

@@ -1,0 +1,323 @@
+"""jit's in_shardings and out_shardings: where arguments and results are, said with the function.
+
+After this file you can say what becomes of them: a tree prefix becomes a sharding for each argument and each
+result, in parameters of the jit equation. An argument that was put nowhere is put there, one that is
+elsewhere is an error, and results are labelled. All that says where a program runs must
+name the same devices: its arguments, equations within, out_shardings and the current mesh. Builds on
+sharding and tree prefixes.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tinyjax.core.api_util import split_static
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    all_jaxprs,
+    cached_on_jaxpr,
+    jaxpr_as_fun,
+    without_dead_code,
+)
+from tinyjax.core.places import sharding_said
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
+from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_processes
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
+from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of, places_asked
+from tinyjax.runtime.placement import (
+    Asked,
+    Place,
+    asked_by_set_mesh,
+    commit,
+    committed_place,
+    devices_of,
+    put_at,
+)
+
+if TYPE_CHECKING:
+    from tinyjax.compile.lowered import LoweredProgram
+
+
+class JitShardings:
+    """What a jitted function was given; equal if that is, so that traces can be shared."""
+
+    def __init__(self, in_shardings: Any, out_shardings: Any):
+        self.ins, self.outs = in_shardings, out_shardings
+        self._key = [(leaves, tree) for leaves, tree in map(tree_flatten, (self.ins, self.outs))]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, JitShardings) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(tuple(tuple(leaves) for leaves, _ in self._key))
+
+    def of_arguments(self, dynamic: Any) -> list[Any]:
+        """A sharding, or None, for each leaf of the arguments (args, kwargs).
+
+        Raises ValueError for keywords, and for in_shardings that are no tree prefix."""
+        args, kwargs = dynamic
+        if self.ins is None:
+            return [None] * len(tree_leaves(dynamic))
+        if kwargs:
+            raise ValueError("pjit does not support kwargs when in_shardings is specified.")
+        if isinstance(self.ins, tuple | list) and len(self.ins) != len(args):
+            raise ValueError(
+                "pjit in_shardings specification must be a tree prefix of the positional arguments tuple. "
+                "In particular, it must either be a Sharding, a PartitionSpec, or a tuple of length equal to "
+                f"the number of positional arguments: got one of length {len(self.ins)} for {len(args)}"
+            )
+        ins = tuple(self.ins) if isinstance(self.ins, list) else self.ins
+        places = flatten_axes("pjit in_shardings", tree_flatten(tuple(args))[1], ins)
+        return [_resolved(place, "in_shardings") for place in places]
+
+    def of_results(self, out_tree: PyTreeDef) -> list[Any]:
+        """A sharding, or None, for each leaf of the result."""
+        places = flatten_axes("pjit out_shardings", out_tree, self.outs)
+        return [_resolved(place, "out_shardings") for place in places]
+
+    def typed(self, dynamic: Any, avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
+        """The types of the arguments, where the shardings are on explicit axes."""
+        places = self.of_arguments(dynamic)
+        for place, aval in zip(places, avals):
+            _check(place, aval.shape, "arguments")
+        return tuple(a if p is None else p.typed(a) for p, a in zip(places, avals))
+
+    def params(
+        self, function: Any, args: tuple, kwargs: dict, consts: Sequence[Any], out_tree: PyTreeDef
+    ) -> dict[str, Any]:
+        """The parameters of the jit equation."""
+        dynamic, _ = split_static(args, kwargs, function.static_argnums, function.static_argnames)
+        ins = (None,) * len(consts) + tuple(self.of_arguments(dynamic))
+        return {"in_shardings": ins, "out_shardings": tuple(self.of_results(out_tree))}
+
+
+def jit_shardings(in_shardings: Any, out_shardings: Any, device: Any) -> JitShardings | None:
+    """None, if nothing is said. Raises TypeError for a leaf that is no sharding, ValueError where a device or
+    backend was given too."""
+    if (
+        in_shardings is None and out_shardings is None
+    ):  # a function of tinyjax, while it is imported
+        return None
+    for what, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        for leaf in tree_leaves(tree):
+            if not isinstance(leaf, Sharding | PartitionSpec):
+                raise TypeError(
+                    f"{what} leaf specifications are expected to be PartitionSpec instances or None, but got "
+                    f"{leaf}"
+                )
+    if tree_leaves((in_shardings, out_shardings)):
+        if device is not None:
+            raise ValueError(
+                "If backend or device is specified on jit, then in_shardings and out_shardings should not "
+                "be: they say on which devices the function runs"
+            )
+        return JitShardings(in_shardings, out_shardings)
+    return None
+
+
+def _resolved(place: Any, argument: str) -> Any:
+    if place is None:
+        return None
+    from tinyjax.many_devices.sharding.current_mesh import on_mesh  # with the first sharding
+
+    return on_mesh(place, "jit", argument)
+
+
+def _check(place: Any, shape: Sequence[int], of: str) -> None:
+    """Raises ValueError if an array of this shape can't be spread so."""
+    if place is None:
+        return
+    try:
+        place.check_compatible_aval(shape)
+    except ValueError as error:
+        raise ValueError(
+            f"One of pjit {of} with shape {tuple(shape)} is incompatible with its sharding annotation "
+            f"{place}: {error}"
+        ) from None
+    place.shard_shape(shape)
+
+
+# ---- what is said of a call ----
+
+
+def said_of(function: Any, *call: Any) -> dict[str, Any]:
+    """The parameters of a call's equation that say where arguments and results are; none, if nobody does."""
+    return {} if function.shardings is None else function.shardings.params(function, *call)
+
+
+def places_before_call(leaves: Sequence[Any], said: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Where each argument is: by in_shardings, or where it was put, or None; and what out_shardings say."""
+    asked = said.get("in_shardings") or (None,) * len(leaves)
+    ins = [_concrete(place) if place else _place_of(x) for place, x in zip(asked, leaves)]
+    return ins, [place and _concrete(place) for place in said.get("out_shardings", ())]
+
+
+def _place_of(x: Any) -> Any:
+    if isinstance(x, ShapeDtypeStruct):
+        return x.sharding
+    return as_sharding(x.device) if getattr(x, "committed", False) else None
+
+
+# ---- where a program runs ----
+
+
+def place_of_call(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str, out_places: Sequence[Any] = ()
+) -> Place | None:
+    """Where the arguments were put of which the jaxpr reads something, or else what the current mesh,
+    an equation or out_shardings ask for; None if there is none. Raises ValueError if two of them have other
+    devices."""
+    asked = _asked(jaxpr, out_places)
+    if not asked and not any([x.committed for x in arrays]):
+        return None
+    read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
+    return committed_place(read, name, asked)
+
+
+def place_before_call(
+    jaxpr: ClosedJaxpr, places: Sequence[Any], name: str, out_places: Sequence[Any] = ()
+) -> Place | None:
+    """The same of arguments of which only the places are known; None, if nobody put one anywhere."""
+    arguments = [
+        Asked(f"argument args[{i}] of {name}", place_of(place))
+        for i, (place, read) in enumerate(zip(places, read_arguments(jaxpr)))
+        if place is not None and read
+    ]
+    return committed_place((), name, (*arguments, *_asked(jaxpr, out_places)))
+
+
+@cached_on_jaxpr
+def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
+    """Which arguments the jaxpr reads, or gives back."""
+    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
+    return [v in read for v in jaxpr.jaxpr.invars]
+
+
+def _asked(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[Asked, ...]:
+    """The places that are asked for by others than the arguments."""
+    by_results = [Asked("out_shardings", place_of(_concrete(p))) for p in out_places if p]
+    return (*asked_by_set_mesh(), *asked_within(jaxpr), *by_results)
+
+
+@cached_on_jaxpr
+def asked_within(jaxpr: ClosedJaxpr) -> tuple[Asked, ...]:
+    """What equations of a jaxpr ask for: of each set of devices the first."""
+    if not any(map(_places_of, _equations(jaxpr))):  # most
+        return ()
+    found: dict[Any, Asked] = {}
+    for eqn in _equations(without_dead_code(jaxpr)):
+        for place in _places_of(eqn):
+            found.setdefault(devices_of(place), Asked(f"{eqn.primitive} within it", place))
+    return tuple(found.values())
+
+
+def _equations(jaxpr: ClosedJaxpr) -> Iterator[JaxprEqn]:
+    return (eqn for each in all_jaxprs(jaxpr.jaxpr) for eqn in each.eqns)
+
+
+def _places_of(eqn: JaxprEqn) -> list[Place]:
+    """The places that an equation asks for; one without devices is on the current mesh, which asks itself."""
+    name = eqn.primitive.name
+    if name == "jit":
+        said = (*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ()))
+    elif name in places_asked:
+        said = tuple(places_asked[name](eqn.params))
+    else:
+        said = (sharding_said(name, eqn.params),)
+    return [place_of(place) for place in said if place is not None and place.has_devices]
+
+
+# ---- within transformations ----
+
+
+def constraints_within(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a jit equation, with constraints in its jaxpr in place of in_shardings and
+    out_shardings."""
+    ins, outs = params.get("in_shardings", ()), params.get("out_shardings", ())
+    if not any((*ins, *outs)):
+        return params
+    return params | {
+        "jaxpr": _constrained(params["jaxpr"], ins, outs),
+        "in_shardings": (),
+        "out_shardings": (),
+    }
+
+
+@cached_on_jaxpr
+def _constrained(jaxpr: ClosedJaxpr, ins: tuple, outs: tuple) -> ClosedJaxpr:
+    from tinyjax.many_devices.constraint_rules import constrained  # with the first sharding
+
+    def fun(*args: Any) -> list[Any]:
+        results = jaxpr_as_fun(jaxpr)(*map(constrained, args, ins))
+        return list(map(constrained, results, outs))
+
+    return trace_to_jaxpr(fun, jaxpr.in_avals)
+
+
+# ---- arguments and results of a call ----
+
+
+def put_arguments(arrays: Sequence[ArrayImpl], places: Sequence[Any]) -> list[ArrayImpl]:
+    """The arguments where in_shardings say; ValueError for one that was put elsewhere."""
+    return [x if p is None else _put_argument(x, _concrete(p)) for x, p in zip(arrays, places)]
+
+
+def _put_argument(x: ArrayImpl, place: Any) -> ArrayImpl:
+    if not x.committed and spans_processes(getattr(place, "mesh", None)):
+        return from_block(own_block(x, place), place)
+    if x.committed and place.parts_in_order(x.ndim) != x.sharding.parts_in_order(x.ndim):
+        raise ValueError(
+            "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
+            f"{place},\narg sharding: {x.sharding} for arg type: {x.aval.str_short()}. Put it there by "
+            "jax.device_put(x, sharding), or leave in_shardings out"
+        )
+    at = place_of(place)
+    return x if x.committed and x._device == at else put_at(x, at)
+
+
+def put_outputs(outs: Sequence[ArrayImpl], places: Sequence[Any]) -> None:
+    """Labels results that out_shardings speak of."""
+    for out, place in zip(outs, places):
+        if place is not None:
+            place = _concrete(place)
+            _check(place, out.shape, "outputs")
+            commit(out, place_of(place))
+
+
+def _concrete(place: Any) -> Any:
+    if place.has_devices:
+        return place
+    from tinyjax.many_devices.sharding.current_mesh import with_devices
+
+    return with_devices(place)
+
+
+def typed_results(avals: list[ShapedArray], places: Sequence[Any]) -> list[ShapedArray]:
+    """The types of results; out_shardings on explicit axes are part of them."""
+    if not places:
+        return avals
+    return [a if place is None else place.typed(a) for a, place in zip(avals, places)]
+
+
+# ---- what devices send each other ----
+
+
+def text_of_stage(
+    lowered: LoweredProgram, dialect: str | None, places: Sequence[Sharding | None]
+) -> str:
+    """What a stage of the compiler made, as text. Below the schedule of a program on a mesh is what its
+    devices send each other, if its arguments are at these places."""
+    text = lowered.as_text(dialect)
+    if dialect not in (None, "schedule"):
+        return text
+    from tinyjax.many_devices.sharding.traffic import traffic_lines, traffic_of
+
+    return "\n".join([text, *traffic_lines(traffic_of(without_dead_code(lowered.closed), places))])

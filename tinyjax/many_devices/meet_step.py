@@ -1,0 +1,40 @@
+"""Collectives of a group in the schedule: from device memory into device memory, by MPI or by NumPy.
+
+After this file you can say what a `meet` line of a schedule costs: one wait for what makes its operands, and
+the messages. On a device that works in the host's memory its arrays are NumPy arrays, which MPI reads and
+writes where they are; an operand that nothing else needs becomes the result. Builds on collectives and
+schedule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.many_devices.collectives import collective
+from tinyjax.runtime.memory import Memory
+from tinyjax.runtime.schedule import Output
+
+
+@dataclass
+class MeetStep:
+    """Waits for the device, and meets the other processes, or devices; `name` is the jitted function's."""
+
+    eqn: JaxprEqn
+    inputs: list[int]
+    outputs: list[Output]
+    dies: list[int]
+    name: str
+
+    def __post_init__(self) -> None:
+        primitive = self.eqn.primitive.name
+        kinds = [(v.aval.shape, v.aval.dtype) for v in self.eqn.invars]
+        at = f"jit({self.name}): {primitive} {self.eqn.params['at']}".rstrip()
+        self.collective = collective(primitive, kinds, self.eqn.params["ranks"], at)
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        outs = [output.memory(queue, slots).host for output in self.outputs]
+        if queue.last_event is not None:
+            queue.finish()
+        self.collective([slots[slot].host for slot in self.inputs], outs)

@@ -1,0 +1,56 @@
+"""Operations outside of jit on arrays that are spread over several processes.
+
+After this file you can say what `x + 1` does where this process has a part of x alone: it is a jitted program
+of one equation, in all processes, which compute their parts and meet where they must. So here, too, all
+processes have to do the same. It is the one place where eager evaluation uses the compiler. Builds on calls.
+
+Source: https://docs.jax.dev/en/latest/multi_process.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import EvalTrace, Primitive, as_array, context
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.many_devices.processes.moving_blocks import is_in_blocks
+from tinyjax.transform.jit.primitive import call_across_processes
+
+
+class ProcessesTrace(EvalTrace):
+    """EvalTrace where there are several processes. (A primitive that takes arrays, such as jit's, knows by
+    itself what to do with them.)"""
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        if primitive.takes_arrays or not any(map(is_in_blocks, args)):
+            return super().process_primitive(primitive, args, params)
+        arrays = [as_array(x) for x in args]
+        kinds, key = tuple([x.aval for x in arrays]), tuple(sorted(params.items()))
+        try:
+            closed = _of_one_equation(primitive, kinds, key)
+        except TypeError:  # a parameter has no hash
+            closed = _of_one_equation.__wrapped__(primitive, kinds, key)
+        call = call_across_processes(closed, arrays, {"name": primitive.name})
+        assert call is not None
+        outs = call(arrays)
+        return outs if primitive.multiple_results else outs[0]
+
+
+@functools.lru_cache(1024)
+def _of_one_equation(
+    primitive: Primitive, avals: tuple[ShapedArray, ...], params: tuple[tuple[str, Any], ...]
+) -> ClosedJaxpr:
+    def bound(*xs: Any) -> list[Any]:
+        out = primitive.bind(*xs, **dict(params))
+        return list(out) if primitive.multiple_results else [out]
+
+    return trace_to_jaxpr(bound, avals)
+
+
+def install() -> None:
+    """From now on, operations outside of all transformations are bound to such a trace."""
+    type(context).trace = context.trace = ProcessesTrace()

@@ -1,0 +1,142 @@
+"""From a process's block of an array to all of it, and back: in programs that are being traced.
+
+After this file you can say what it costs to change how an array is spread over processes: to keep a smaller
+part costs a slice, to have more of it a message to all who have the rest (`group_all_gather`). Axis by
+axis, since a process's block is a part of each. Builds on sharding/blocks.py and lax/across_processes.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyjax.core import primitives
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.joining import concatenate
+from tinyjax.lax.slicing import slice_in_dim
+from tinyjax.many_devices.across_processes import group_all_gather
+from tinyjax.many_devices.sharding.blocks import Block, OwnPart, own_parts
+from tinyjax.many_devices.sharding.named_sharding import NamedSharding
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, entry_of, names_of
+
+
+def spec_of(place: NamedSharding | None, ndim: int) -> list[tuple]:
+    """For each axis of an array, the mesh axes that it is split over; place None: nothing is split."""
+    entries = [names_of(entry) for entry in place.spec] if place is not None else []
+    return entries + [()] * (ndim - len(entries))
+
+
+def parts_by_name(place: NamedSharding) -> dict[Any, OwnPart]:
+    return {part.name: part for part in own_parts(place.mesh)}
+
+
+def over_processes(names: Sequence[Any], place: NamedSharding) -> list[OwnPart]:
+    """Of some mesh axes, those that several processes have parts of."""
+    found = parts_by_name(place)
+    return [found[name] for name in names if found[name].ranks]
+
+
+def own_size(size: int, names: Sequence[Any], place: NamedSharding) -> int:
+    """How long a process's part is of an axis that is split over these mesh axes."""
+    return size // math.prod(len(part.ranks) for part in over_processes(names, place))
+
+
+def own_of_whole(x: Any, place: NamedSharding) -> Any:
+    """This process's block of an array of which it has all."""
+    for axis, names in enumerate(spec_of(place, len(shape_of(x)))):
+        if shared := over_processes(names, place):
+            where = {part.name: part.place for part in shared}
+            numbers, count = _numbers(names, place, where)
+            x = _pieces(x, axis, numbers, shape_of(x)[axis] // count)
+    return x
+
+
+def whole_of_own(x: Any, place: NamedSharding) -> Any:
+    """All of an array, from the blocks of all processes."""
+    for axis, names in enumerate(spec_of(place, len(shape_of(x)))):
+        shared = over_processes(names, place)
+        for part in reversed(shared):
+            x = group_all_gather(x, part.ranks)
+        if shared:
+            x = _joined(x, axis, names, place, shared)
+    return x
+
+
+def _joined(x: Any, axis: int, names: Sequence[Any], place: Any, shared: list[OwnPart]) -> Any:
+    """Blocks along new axes in front, one after the other along an axis of their own, in order."""
+    new = len(shared)
+    front, at, rest = range(new), axis + new, range(new, len(shape_of(x)))
+    order = [*(i for i in rest if i < at), *front, *(i for i in rest if i >= at)]
+    shape = shape_of(x)[new:]
+    length = math.prod([len(part.ranks) for part in shared]) * shape[axis]
+    x = primitives.transpose(x, order)
+    x = primitives.reshape(x, (*shape[:axis], length, *shape[axis + 1 :]))
+    numbers: list[int] = []
+    for coordinates in itertools.product(*[range(len(part.ranks)) for part in shared]):
+        where = {part.name: k for part, k in zip(shared, coordinates)}
+        numbers += _numbers(names, place, where)[0]
+    count = len(numbers)
+    return _pieces(x, axis, sorted(range(count), key=numbers.__getitem__), length // count)
+
+
+def _numbers(
+    names: Sequence[Any], place: NamedSharding, where: Mapping[Any, int]
+) -> tuple[list[int], int]:
+    """Which parts of an axis a process has that is at `where` along mesh axes, in order, and of how many."""
+    numbers, count = [0], 1
+    for name in names:
+        part = parts_by_name(place)[name]
+        size, first = part.size * max(1, len(part.ranks)), part.size * where.get(name, 0)
+        numbers = [n * size + first + k for n in numbers for k in range(part.size)]
+        count *= size
+    return sorted(numbers), count
+
+
+def _pieces(x: Any, axis: int, numbers: Sequence[int], length: int) -> Any:
+    """The pieces of this length with these numbers, one after the other."""
+    if list(numbers) == list(range(shape_of(x)[axis] // max(1, length))):
+        return x
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number:
+            runs[-1][1] += 1
+        else:
+            runs.append([number, number + 1])
+    found = [slice_in_dim(x, a * length, b * length, axis=axis) for a, b in runs]
+    return found[0] if len(found) == 1 else concatenate(found, axis)
+
+
+def is_in_blocks(x: Any) -> bool:
+    """Whether a value is an array of which this process has a block."""
+    return isinstance(x, ArrayImpl) and isinstance(x.buffer, Block)
+
+
+def split_over_processes(place: NamedSharding | None) -> bool:
+    """Whether a process has a block, and not all, of an array that is spread so."""
+    return place is not None and bool(over_processes(place.spec.names, place))
+
+
+def moved(x: Any, before: NamedSharding | None, after: NamedSharding | None) -> Any:
+    """A value that is spread in another way."""
+    before, after = [place if split_over_processes(place) else None for place in (before, after)]
+    if before is after or (before is not None and after is not None and alike(before, after)):
+        return x
+    whole = x if before is None else whole_of_own(x, before)
+    return whole if after is None else own_of_whole(whole, after)
+
+
+def alike(one: NamedSharding, other: NamedSharding) -> bool:
+    """Whether both split all arrays in the same way."""
+    rank = max(len(one.spec), len(other.spec))
+    return one.mesh == other.mesh and spec_of(one, rank) == spec_of(other, rank)
+
+
+def place_of_spec(like: NamedSharding, spec: Sequence[tuple]) -> NamedSharding:
+    """The same mesh, with other axes split."""
+    entries = [entry_of(names) for names in spec]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return like.update(spec=PartitionSpec(*entries))

@@ -1,0 +1,224 @@
+"""shard_map over a mesh of several OpenCL devices of this process: each runs the program of its own part.
+
+After this file you can follow a psum from one GPU to the other. It is what several processes do
+(lax/processes/), in one: each device has its part of each axis of the mesh, a program of its own, which
+is the nested vmaps over that part, and its blocks of the operands, in its memory. A thread for each launches
+these programs; where one comes to a collective over an axis that other devices have parts of, it waits for
+them, and takes what they bring (runtime/device_threads.py). Results are blocks, and stay where they are.
+
+Of a jitted program, each shard_map runs so, and what is between them, if devices can do it block by block
+(block_by_block.py). Else it is compiled for the first device, which gathers what it reads: right for any
+program, and slow. Builds on nested_vmap and sharding/device_blocks.py.
+
+Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import as_array
+from tinyjax.core.inlining import inline_calls
+from tinyjax.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    all_jaxprs,
+    cached_on_jaxpr,
+    literal_value,
+    subjaxprs,
+    without_dead_code,
+)
+from tinyjax.many_devices.device_threads import on_all
+from tinyjax.many_devices.jit_shardings import put_outputs
+from tinyjax.many_devices.shard_map.block_by_block import as_shard_map, spec_here
+from tinyjax.many_devices.shard_map.nested_vmap import Specs, nested_vmaps
+from tinyjax.many_devices.sharding.current_mesh import mesh_of
+from tinyjax.many_devices.sharding.device_blocks import (
+    DeviceBlocks,
+    block_of,
+    from_blocks,
+    parts_of_worker,
+    spans_devices,
+    workers_of,
+)
+from tinyjax.many_devices.sharding.named_sharding import NamedSharding
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.placement import put_results
+from tinyjax.transform.batching import AxisData
+from tinyjax.transform.jit.primitive import compiled, runs_in_parts
+
+if TYPE_CHECKING:
+    from tinyjax.many_devices.sharding.mesh import Mesh
+
+# ---- one shard_map ----
+
+
+def shard_map_on_devices(
+    args: Sequence[Any], mesh: Mesh, params: dict[str, Any]
+) -> list[ArrayImpl]:
+    """The results of a shard_map, each device's of its blocks."""
+    specs = params["in_specs"], params["out_specs"]
+    parts = _parts(params["jaxpr"], mesh, params["newly_manual_axes"], *specs)
+    arrays = [as_array(x) for x in args]
+    calls = {}
+    for worker, program in parts.programs.items():
+        blocks = [block_of(x, place, worker) for x, place in zip(arrays, parts.in_places)]
+        calls[worker] = compiled(program, worker, "shard_map"), blocks
+
+    def results(worker: Device) -> list[ArrayImpl]:
+        executable, blocks = calls[worker]
+        return executable(blocks)
+
+    # One thread starts them all, if none of them waits. (That is not known of what is being built.)
+    if all(getattr(executable, "only_launches", False) for executable, _ in calls.values()):
+        outs = zip(*map(results, calls))
+    else:
+        outs = zip(*on_all(tuple(calls), results))
+    return list(map(from_blocks, outs, parts.out_places))
+
+
+class Parts(NamedTuple):
+    """What the devices compute: a program for each, and how its operands and results are spread."""
+
+    programs: dict[Device, ClosedJaxpr]
+    in_places: list[NamedSharding]
+    out_places: list[NamedSharding]
+
+
+@cached_on_jaxpr
+def _parts(
+    body: ClosedJaxpr, mesh: Mesh, names: frozenset, in_specs: Specs, out_specs: Specs
+) -> Parts:
+    programs = {}
+    for worker in workers_of(mesh):
+        own = [part for part in parts_of_worker(mesh, worker) if part.name in names]
+        axes = tuple([AxisData(p.name, p.size, True, p.ranks, p.place) for p in own])
+        programs[worker] = nested_vmaps(body, axes, in_specs, out_specs)
+    places = ([NamedSharding(mesh, spec) for spec in specs] for specs in (in_specs, out_specs))
+    return Parts(programs, *places)
+
+
+# ---- jitted programs ----
+
+
+def has_parts(jaxpr: ClosedJaxpr, args: Sequence[ArrayImpl]) -> bool:
+    """Whether there is a shard_map over several OpenCL devices in a program."""
+    return any(map(spans_devices, map(mesh_of, _shard_maps(jaxpr))))
+
+
+@cached_on_jaxpr
+def _shard_maps(jaxpr: ClosedJaxpr) -> list[dict[str, Any]]:
+    """The parameters of all shard_maps in a program."""
+    eqns = [eqn for each in all_jaxprs(jaxpr.jaxpr) for eqn in each.eqns]
+    return [eqn.params for eqn in eqns if eqn.primitive.name == "shard_map"]
+
+
+def run(
+    closed: ClosedJaxpr, args: Sequence[ArrayImpl], out_shardings: Sequence[Any]
+) -> list[ArrayImpl]:
+    """The results of a program with such a shard_map, segment by segment."""
+    inlined, segments, place = _segments(closed)
+    jaxpr = inlined.jaxpr
+    env: dict[Var, Any] = dict(zip(jaxpr.invars, args)) | dict(zip(jaxpr.constvars, inlined.consts))
+
+    def value(atom: Any) -> Any:
+        return literal_value(atom) if isinstance(atom, Literal) else env[atom]
+
+    for segment in segments:
+        operands = [as_array(value(v)) for v in segment.reads]
+        if segment.eqn is not None:
+            outs = segment.eqn.primitive.bind(*operands, **segment.eqn.params)
+            outs = outs if segment.eqn.primitive.multiple_results else [outs]
+        else:
+            outs = _between(segment.jaxpr, operands, place)
+        env.update(zip(segment.makes, outs))
+    results = [_as_new(as_array(value(v))) for v in jaxpr.outvars]
+    put_outputs(results, out_shardings)
+    return results
+
+
+def _between(
+    closed: ClosedJaxpr, operands: list[ArrayImpl], place: NamedSharding
+) -> list[ArrayImpl]:
+    """The results of equations that are outside of all shard_maps."""
+    specs = [spec_here(x, place.mesh) for x in operands]
+    if None not in specs and any(isinstance(x.buffer, DeviceBlocks) for x in operands):
+        if (params := as_shard_map(closed, tuple(specs), place.mesh)) is not None:
+            return shard_map_on_devices(operands, place.mesh, params)
+    outs = compiled(closed, place.home, "jitted")(operands)
+    put_results(place, "jit", {"jaxpr": closed}, operands, outs)
+    return outs
+
+
+def _as_new(x: ArrayImpl) -> ArrayImpl:
+    """The same array as another object: an argument that is a result may be deleted."""
+    new = ArrayImpl(x._host, x.aval, x.buffer, x._device)
+    new.committed = x.committed
+    return new
+
+
+def _place(closed: ClosedJaxpr) -> NamedSharding:
+    """All of an array on each device of the mesh that the program speaks of."""
+    meshes = map(mesh_of, _shard_maps(closed))
+    return next(mesh.whole_everywhere for mesh in meshes if spans_devices(mesh))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a program: one equation that has a shard_map in it, or a jaxpr of some that have none."""
+
+    eqn: JaxprEqn | None
+    jaxpr: ClosedJaxpr | None
+    reads: Sequence[Atom]
+    makes: Sequence[Var]
+
+
+@cached_on_jaxpr
+def _segments(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Segment], NamedSharding]:
+    """The program with its calls opened and without what nobody needs, its segments, and _place."""
+    inlined = inline_calls(closed, keep=lambda eqn: eqn.primitive.name == "shard_map")
+    inlined = without_dead_code(inlined)
+    runs: list[list[JaxprEqn]] = [[]]
+    for eqn in inlined.jaxpr.eqns:
+        if _has_shard_map(eqn):
+            runs += [[eqn], []]
+        else:
+            runs[-1].append(eqn)
+    needed = {v for v in inlined.jaxpr.outvars if isinstance(v, Var)}
+    segments = []
+    for eqns in reversed(runs):
+        if not eqns:
+            continue
+        if _has_shard_map(eqns[0]):
+            (eqn,) = eqns
+            segments.append(Segment(eqn, None, eqn.invars, eqn.outvars))
+        else:
+            segments.append(_segment(eqns, needed))
+        needed.update(v for v in segments[-1].reads if isinstance(v, Var))
+    return inlined, segments[::-1], _place(closed)
+
+
+def _segment(eqns: list[JaxprEqn], needed: set[Var]) -> Segment:
+    """Equations as a program, which makes what of theirs is needed after it."""
+    made = [v for eqn in eqns for v in eqn.outvars]
+    makes = [v for v in made if v in needed]
+    read = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var))
+    reads = [v for v in read if v not in made]
+    return Segment(None, ClosedJaxpr(Jaxpr([], reads, makes, eqns), []), reads, makes)
+
+
+def _has_shard_map(eqn: JaxprEqn) -> bool:
+    if eqn.primitive.name == "shard_map":
+        return True
+    inner = [each for jaxpr in subjaxprs(eqn.params) for each in all_jaxprs(jaxpr)]
+    return any(each.primitive.name == "shard_map" for jaxpr in inner for each in jaxpr.eqns)
+
+
+runs_in_parts.append((has_parts, run))

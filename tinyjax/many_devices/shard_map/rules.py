@@ -1,0 +1,320 @@
+"""The jvp, vmap, partial-eval, transpose and dce rules of shard_map: each transforms one device's program.
+
+After this file you can say what crosses from the forward to the backward pass of a mapped function: values
+of each device, which become whole arrays between the two, split over the axes that they vary over. The
+rules follow those of jit, and give each new operand and result a spec. Without check_vma no type says what
+varies: then every value may, the cotangent of a result that was one value for many devices is shared out
+between them, and that of such an operand is summed over them. Builds on the primitive.
+
+Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core import primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Var,
+    all_jaxprs,
+    dce_closed_jaxpr,
+    dce_rules,
+    has_effects,
+    jaxpr_as_fun,
+)
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.varying import pvary_p
+from tinyjax.many_devices.shard_map.primitive import (
+    manual_env,
+    mapped_axes,
+    shard_map_p,
+    whole_aval,
+)
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_of
+from tinyjax.transform.batching import AxisData, axis_batch_rules, not_mapped
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
+from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import (
+    PartialEvalTrace,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+    with_outputs,
+)
+from tinyjax.transform.remat.policies import EqnSplit, policy_rules, split_by_policy
+from tinyjax.transform.transposition import (
+    is_undefined_primal,
+    operand_cotangents,
+    transpose_jaxpr,
+    transpose_rules,
+)
+
+Params = dict[str, Any]
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    """A tangent is split as its primal is."""
+    nonzeros = tuple(type(t) is not Zero for t in tangents)
+    with manual_env(params):
+        jaxpr, nonzero_outs = jvp_jaxpr(params["jaxpr"], nonzeros)
+    in_specs, out_specs = params["in_specs"], params["out_specs"]
+    specs = {
+        "in_specs": (*in_specs, *pick(in_specs, nonzeros)),
+        "out_specs": (*out_specs, *pick(out_specs, nonzero_outs)),
+    }
+    operands = [*primals, *pick(tangents, nonzeros)]
+    outs = shard_map_p.bind(*operands, **(params | specs | {"jaxpr": jaxpr}))
+    return primals_and_tangents(outs, nonzero_outs)
+
+
+def _batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
+    """Each device has a part of every example, and no spec names the batch dim; or a part of some examples,
+    and the specs name the axes of spmd_axis_name."""
+    with manual_env(params):
+        jaxpr, out_dims = batch_jaxpr(params["jaxpr"], _within(axis, params), dims)
+    specs = {
+        "in_specs": _with_batch_dims(params["in_specs"], dims, axis),
+        "out_specs": _with_batch_dims(params["out_specs"], out_dims, axis),
+    }
+    return shard_map_p.bind(*vals, **(params | specs | {"jaxpr": jaxpr})), out_dims
+
+
+def _with_batch_dims(specs: Any, dims: Any, axis: AxisData) -> tuple[PartitionSpec, ...]:
+    names = axis.mesh.names or None
+    return tuple([s if d is not_mapped else s.with_axis(d, names) for s, d in zip(specs, dims)])
+
+
+def _within(axis: AxisData, params: Params) -> AxisData:
+    """The axis as one device has it: some of the examples, if spmd_axis_name splits them over the mesh."""
+    names = axis.mesh.names
+    if not names:
+        return axis
+    sizes = dict(mapped_axes(params))
+    if not set(names) <= set(sizes):
+        raise ValueError(
+            f"vmap spmd_axis_name {names} must name axes that the shard_map within maps over, which are "
+            f"{tuple(sizes)}"
+        )
+    for what in ("in_specs", "out_specs"):
+        if any([not set(names).isdisjoint(spec.names) for spec in params[what]]):
+            raise ValueError(
+                f"vmap spmd_axis_name cannot appear in shard_map {what}: the batch is split over {names} "
+                f"already, and {what} are {params[what]}. Name another axis of the mesh in one of the two"
+            )
+    if used := _names_used(params["jaxpr"]) & {*names, axis.name}:
+        raise ValueError(
+            f"The function of a shard_map names {used}, and vmap spmd_axis_name {names} splits the batch "
+            "over the mesh: a collective would mix examples. Map it without spmd_axis_name"
+        )
+    parts = math.prod([sizes[name] for name in names])
+    if axis.size % parts:
+        raise ValueError(
+            f"vmap spmd_axis_name {names} splits the batch into {parts} parts, and its size is "
+            f"{axis.size}: a multiple of {parts} is needed"
+        )
+    mesh = axis.mesh._replace(names=(), varying=axis.mesh.varying.union(names))
+    return axis._replace(size=axis.size // parts, mesh=mesh)
+
+
+def _names_used(body: ClosedJaxpr) -> set[Any]:
+    """The names of axes that equations of the body speak of, such as collectives."""
+    eqns = [eqn for jaxpr in all_jaxprs(body.jaxpr) for eqn in jaxpr.eqns]
+    said = [names_of(eqn.params.get(key)) for eqn in eqns for key in ("axes", "axis_name")]
+    return {name for names in said for name in names if not isinstance(name, int)}
+
+
+# ---- partial evaluation ----
+
+
+def _partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: Params) -> list[Any]:
+    """One shard_map for the known part, now, and one for the unknown part, later. A residual that is an
+    operand is taken as it came; others are results of the first."""
+    unknown_ins = tuple(trace.is_unknown(x) for x in args)
+    with manual_env(params):
+        known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
+            params["jaxpr"], unknown_ins
+        )
+        is_operand = [kind == "in" for kind, _ in residual_sources]
+        made = drop(residual_sources, is_operand)
+        known = with_outputs(known, [*made, *out_sources])
+        residual_avals = unknown.in_avals[: len(is_operand)]
+        specs = [_residual_spec(aval, params) for aval in residual_avals]
+        rows = [
+            bool(spec) and not (taken or aval.shape)
+            for taken, aval, spec in zip(is_operand, residual_avals, specs)
+        ]
+        known = _with_rows(known, outs=drop(rows, is_operand) + [False] * len(out_sources))
+        unknown = _with_rows(unknown, ins=rows)
+    specs = drop(specs, is_operand)
+    in_specs, out_specs = params["in_specs"], params["out_specs"]
+    known_args, known_specs = drop(args, unknown_ins), drop(in_specs, unknown_ins)
+    now = {
+        "jaxpr": known,
+        "in_specs": tuple(known_specs),
+        "out_specs": (*specs, *drop(out_specs, unknown_outs)),
+    }
+    computed = trace.parent.process_primitive(shard_map_p, known_args, params | now)
+    residuals, known_outs = split_list(computed, len(made))
+    operands = [i for kind, i in residual_sources if kind == "in"]
+    inputs = merge_lists(is_operand, residuals, [known_args[i] for i in operands])
+    input_specs = merge_lists(is_operand, specs, [known_specs[i] for i in operands])
+    later = {
+        "jaxpr": unknown,
+        "in_specs": (*input_specs, *pick(in_specs, unknown_ins)),
+        "out_specs": tuple(pick(out_specs, unknown_outs)),
+    }
+    outs = (
+        trace.unknown.process_primitive(
+            shard_map_p, inputs + pick(args, unknown_ins), params | later
+        )
+        if any(unknown_outs) or any(map(has_effects, unknown.eqns))
+        else []
+    )
+    return merge_lists(unknown_outs, known_outs, outs)
+
+
+def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
+    """The same for jax.checkpoint: its policy says which values of each device are kept."""
+    params, in_specs = eqn.params, eqn.params["in_specs"]
+    with manual_env(params):
+        split = split_by_policy(params["jaxpr"], tuple(unknown), tuple(available), policy)
+        number = split.num_residuals
+        avals = split.staged.in_avals[:number]
+        specs = [_residual_spec(aval, params) for aval in avals]
+        rows = [bool(spec) and not aval.shape for aval, spec in zip(avals, specs)]
+        known_outs = split.unknown_outs.count(False)
+        known = _with_rows(split.known, outs=[False] * known_outs + rows)
+        staged = _with_rows(split.staged, ins=rows)
+    shaped = [a.update(shape=(1,)) if row else a for a, row in zip(avals, rows)]
+    residuals = [Var(whole_aval(a, spec, params)) for a, spec in zip(shaped, specs)]
+    now = {
+        "jaxpr": known,
+        "in_specs": tuple(drop(in_specs, unknown)),
+        "out_specs": (*drop(params["out_specs"], split.unknown_outs), *specs),
+    }
+    later = {
+        "jaxpr": staged,
+        "in_specs": (*specs, *pick(in_specs, available)),
+        "out_specs": tuple(pick(params["out_specs"], split.available_outs)),
+    }
+    known_eqn = eqn.replace(
+        invars=drop(eqn.invars, unknown),
+        outvars=drop(eqn.outvars, split.unknown_outs) + residuals,
+        params=params | now,
+    )
+    staged_eqn = eqn.replace(
+        invars=residuals + pick(eqn.invars, available),
+        outvars=pick(eqn.outvars, split.available_outs),
+        params=params | later,
+    )
+    return EqnSplit([known_eqn], [staged_eqn], split.unknown_outs, split.available_outs, residuals)
+
+
+def _residual_spec(aval: ShapedArray, params: Params) -> PartitionSpec:
+    """Along axis 0 over all that it varies over, or may."""
+    names = [name for name, _ in mapped_axes(params)]
+    if params["check_vma"]:
+        names = [name for name in names if name in aval.vma]
+    return PartitionSpec(tuple(names)) if names else PartitionSpec()
+
+
+def _with_rows(
+    closed: ClosedJaxpr, ins: Sequence[bool] = (), outs: Sequence[bool] = ()
+) -> ClosedJaxpr:
+    """The jaxpr, which for some scalars takes or gives arrays of one element: only these can be split."""
+    if not any(ins) and not any(outs):
+        return closed
+    ins = (*ins, *(False,) * (len(closed.in_avals) - len(ins)))
+
+    def of_rows(*args: Any) -> list[Any]:
+        xs = [primitives.reshape(x, ()) if row else x for x, row in zip(args, ins)]
+        results = jaxpr_as_fun(closed)(*xs)
+        rows = outs or (False,) * len(results)
+        return [
+            primitives.broadcast_in_dim(x, (1,), ()) if row else x for x, row in zip(results, rows)
+        ]
+
+    avals = zip(closed.in_avals, ins)
+    return trace_to_jaxpr(of_rows, [a.update(shape=(1,)) if row else a for a, row in avals])
+
+
+# ---- transposition ----
+
+
+def _transpose(cts: Any, *args: Any, **params: Any) -> list[Any]:
+    """A cotangent is split as its primal is."""
+    linear = tuple(is_undefined_primal(x) for x in args)
+    zero_cts = tuple(type(ct) is Zero for ct in cts)
+    in_specs, out_specs = params["in_specs"], drop(params["out_specs"], zero_cts)
+    with manual_env(params):
+        jaxpr, nonzero = transpose_jaxpr(params["jaxpr"], linear, zero_cts)
+        ct_specs = pick(pick(in_specs, linear), nonzero)
+        if not params["check_vma"]:
+            jaxpr = _with_sums(jaxpr, ct_specs, params)
+    given = [ct for ct in cts if type(ct) is not Zero]
+    jaxpr = _last_arguments_first(jaxpr, len(given))
+    if not params["check_vma"]:
+        given = [_shared_out(ct, spec, params) for ct, spec in zip(given, out_specs)]
+    specs = {
+        "in_specs": (*out_specs, *drop(in_specs, linear)),
+        "out_specs": tuple(ct_specs),
+    }
+    outs = shard_map_p.bind(*given, *drop(args, linear), **(params | specs | {"jaxpr": jaxpr}))
+    return operand_cotangents(args, outs, nonzero)
+
+
+def _last_arguments_first(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
+    """The jaxpr with its last arguments, the cotangents, before the others, as JAX has them."""
+    fixed, cts = split_list(closed.jaxpr.invars, len(closed.jaxpr.invars) - count)
+    return closed.replace(jaxpr=closed.jaxpr.replace(invars=cts + fixed))
+
+
+def _left_out(spec: PartitionSpec, params: Params) -> dict[Any, int]:
+    """The mapped axes that a spec does not name, with their sizes."""
+    return {name: size for name, size in mapped_axes(params) if name not in spec.names}
+
+
+def _shared_out(ct: Any, spec: PartitionSpec, params: Params) -> Any:
+    """The devices' shares of a cotangent of what was one value for all of them."""
+    size = math.prod(_left_out(spec, params).values())
+    return ct / size if size > 1 else ct
+
+
+def _with_sums(closed: ClosedJaxpr, specs: Sequence[PartitionSpec], params: Params) -> ClosedJaxpr:
+    """The jaxpr, whose results are sums over the mapped axes that their specs do not name."""
+
+    def total(x: Any, spec: PartitionSpec) -> Any:
+        names = tuple(_left_out(spec, params))
+        return transpose_rules[pvary_p](x, None, axes=names)[0] if names else x
+
+    def summed(*args: Any) -> list[Any]:
+        return list(map(total, jaxpr_as_fun(closed)(*args), specs))
+
+    return trace_to_jaxpr(summed, closed.in_avals)
+
+
+def _dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
+    jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
+    specs = {
+        "in_specs": tuple(pick(eqn.params["in_specs"], used_inputs)),
+        "out_specs": tuple(pick(eqn.params["out_specs"], used_outputs)),
+    }
+    return eqn.replace(
+        invars=pick(eqn.invars, used_inputs),
+        outvars=pick(eqn.outvars, used_outputs),
+        params=eqn.params | specs | {"jaxpr": jaxpr},
+    )
+
+
+jvp_rules[shard_map_p] = _jvp
+axis_batch_rules[shard_map_p] = _batch
+partial_eval_rules[shard_map_p] = _partial_eval
+policy_rules[shard_map_p] = _split
+transpose_rules[shard_map_p] = _transpose
+dce_rules[shard_map_p] = _dce

@@ -1,0 +1,75 @@
+"""What devices can compute with their own blocks, and what they must bring together for it.
+
+After this file you can say what a split operation costs in messages. Operations that treat an axis evenly
+are done on blocks, split as the table of propagation.py says; of a sum over an axis that is split, each
+device has a summand, and these are added up between devices. Any other operation needs all of its operands,
+which is right for any program. Builds on propagation.
+
+Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.many_devices.sharding.axes import Use
+from tinyjax.many_devices.sharding.propagation import rules
+
+
+class OnBlocks(NamedTuple):
+    """How an operation is done on blocks: how each operand has to be split for it, how the result is, and
+    the mesh axes over which the devices' results are then added up."""
+
+    needed: list[list[tuple]]
+    spec: list[tuple]
+    summed: list[Any]
+
+
+# Those that treat the axes evenly which their rules of propagation carry over to results. (Others, such as
+# concatenate, have rules that say how results are split, and need their neighbours' elements.)
+EVEN = {
+    *("transpose", "squeeze", "broadcast_in_dim", "dot_general", "clamp", "argmax", "argmin"),
+    *("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"),
+}
+
+
+def on_blocks(eqn: JaxprEqn, use: Use) -> OnBlocks | None:
+    """How devices compute an equation with their blocks of its operands; None if each needs all of them."""
+    is_elementwise = isinstance(lowering_rules.get(eqn.primitive), Elementwise)
+    if not (is_elementwise or use.name in EVEN):
+        return None
+    axes = (rules["add"] if is_elementwise else rules[use.name])(use).results[0]
+    spec: list[tuple] = []
+    needed: list[list[tuple]] = [[()] * len(shape) for shape in use.shapes]
+    for sources in axes:
+        claims = (use.specs[i][axis] for i, axis in sources if use.specs[i][axis])
+        names = next((c for c in claims if not {*c} & {n for each in spec for n in each}), ())
+        spec.append(names)
+        for i, axis in sources:
+            if use.shapes[i][axis] != 1 or not is_elementwise:
+                needed[i][axis] = names
+    return OnBlocks(needed, spec, _summed(use, spec, needed))
+
+
+def _summed(use: Use, spec: list[tuple], needed: list[list[tuple]]) -> list[Any]:
+    """The mesh axes over which devices then add what they have: those that an axis which is summed is split
+    over. The operands stay so."""
+    taken = {n for each in spec for n in each}
+    if use.name == "reduce_sum":
+        pairs = [[(0, axis)] for axis in use.params["axes"]]
+    elif use.name == "dot_general":
+        lhs, rhs = use.params["dimension_numbers"][0]
+        pairs = [[(0, a), (1, b)] for a, b in zip(lhs, rhs)]
+    else:
+        return []
+    summed: list[Any] = []
+    for pair in pairs:
+        names = next((use.specs[i][axis] for i, axis in pair if use.specs[i][axis]), ())
+        if names and not taken & {*names}:
+            taken |= {*names}
+            summed += names
+            for i, axis in pair:
+                needed[i][axis] = names
+    return summed

@@ -1,0 +1,226 @@
+"""NamedSharding: a mesh, and for each axis of an array the mesh's axes that it is split over.
+
+After this file you can compute which part of an array a device has. An axis that is split over mesh axes
+of sizes 4 and 2 has eight parts; a device's part is the number that its coordinates along those mesh axes
+make, the first one counting most. Devices that differ along other axes alone have the same part: they are
+replicas. Builds on mesh, partition_spec and sharding.
+
+Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core.array import ShapedArray
+from tinyjax.many_devices.sharding.mesh import AbstractMesh, Mesh
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_at, names_of
+from tinyjax.many_devices.sharding.sharding import Index, IndivisibleError, Sharding
+from tinyjax.runtime.devices import Device
+
+MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
+
+
+class DuplicateSpecError(Exception):
+    """A mesh axis is named twice: two axes of an array can't both be split over it."""
+
+
+class NamedSharding(Sharding):
+    """How an array lies on a mesh: along which axes, by a PartitionSpec.
+
+    Raises ValueError for an axis that the mesh does not have, DuplicateSpecError for one that is named twice.
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
+    """
+
+    def __init__(self, mesh: Any, spec: PartitionSpec, *, memory_kind: str | None = None):
+        if not isinstance(mesh, Mesh | AbstractMesh):
+            raise TypeError(f"NamedSharding takes a Mesh, as jax.make_mesh gives, got {mesh!r}")
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                f"NamedSharding takes a PartitionSpec, such as jax.P('x', None), got {spec!r}"
+            )
+        self.mesh: Any = mesh
+        self.spec = spec
+        _check_spec(mesh, spec)
+        if memory_kind not in (None, *MEMORY_KINDS):
+            raise ValueError(
+                "Could not find memory addressable by device cpu. Device cpu can address the following "
+                f"memory kinds: {', '.join(MEMORY_KINDS)}. Got memory kind: {memory_kind}"
+            )
+        self.memory_kind = memory_kind or ("device" if isinstance(mesh, Mesh) else None)
+        self._hash = hash((mesh, spec))
+
+    def update(self, **changes: Any) -> NamedSharding:
+        """A copy with another mesh, spec or memory_kind."""
+        fields = {"mesh": self.mesh, "spec": self.spec, "memory_kind": self.memory_kind}
+        return NamedSharding(**(fields | changes))
+
+    def with_memory_kind(self, kind: str) -> NamedSharding:
+        return self.update(memory_kind=kind)
+
+    def without_axis(self, axis: int) -> NamedSharding:
+        return self.update(spec=self.spec.without_axis(axis))
+
+    def with_axis(self, axis: int, split: Any = None) -> NamedSharding:
+        return self.update(spec=self.spec.with_axis(axis, split))
+
+    def with_axes(self, axes: Sequence[int]) -> NamedSharding:
+        return self.update(spec=self.spec.with_axes(axes))
+
+    # ---- the mesh's devices ----
+
+    @property
+    def devices_in_order(self) -> tuple[Device, ...]:
+        if not isinstance(self.mesh, Mesh):
+            raise ValueError(
+                f"{self} has no devices, as its mesh is a `jax.sharding.AbstractMesh`: take a Mesh, as "
+                "jax.make_mesh gives"
+            )
+        return self.mesh.flat_devices
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        if not self.has_devices:
+            raise ValueError(
+                "is_fully_addressable is not implemented for `jax.sharding.AbstractMesh`."
+            )
+        return super().is_fully_addressable
+
+    @property
+    def has_devices(self) -> bool:
+        return isinstance(self.mesh, Mesh)
+
+    # ---- what becomes of it ----
+
+    def label_results(
+        self, name: str, params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Says where the results of a primitive are, of which some operands are on this mesh."""
+        from tinyjax.many_devices.sharding.auto import label_results  # imported when first used
+
+        label_results(self.mesh, name, params, operands, results)
+
+    def typed(self, aval: ShapedArray) -> ShapedArray:
+        """It says what is split over axes that are Explicit."""
+        if not self.mesh.explicit_axes:
+            return aval.update(sharding=None)
+        from tinyjax.many_devices.sharding.types import type_on
+
+        return type_on(self, aval)
+
+    @property
+    def whole_everywhere(self) -> NamedSharding:
+        return self.update(spec=PartitionSpec())
+
+    def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:
+        """The shardings of the results of a jit equation, given those of its operands."""
+        from tinyjax.many_devices.sharding.auto import shardings_of_results
+
+        closed = params["jaxpr"]
+        shapes = [a.shape for a in closed.in_avals]
+        return shardings_of_results(self.mesh, "jit", params, shapes, places, closed.out_avals)
+
+    def result_types(self, *use: Any) -> Any:
+        """The types of a primitive's results, where those of its operands say how they are split."""
+        from tinyjax.many_devices.sharding.types import result_types
+
+        return result_types(*use)
+
+    # ---- what each device has ----
+
+    def parts(self, ndim: int) -> tuple[int, ...]:
+        """In how many parts each axis of an array is split."""
+        sizes = self.mesh.shape
+        counts = [math.prod(sizes[name] for name in names_of(entry)) for entry in self.spec]
+        return (*counts, *(1,) * (ndim - len(counts)))
+
+    def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
+        if len(aval_shape) < len(self.spec):
+            extra = " For scalars the PartitionSpec should be P()" if not aval_shape else ""
+            raise ValueError(
+                f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was "
+                f"applied to a value of rank {len(aval_shape)}.{extra}"
+            )
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        self.check_compatible_aval(global_shape)
+        counts = self.parts(len(global_shape))
+        for axis, (size, count) in enumerate(zip(global_shape, counts)):
+            if size % count:
+                raise IndivisibleError(
+                    f"Sharding {self} implies that array axis {axis} is partitioned {count} times, but the "
+                    f"dimension size is {size} (full shape: {tuple(global_shape)}, per-dimension tiling "
+                    f"factors: {list(counts)} should evenly divide the shape)"
+                )
+        return tuple(size // count for size, count in zip(global_shape, counts))
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Device, Index]:
+        shape = self.shard_shape(global_shape)
+        counts = self.parts(len(shape))
+
+        def index(place: dict[Any, int]) -> Index:
+            numbers = self._part_numbers(place, len(shape))
+            return tuple(
+                slice(n * size, (n + 1) * size) if count > 1 else slice(None)
+                for n, size, count in zip(numbers, shape, counts)
+            )
+
+        names, sizes = self.mesh.axis_names, self.mesh.axis_sizes
+        places = [dict(zip(names, coordinates)) for coordinates in np.ndindex(*sizes)]
+        return {device: index(place) for device, place in zip(self.devices_in_order, places)}
+
+    def _part_numbers(self, place: dict[Any, int], ndim: int) -> list[int]:
+        """Which part of each axis the device at `place` in the mesh has."""
+        sizes, numbers = self.mesh.shape, []
+        for axis in range(ndim):
+            number = 0
+            for name in names_at(self.spec, axis):
+                number = number * sizes[name] + place[name]
+            numbers.append(number)
+        return numbers
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return all(count == 1 for count in self.parts(0))
+
+    def parts_in_order(self, ndim: int) -> tuple[Index, ...] | None:
+        if self.is_fully_replicated:
+            return None
+        return tuple(self.devices_indices_map(self.parts(ndim)).values())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, NamedSharding)
+            and self._hash == other._hash
+            and (self.mesh, self.spec, self.memory_kind)
+            == (other.mesh, other.spec, other.memory_kind)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        kind = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
+        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{kind})"
+
+
+def _check_spec(mesh: Any, spec: PartitionSpec) -> None:
+    for name in (*spec.names, *spec.unreduced, *spec.reduced):
+        if name not in mesh.axis_names:
+            raise ValueError(
+                f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}."
+            )
+        if spec.names.count(name) > 1:
+            raise DuplicateSpecError(
+                "A single NamedSharding spec specification can map every mesh axis to at most one positional "
+                f"dimension, but {spec} has duplicate entries for `{name}`"
+            )
+
+
+def whole_spec(spec: PartitionSpec, ndim: int) -> PartitionSpec:
+    """The spec with an entry for each of an array's axes, None for those that it leaves out."""
+    return spec.update(partitions=(*spec.partitions, *(None,) * (ndim - len(spec))))

@@ -1,0 +1,124 @@
+"""What an array says of its place: its sharding, and the parts that the devices have.
+
+After this file you can say what it costs to spread an array over devices that share one memory, as a mesh
+of processors of one machine does: nothing. The array is one whole buffer, and its sharding is a label on it;
+a part is a slice that is taken when somebody asks for it. (Devices that are several of OpenCL's have blocks
+of their own: device_blocks.py.) Gives arrays `sharding`, `addressable_shards` and the like. Builds on
+sharding and placement.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.html
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.many_devices.distributed.processes import process_index
+from tinyjax.many_devices.sharding.blocks import part_of
+from tinyjax.many_devices.sharding.device_blocks import block_at
+from tinyjax.many_devices.sharding.sharding import Index, Sharding, as_sharding
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.placement import commit
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One device's part of an array: its place in the whole, and an array of its elements.
+
+    `replica_id` counts the devices before it that have the same part; `data` is None for another process's
+    device."""
+
+    device: Device
+    index: Index
+    replica_id: int
+    whole: ArrayImpl
+
+    @property
+    def data(self) -> Array | None:
+        if self.device.process_index != process_index():
+            return None
+        if self.index == (slice(None),) * self.whole.ndim and self.whole.device is self.device:
+            return self.whole
+        if (own := block_at(self.whole, self.device, self.index)) is not None:
+            return commit(own, self.device)
+        elements = part_of(self.whole, self.index)
+        return commit(
+            ArrayImpl(elements, self.whole.aval.update(shape=elements.shape)), self.device
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
+            f"data={self.data})"
+        )
+
+
+def _sharding(array: ArrayImpl) -> Sharding:
+    return as_sharding(array.device)
+
+
+def _global_shards(array: ArrayImpl) -> list[Shard]:
+    """Its parts, one a device."""
+    seen: list[Index] = []
+    shards = []
+    for device, index in array.sharding.devices_indices_map(array.shape).items():
+        shards.append(Shard(device, index, seen.count(index), array))
+        seen.append(index)
+    return shards
+
+
+def _shards(array: ArrayImpl) -> list[Shard]:
+    """The parts on this process's devices."""
+    return [s for s in _global_shards(array) if s.device.process_index == process_index()]
+
+
+def _addressable_data(array: ArrayImpl, index: int) -> Array:
+    """The part number `index` of the array; the whole of one that all devices have."""
+    return _shards(array)[index].data  # type: ignore[return-value]
+
+
+def _on_device_size_in_bytes(array: ArrayImpl) -> int:
+    """The bytes of all parts, where each device has its own."""
+    sharding = array.sharding
+    return math.prod(sharding.shard_shape(array.shape)) * sharding.num_devices * array.itemsize
+
+
+def _is_ready(array: ArrayImpl) -> bool:
+    """Whether the elements are there: reading them would not wait."""
+    memory: Any = array.buffer
+    return array._host is not None or memory is None or memory.is_ready()
+
+
+def _copy_to_host_async(array: ArrayImpl) -> None:
+    """Nothing to do: results that are computed in the host's memory are there."""
+
+
+def sharding_of_type(aval: ShapedArray) -> Sharding:
+    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
+    if aval._sharding is not None:
+        return aval._sharding
+    from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH
+    from tinyjax.many_devices.sharding.named_sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
+
+
+ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]
+ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
+ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
+ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
+ArrayImpl.global_shards = property(_global_shards)  # type: ignore[attr-defined]
+ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
+ArrayImpl.is_ready = _is_ready  # type: ignore[attr-defined]
+ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]
+ArrayImpl.on_device_size_in_bytes = _on_device_size_in_bytes  # type: ignore[attr-defined]
+ArrayImpl.platform = lambda array: array.sharding.home.platform  # type: ignore[attr-defined]
+ArrayImpl.is_fully_addressable = property(  # type: ignore[attr-defined]
+    lambda array: array.sharding.is_fully_addressable
+)
+ArrayImpl.is_fully_replicated = property(  # type: ignore[attr-defined]
+    lambda array: array.sharding.is_fully_replicated
+)

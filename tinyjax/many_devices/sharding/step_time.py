@@ -1,0 +1,76 @@
+"""How long a step takes on many machines: a cost model, of a network that is two numbers.
+
+After this file you can say whether twice as many machines make training faster, before you rent them. A
+message takes `latency` seconds, and a second more for each `bandwidth` bytes. A collective is some rounds of
+messages, in the better of the ways that are known for it, and nothing is computed meanwhile: where devices
+compute and send at once, a step is quicker than this. Processes that share a core also wait for their turns:
+their network is the slower one that two processes of one core measure. Builds on traffic.
+
+    network = Network(latency=5e-6, bandwidth=12.5e9)
+    step_seconds(0.1, traffic_of(jaxpr).exchanges, network)   # 0.1: what computing takes, measured on one
+
+Source: Hockney, "The communication challenge for MPP", 1994; Thakur, Rabenseifner, Gropp, "Optimization of
+collective communication operations in MPICH", 2005.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from tinyjax.many_devices.sharding.traffic import Exchange
+
+
+class Network(NamedTuple):
+    """Seconds that a message takes however short it is, and bytes a second that one machine sends."""
+
+    latency: float
+    bandwidth: float
+
+
+def exchange_seconds(exchange: Exchange, network: Network) -> float:
+    """What a collective takes each time, the machines being there at once."""
+    seconds = min(
+        rounds * network.latency + sent / network.bandwidth for rounds, sent in _ways(exchange)
+    )
+    return seconds * exchange.times
+
+
+def _ways(exchange: Exchange) -> list[tuple[int, float]]:
+    """The ways to do a collective: rounds of messages, and the bytes that a machine sends in all of them."""
+    n, size = exchange.size, exchange.operand
+    doublings = math.ceil(math.log2(n))
+    if exchange.kind in ("psum", "psum_invariant", "pmax", "pmin"):
+        # All of it to a partner, and to one twice as far away; or halves of it, until each has its part of
+        # the sum, and back (Rabenseifner).
+        return [(doublings, doublings * size), (2 * doublings, exchange.sent)]
+    if exchange.kind in ("all_gather", "all_gather_invariant", "reduce_scatter"):
+        return [(doublings, exchange.sent)]
+    if exchange.kind == "all_to_all":  # in parts for each; or in larger ones, which travel on
+        return [(n - 1, exchange.sent), (doublings, doublings * size / 2)]
+    return [(1, size)] if exchange.kind == "ppermute" else [(doublings, doublings * size)]
+
+
+def together(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """Sums that follow each other as one, which is how tinyjax's processes send them, such as the gradients
+    of all layers (lax/processes/meetings.py). That nothing reads one before the next is taken for granted."""
+    found: list[Exchange] = []
+    for exchange in exchanges:
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and last.kind == exchange.kind
+            and "psum" in last.kind
+            and (last.names, last.times) == (exchange.names, exchange.times)
+        ):
+            found[-1] = replace(last, operand=last.operand + exchange.operand)
+        else:
+            found.append(exchange)
+    return found
+
+
+def step_seconds(compute: float, exchanges: Iterable[Exchange], network: Network) -> float:
+    """What a step takes, of which one machine computes for so many seconds."""
+    return compute + sum(exchange_seconds(exchange, network) for exchange in together(exchanges))

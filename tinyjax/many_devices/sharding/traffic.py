@@ -1,0 +1,315 @@
+"""What the devices of a mesh send each other: the collectives of a program, and the bytes of each.
+
+After this file you can say of a program, before it runs, where its devices would have to wait for each other,
+and for how many bytes. Within shard_map that is what the program says: its psums and all_gathers. Elsewhere
+it follows from how values are split: a sum over a split axis is a psum, and an operation that a device can't
+do on its own block needs an all_gather. (That is how several processes compute. On devices that are one
+processor nothing is sent.) Builds on auto and blockwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.core import dtypes
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.inlining import CALLS, called_by
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
+from tinyjax.many_devices.collectives import SENT, bytes_sent
+from tinyjax.many_devices.sharding.auto import spec_of, specs_of_results
+from tinyjax.many_devices.sharding.axes import Spec, Use, whole
+from tinyjax.many_devices.sharding.blockwise import on_blocks
+from tinyjax.many_devices.sharding.named_sharding import NamedSharding
+from tinyjax.many_devices.sharding.partition_spec import names_at
+from tinyjax.many_devices.sharding.sharding import places_asked
+from tinyjax.many_devices.sharding.types import spec_of_type
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A collective: `eqn` is one, or needs one. `size` devices along the mesh axes `names` take part, each
+    with `operand` bytes; of all `devices` of the mesh, as many such groups as there are. `times`: how often,
+    in loops; of a loop without an end that is known, one iteration counts."""
+
+    eqn: JaxprEqn
+    kind: str
+    names: tuple[Any, ...]
+    size: int
+    devices: int
+    operand: int
+    times: int
+
+    @property
+    def sent(self) -> int:
+        """The bytes that each device sends, each time."""
+        return bytes_sent(self.kind, self.operand, self.size)
+
+    @property
+    def sent_by_all(self) -> int:
+        """The bytes that all devices send, each time."""
+        return self.sent * self.devices
+
+    @property
+    def short(self) -> str:
+        """In a picture's few words; without its name where the equation says it."""
+        name = "" if self.kind == self.eqn.primitive.name else f"{self.kind} "
+        over = ", ".join(map(str, self.names))
+        times = f"; {self.times:,} times" if self.times > 1 else ""
+        return f"{name}over {over}: each sends {self.sent:,} bytes, all {self.sent_by_all:,}{times}"
+
+    def __str__(self) -> str:
+        over = ", ".join(map(str, self.names))
+        times = f"; {self.times:,} times" if self.times > 1 else ""
+        return (
+            f"{self.kind} over {over}: each of {self.size} has {self.operand:,} bytes and sends "
+            f"{self.sent:,}, all devices {self.sent_by_all:,}{times}"
+        )
+
+
+@dataclass
+class Traffic:
+    """What is exchanged, in the order of the program, and how values are split that are not blocks within a
+    shard_map. `mesh` is None where there is none."""
+
+    exchanges: list[Exchange]
+    specs: dict[Var, Spec]
+    mesh: Any
+
+    def of(self, eqn: JaxprEqn) -> list[Exchange]:
+        """What is exchanged for an equation."""
+        return [exchange for exchange in self.exchanges if exchange.eqn is eqn]
+
+    def type_text(self, v: Atom) -> str:
+        """A type as in printed jaxprs, which says how the value is split: f32[8@x,4]."""
+        spec = self.specs.get(v) if isinstance(v, Var) else None
+        return v.aval.str_short(short_dtypes=True) if spec is None else split_text(v.aval, spec)
+
+
+def mesh_text(eqn: JaxprEqn) -> str:
+    """The axes of a shard_map's mesh, with their sizes; of other equations nothing."""
+    if eqn.primitive.name != "shard_map":
+        return ""
+    return ", ".join(f"{name}: {size}" for name, size in eqn.params["mesh"].shape.items())
+
+
+def cut_texts(eqn: JaxprEqn) -> list[str]:
+    """The types of a shard_map's operands, split as it cuts them; of other equations nothing."""
+    if eqn.primitive.name != "shard_map":
+        return [""] * len(eqn.invars)
+    specs = zip(eqn.invars, eqn.params["in_specs"])
+    return [
+        split_text(v.aval, [names_at(spec, i) for i in range(v.aval.ndim)]) for v, spec in specs
+    ]
+
+
+def split_text(aval: ShapedArray, spec: Sequence[Sequence[Any]]) -> str:
+    """The type of an array that is split so, as in printed jaxprs: f32[8@x,4]."""
+    entries = [names[0] if len(names) == 1 else f"({','.join(names)})" for names in spec if names]
+    found = iter(entries)
+    axes = [f"{n}@{next(found)}" if names else str(n) for n, names in zip(aval.shape, spec)]
+    return f"{dtypes.short_name(aval.dtype)}[{','.join(axes)}]"
+
+
+def places_of(leaves: Sequence[Any]) -> list[Any]:
+    """Where arguments were put; None for those that may go anywhere."""
+    return [x._device if isinstance(x, ArrayImpl) and x.committed else None for x in leaves]
+
+
+def traffic_of(jaxpr: ClosedJaxpr | Jaxpr, places: Sequence[Any] = ()) -> Traffic:
+    """The traffic of a program whose arguments are at `places`: shardings, or None."""
+    jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    places = tuple(places) or (None,) * len(jaxpr.invars)
+    mesh = next(_meshes(jaxpr, places), None)
+    walk = _Walk(mesh)
+    if mesh is not None:
+        walk.jaxpr(jaxpr, [walk.spec_at(v.aval, p) for v, p in zip(jaxpr.invars, places)], 1)
+    return Traffic(walk.exchanges, walk.specs, mesh)
+
+
+def _meshes(jaxpr: Jaxpr, places: Sequence[Any]) -> Iterator[Any]:
+    """The meshes of a program that have several devices."""
+    of_types = [v.aval._sharding for v in jaxpr.invars]
+    for place in [*places, *of_types]:
+        if isinstance(place, NamedSharding) and place.mesh.size > 1:
+            yield place.mesh
+    for inner in all_jaxprs(jaxpr):
+        for eqn in inner.eqns:
+            if eqn.primitive.name == "shard_map":
+                asked = [
+                    NamedSharding(eqn.params["mesh"], spec) for spec in eqn.params["out_specs"]
+                ]
+            else:
+                asked = list(eqn.params.get("in_shardings", ()))
+                asked += places_asked.get(eqn.primitive.name, lambda _: ())(eqn.params)
+            for place in asked:
+                if isinstance(place, NamedSharding) and place.mesh.size > 1:
+                    yield place.mesh
+
+
+class _Walk:
+    """Follows a program's values through its equations, with what is sent on the way."""
+
+    def __init__(self, mesh: Any):
+        self.mesh = mesh
+        self.manual: dict[Any, int] = {}  # the axes that a shard_map around us maps over
+        self.devices = 0 if mesh is None else mesh.size
+        self.exchanges: list[Exchange] = []
+        self.specs: dict[Var, Spec] = {}
+
+    def spec_at(self, aval: ShapedArray, place: Any) -> Spec:
+        if aval._sharding is not None:
+            return spec_of_type(aval)
+        return spec_of(place, aval.ndim, self.mesh)
+
+    def jaxpr(self, jaxpr: Jaxpr, in_specs: Sequence[Spec], times: int) -> list[Spec]:
+        """How the results of a jaxpr are split, which runs so often."""
+        specs = dict(zip(jaxpr.invars, in_specs))
+
+        def spec(atom: Atom) -> Spec:
+            known = None if isinstance(atom, Literal) else specs.get(atom)
+            return whole(atom.aval.shape) if known is None else known
+
+        for eqn in jaxpr.eqns:
+            outs = self.equation(eqn, list(map(spec, eqn.invars)), times)
+            for v, out in zip(eqn.outvars, outs):
+                specs[v] = spec_of_type(v.aval) if v.aval._sharding is not None else out
+        if not self.manual:
+            self.specs.update(specs)
+        return list(map(spec, jaxpr.outvars))
+
+    def equation(self, eqn: JaxprEqn, specs: list[Spec], times: int) -> Sequence[Spec]:
+        """How the results of an equation are split."""
+        name, params = eqn.primitive.name, eqn.params
+        named = params.get("axes", params.get("axis_name"))
+        named = named if isinstance(named, tuple | list) else (named,)
+        over = tuple([axis for axis in named if axis in self.manual])
+        shapes = [v.aval.shape for v in eqn.invars]
+        out_shapes = [v.aval.shape for v in eqn.outvars]
+        if name == "shard_map":
+            self.shard_map(eqn, specs, times)
+        elif name in SENT and over:
+            self.collective(eqn, over, times)
+        elif name in CALLS:
+            asked = params.get("in_shardings") or (None,) * len(specs)
+            inner = called_by(name, params)
+            specs = [
+                before
+                if place is None
+                else self.moved(eqn, v, before, self.spec_at(v.aval, place), times)
+                for v, before, place in zip(eqn.invars, specs, asked)
+            ]
+            outs = self.jaxpr(inner.jaxpr, specs, times)
+            asked = params.get("out_shardings") or (None,) * len(outs)
+            return [
+                before
+                if place is None
+                else self.moved(eqn, v, before, self.spec_at(v.aval, place), times)
+                for v, before, place in zip(eqn.outvars, outs, asked)
+            ]
+        outs = specs_of_results(name, params, shapes, specs, out_shapes, self.mesh)
+        if name in ("scan", "while", "cond"):
+            self.bodies(eqn, specs, outs, times)
+        elif name in places_asked and name != "shard_map":
+            for v, before, after in zip(eqn.invars, specs, outs):
+                self.moved(eqn, v, before, after, times)
+        elif name != "shard_map" and any(any(spec) for spec in specs):
+            use = Use(name, shapes, specs, out_shapes, params, self.mesh.shape)
+            self.operation(eqn, use, times)
+        return outs
+
+    # ---- what is sent ----
+
+    def note(
+        self, eqn: JaxprEqn, kind: str, names: Sequence[Any], operand: int, times: int
+    ) -> None:
+        sizes = self.mesh.shape | self.manual
+        size = math.prod(sizes[name] for name in names)
+        if groups := eqn.params.get("axis_index_groups"):
+            size = len(groups[0])
+        if size > 1:
+            found = Exchange(eqn, kind, tuple(names), size, self.devices, operand, times)
+            self.exchanges.append(found)
+
+    def collective(self, eqn: JaxprEqn, over: tuple[Any, ...], times: int) -> None:
+        """One that the program of one device has. Of sums over positions too, the results are sent."""
+        has_positions = "axes" in eqn.params
+        for v in eqn.outvars if has_positions else eqn.invars:
+            self.note(eqn, eqn.primitive.name, over, _bytes(v.aval, 1), times)
+
+    def moved(self, eqn: JaxprEqn, v: Atom, before: Spec, after: Spec, times: int) -> Spec:
+        """A value that is split in another way: what all have is cut for nothing, else it is gathered."""
+        names = [name for axis in before for name in axis]
+        if names and tuple(map(tuple, before)) != tuple(map(tuple, after)):
+            parts = math.prod(self.mesh.shape[name] for name in names)
+            self.note(eqn, "all_gather", names, _bytes(v.aval, parts), times)
+        return after
+
+    def operation(self, eqn: JaxprEqn, use: Use, times: int) -> None:
+        """One that is done on blocks, or on all of its operands."""
+        plan = on_blocks(eqn, use)
+        needed = plan.needed if plan else [whole(shape) for shape in use.shapes]
+        for v, before, after in zip(eqn.invars, use.specs, needed):
+            self.moved(eqn, v, before, tuple(after), times)
+        if plan is not None and plan.summed:
+            parts = use.parts([name for axis in plan.spec for name in axis])
+            self.note(eqn, "psum", plan.summed, _bytes(eqn.outvars[0].aval, parts), times)
+
+    # ---- programs within programs ----
+
+    def shard_map(self, eqn: JaxprEqn, specs: list[Spec], times: int) -> None:
+        params, mesh = eqn.params, eqn.params["mesh"]
+        for v, before, spec in zip(eqn.invars, specs, params["in_specs"]):
+            self.moved(eqn, v, before, spec_of(NamedSharding(mesh, spec), v.aval.ndim, mesh), times)
+        body, manual, devices = params["jaxpr"].jaxpr, self.manual, self.devices
+        names = params["newly_manual_axes"]
+        self.manual = self.manual | {n: size for n, size in mesh.shape.items() if n in names}
+        self.devices = mesh.size
+        self.jaxpr(body, [whole(v.aval.shape) for v in body.invars], times)
+        self.manual, self.devices = manual, devices
+
+    def bodies(self, eqn: JaxprEqn, specs: list[Spec], outs: Sequence[Spec], times: int) -> None:
+        """Those of a loop, whose carries are split as its results, and of a branch, of which one runs."""
+        params = eqn.params
+        if eqn.primitive.name == "cond":
+            found = []
+            for branch in params["branches"]:
+                count = len(self.exchanges)
+                self.jaxpr(branch.jaxpr, specs[1:], times)
+                found.append(self.exchanges[count:])
+                del self.exchanges[count:]
+            self.exchanges += max(found, key=lambda each: sum(x.sent * x.times for x in each))
+        elif eqn.primitive.name == "while":
+            first, last = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+            self.jaxpr(params["cond_jaxpr"].jaxpr, [*specs[:first], *outs], times)
+            self.jaxpr(params["body_jaxpr"].jaxpr, [*specs[first:last], *outs], times)
+        else:
+            first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+            xs = []
+            for v, spec in zip(eqn.invars[last:], specs[last:]):
+                xs.append(self.moved(eqn, v, spec, ((), *spec[1:]), times)[1:])
+            carry = list(outs[: params["num_carry"]])
+            body = params["jaxpr"].jaxpr
+            self.jaxpr(body, [*specs[:first], *carry, *xs], times * params["length"])
+
+
+def _bytes(aval: ShapedArray, parts: int) -> int:
+    return aval.size * aval.dtype.itemsize // parts
+
+
+# ---- as text ----
+
+
+def traffic_lines(traffic: Traffic) -> list[str]:
+    """A line for each collective, and what a device sends in all; none where there is no mesh."""
+    if traffic.mesh is None:
+        return []
+    axes = ", ".join(f"{name}: {size}" for name, size in traffic.mesh.shape.items())
+    head = f"collectives, if each device of the mesh ({axes}) is one by itself:"
+    sent = sum(exchange.sent * exchange.times for exchange in traffic.exchanges)
+    of_all = sum(exchange.sent_by_all * exchange.times for exchange in traffic.exchanges)
+    ending = f"in all, each device sends {sent:,} bytes, and all of them {of_all:,}"
+    lines = [*map(str, traffic.exchanges), ending] if traffic.exchanges else ["none"]
+    return [head, *("  " + line for line in lines)]

@@ -1,0 +1,1 @@
+"""Refs: mutable arrays. `jax.ref` has their public names."""

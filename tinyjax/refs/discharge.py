@@ -1,0 +1,219 @@
+"""Discharge: a program with Refs becomes one without, which takes and gives what they hold.
+
+After this file you can say how a function that writes to a Ref is compiled, or differentiated. It is run as
+in eager mode, on boxes in which there are tracers: so each box has, at each point of the program, a value
+that has been written down, and the last ones are additional results. A loop, a branch or a jit that takes
+Refs takes and gives values in their places, and what comes out is written back. Builds on refs, tracing and
+inlining.
+
+    { lambda ; a:Ref{f32[]} b:f32[]. let         { lambda ; a:f32[] b:f32[]. let
+        c:f32[] <- a[...]                            c:f32[] = add a b
+        d:f32[] = add c b                 ->       in (a, c) }
+        a[...] <- d
+      in (c,) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.avals import to_numpy
+from tinyjax.core.bind import Primitive, as_array, context, impl_rules
+from tinyjax.core.inlining import CALLS, called_by
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    Var,
+    all_jaxprs,
+    cached_on_jaxpr,
+    literal_value,
+)
+from tinyjax.core.lists import pick, split_list
+from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
+from tinyjax.refs.ref import (
+    REF_PRIMITIVES,
+    Ref,
+    empty_ref_p,
+    free_ref_p,
+    freeze_p,
+    get_p,
+    new_ref_p,
+    swap_p,
+)
+from tinyjax.refs.types import AbstractRef, check_aliases, is_ref
+
+# ---- a jaxpr ----
+
+
+@cached_on_jaxpr
+def without_refs(closed: ClosedJaxpr, may_use_ended: bool = False) -> ClosedJaxpr:
+    """The same program without the Refs that it makes; those that it is given are as before.
+
+    Raises ValueError for a Ref that is used after `freeze` or `free_ref`, which eager code lets pass, as
+    JAX's does."""
+    if not _makes_refs(closed):
+        return closed
+    if not may_use_ended:
+        _check_not_used_after_its_end(closed.jaxpr)
+    return _discharged(closed, (False,) * len(closed.in_avals))
+
+
+@cached_on_jaxpr
+def with_values(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
+    """The program that takes, in the places of the arguments that `refs` names, what these Refs hold, and
+    gives after its results what they hold at its end."""
+    if not any(refs):
+        return without_refs(closed)
+    _check_not_used_after_its_end(closed.jaxpr)
+    return _discharged(closed, refs)
+
+
+def _check_not_used_after_its_end(jaxpr: Jaxpr) -> None:
+    ended: dict[Var, str] = {}
+    for eqn in jaxpr.eqns:
+        for how in (ended[v] for v in eqn.invars if type(v) is Var and v in ended):
+            raise ValueError(
+                f"a Ref is used by '{eqn.primitive.name}' after it was {how}: jax.freeze gives the last "
+                "value of a Ref, which is gone then. Use that value, or read by ref[...] before"
+            )
+        if eqn.primitive in (freeze_p, free_ref_p):
+            how = "frozen" if eqn.primitive is freeze_p else "freed"
+            ended.update({v: how for v in eqn.invars if type(v) is Var})
+
+
+def call_on_values(
+    run: Callable[[list[ArrayImpl]], list[ArrayImpl]], args: Sequence[Any], avals: Sequence[Any]
+) -> list[ArrayImpl]:
+    """What `run` gives, a program that was made by with_values, of arguments of which some are Refs."""
+    refs = [x for x in args if is_ref(x)]
+    values = [x.value if is_ref(x) else x for x in args]
+    arrays = [
+        x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
+        for x, aval in zip(values, avals)
+    ]
+    outs = run(arrays)
+    results, last = split_list(outs, len(outs) - len(refs))
+    for ref, value in zip(refs, last):
+        ref.value = value
+    return results
+
+
+def _makes_refs(closed: ClosedJaxpr) -> bool:
+    if not any([eqn.primitive.takes_arrays for eqn in closed.jaxpr.eqns]):
+        return False  # what takes NumPy arrays makes no Refs, nor has it a jaxpr that does
+    return any(
+        eqn.primitive in (new_ref_p, empty_ref_p)
+        for jaxpr in all_jaxprs(closed.jaxpr)
+        for eqn in jaxpr.eqns
+    )
+
+
+class _Box(Ref):
+    """A Ref of the program that is discharged: it holds a tracer of the new program."""
+
+    __slots__ = ()
+
+
+def _discharged(closed: ClosedJaxpr, refs: Sequence[bool]) -> ClosedJaxpr:
+    def run(*args: Any) -> list[Any]:
+        args = tuple(_Box(x) if is_box else x for x, is_box in zip(args, refs))
+        outs = _run(closed, args)
+        return outs + [box.value for box in pick(args, refs)]
+
+    avals: list[ShapedArray] = list(closed.in_avals)
+    for i, aval in enumerate(avals):
+        if refs[i] and isinstance(aval, AbstractRef):
+            avals[i] = aval.inner_aval
+    return trace_to_jaxpr(run, avals)
+
+
+def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    """As eval_jaxpr, on boxes."""
+    jaxpr = closed.jaxpr
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts)) | dict(zip(jaxpr.invars, args))
+    source_before = context.source_info
+    try:
+        for eqn in jaxpr.eqns:
+            context.source_info = eqn.source_info
+            invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
+            outs = _run_eqn(eqn.primitive, invals, eqn.params)
+            env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+    finally:
+        context.source_info = source_before
+    return [literal_value(v) if isinstance(v, Literal) else env[v] for v in jaxpr.outvars]
+
+
+def _run_eqn(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Each equation in its own way: what makes or takes boxes is done to them, all else written down."""
+    if primitive is new_ref_p:
+        return _Box(as_array(operands[0]))
+    if primitive is empty_ref_p:
+        return _Box(impl_rules[empty_ref_p](**params).value)
+    if not any(type(x) is _Box for x in operands):
+        return primitive.bind(*operands, **_bodies_without_refs(params))
+    if primitive in REF_PRIMITIVES:
+        return impl_rules[primitive](*operands, **params)
+    if primitive in discharge_rules:
+        return bind_values(primitive, operands, params)
+    if primitive.name in CALLS:  # of a function with a rule of its own: the equations in its place
+        return _run(called_by(primitive.name, params), operands)
+    raise NotImplementedError(f"'{primitive.name}' takes no Refs: give it what they hold, ref[...]")
+
+
+def _bodies_without_refs(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a loop, a branch or a jit, whose jaxprs make no Refs."""
+
+    def discharged(value: Any) -> Any:
+        if isinstance(value, ClosedJaxpr):
+            return without_refs(value)
+        if isinstance(value, Jaxpr):
+            return without_refs(ClosedJaxpr(value)).jaxpr if not value.constvars else value
+        return tuple(map(discharged, value)) if type(value) is tuple else value
+
+    return {name: discharged(value) for name, value in params.items()}
+
+
+# ---- an equation that takes Refs ----
+
+# primitive -> (operands, which of them stand for Refs, **params) -> (results, last values of these):
+# operands have what the Refs hold, in their places
+discharge_rules: dict[Primitive, Callable[..., tuple[list[Any], list[Any]]]] = {}
+
+
+def bind_values(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """The results of a primitive that takes Refs, which are read before and written after."""
+    refs = tuple(map(is_ref, operands))
+    boxes = pick(operands, refs)
+    values = [_read(x) if is_box else x for x, is_box in zip(operands, refs)]
+    outs, last = discharge_rules[primitive](values, refs, **_bodies_without_refs(params))
+    for box, value in zip(boxes, last):
+        _write(box, value)
+    return outs
+
+
+def _read(ref: Any) -> Any:
+    return ref.value if type(ref) is _Box else get_p.bind(ref, indexer=())
+
+
+def _write(ref: Any, value: Any) -> None:
+    if type(ref) is _Box:
+        ref.value = as_array(value)
+    elif value is not ref:
+        swap_p.bind(ref, value, indexer=())
+
+
+class BodyPrimitive(Primitive):
+    """A primitive with jaxprs as parameters, such as a loop, which may take and make Refs. It does so where a
+    program is written down; transformations and the compiler know it without Refs."""
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        refs = [x for x in args if is_ref(x)]
+        check_aliases(refs, self.name)
+        if type(context.trace) is not JaxprTrace:
+            if refs:
+                return bind_values(self, args, params)
+            params = _bodies_without_refs(params)
+        return super().bind(*args, **params)

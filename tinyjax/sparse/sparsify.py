@@ -1,0 +1,97 @@
+"""sparsify: a function of ordinary arrays becomes one that takes sparse ones.
+
+After this file you can say how: the function is traced as for ordinary arrays of the same shapes, and its
+equations are run on what was given. An equation that reads a sparse array is run by a rule of the table
+`sparse_rules`; the others are bound as ever, so that sparsify works within all transformations.
+Builds on the jaxpr's evaluation; sparse_rules.py fills the table.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.sparsify.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core.api_util import wraps
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive
+from tinyjax.core.inlining import CALLS, called_by
+from tinyjax.core.jaxpr import ClosedJaxpr, Literal, Var, literal_value
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.sparse.base import JAXSparse
+
+# primitive -> (*operands, **params) -> result (a list if multiple_results); one operand at least is sparse
+sparse_rules: dict[Primitive, Callable[..., Any]] = {}
+# Primitives that give something else than 0 for 0.
+makes_dense: set[str] = set()
+
+
+def is_sparse(x: Any) -> bool:
+    return isinstance(x, JAXSparse)
+
+
+def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
+    """`f` of sparse arrays, in place of ordinary ones.
+
+    Within it a tracer stands for each argument. `use_tracer` chooses between two ways that JAX has, and has
+    no effect here. Raises NotImplementedError for an operation that has no rule for sparse arrays."""
+
+    @wraps(f)
+    def sparse_f(*args: Any, **kwargs: Any) -> Any:
+        leaves, in_tree = tree_flatten((args, kwargs), is_leaf=is_sparse)
+        out_tree: Any = None
+
+        def flat_f(*flat: Any) -> list[Any]:
+            nonlocal out_tree
+            args_in, kwargs_in = tree_unflatten(in_tree, flat)
+            outs, out_tree = tree_flatten(f(*args_in, **kwargs_in))
+            return outs
+
+        closed = trace_to_jaxpr(flat_f, [aval_of(x) for x in leaves])
+        return tree_unflatten(out_tree, evaluate(closed, leaves))
+
+    return sparse_f
+
+
+def aval_of(x: Any) -> ShapedArray:
+    return ShapedArray(x.shape, x.dtype) if is_sparse(x) else get_aval(x)
+
+
+def evaluate(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    """Runs a jaxpr on values of which some are sparse."""
+    jaxpr = closed.jaxpr
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts))
+    env.update(zip(jaxpr.invars, args))
+
+    def read(atom: Any) -> Any:
+        return literal_value(atom) if isinstance(atom, Literal) else env[atom]
+
+    for eqn in jaxpr.eqns:
+        outs = _apply(eqn.primitive, [read(atom) for atom in eqn.invars], eqn.params)
+        env.update(zip(eqn.outvars, outs))
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def _apply(primitive: Primitive, args: list[Any], params: dict[str, Any]) -> list[Any]:
+    if not any(map(is_sparse, args)):
+        out = primitive.bind(*args, **params)
+    elif primitive in sparse_rules:
+        out = sparse_rules[primitive](*args, **params)
+    elif primitive.name in CALLS:
+        return evaluate(called_by(primitive.name, params), args)
+    else:
+        _no_rule(primitive)
+    return out if primitive.multiple_results else [out]
+
+
+def _no_rule(primitive: Primitive) -> None:
+    text = f"sparse rule for {primitive.name} is not implemented"
+    if primitive.name in makes_dense:
+        text += (
+            " because it would result in dense output. If this is your intent, use sparse.todense() to "
+            "convert your arguments to dense matrices"
+        )
+    raise NotImplementedError(f"{text}.")

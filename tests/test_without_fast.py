@@ -16,7 +16,7 @@ NOTICING = [
     "core/test_bind.py",
     "transform/jit/test_jit.py",
     "compile/test_compile.py",
-    "runtime/test_schedule.py",
+    "runtime/test_step_program.py",
     "transform/pmap/test_pmap.py",
     "studio/test_profiler.py",
     "studio/viz/test_record.py",

@@ -79,7 +79,7 @@ STAGES = (
     ("cost", """**The cost** (`cost.py`) is counted as XLA counts it."""),
     (
         "schedule",
-        """**The schedule** (`plan.py`, `schedule.py`, `loops.py`) is what a call walks through: launches,
+        """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is what a call walks through: launches,
         steps of the host, loops. With shortcuts on, it says which kernels the calling thread runs in
         one launch (`fast/launch_fusion.py`).""",
     ),

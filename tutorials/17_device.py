@@ -146,8 +146,8 @@ print("as by hand:   ", np.allclose(our_queue.read(memories[1]), y, atol=1e-4))
 # %% [markdown]
 # What `compile` makes of a program is a list of such launches, each a *step*. Every variable has a slot, a
 # place in a list of `Memory`s. A step takes its arguments from there, and puts its results there
-# ([schedule.py](../tinyjax/runtime/schedule.py)). A call walks through the steps: exercise 17.1, down to
-# the launch.
+# ([step_program.py](../tinyjax/runtime/step_program.py)).
+# A call walks through the steps: exercise 17.1, down to the launch.
 #
 # ## Work-items: who computes what?
 #

@@ -11,7 +11,7 @@ from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.fast import inline_policy, launch_fusion
 from tinyjax.fast.launch_fusion import fused, fused_launch, temporaries_of
 from tinyjax.runtime.devices import devices
-from tinyjax.runtime.schedule_builder import text_of
+from tinyjax.runtime.step_program_builder import text_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver has threads only")
@@ -29,7 +29,7 @@ def compiled(f, *args):
 
 
 def steps_of(f, *args):
-    return compiled(f, *args).runtime_executable().routine.numbers
+    return compiled(f, *args).runtime_executable().step_program.numbers
 
 
 def test_kernels_that_follow_each_other_are_one_step():

@@ -26,7 +26,7 @@ from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.runtime import queues as runtime
 from tinyjax.runtime.queues import SharedMemoryQueue
-from tinyjax.runtime.schedule_builder import ScheduleBuilder
+from tinyjax.runtime.step_program_builder import StepProgramBuilder
 from tinyjax.transform.jit.stages import Lowered
 
 #: Elements of the arrays of a program whose kernels may be interpreted; naive nests have no vectors.
@@ -121,20 +121,20 @@ class EngineQueue(SharedMemoryQueue):
 @contextmanager
 def kernels_run_by(contender: Contender, coverage: Coverage | None = None) -> Iterator[None]:
     """In this context it runs the kernels, which are counted."""
-    make = ScheduleBuilder.__init__
+    make = StepProgramBuilder.__init__
 
-    def made(builder: ScheduleBuilder, lowered: Any, queue: Any) -> None:
+    def made(builder: StepProgramBuilder, lowered: Any, queue: Any) -> None:
         make(builder, lowered, queue)
         if coverage is not None:
             coverage.add_kernels(contender.name, lowered.plan)
 
-    with patch.object(ScheduleBuilder, "__init__", made):
+    with patch.object(StepProgramBuilder, "__init__", made):
         if contender.engine is None:
             yield
             return
         device = tinyjax.devices()[0]
         queues = {device: EngineQueue(device)}
-        built = patch.object(ScheduleBuilder, "_build", partialmethod(_build, contender.engine))
+        built = patch.object(StepProgramBuilder, "_build", partialmethod(_build, contender.engine))
         # They are checked when they are made; those that write over an operand look unstored here.
         unchecked = patch.object(interpreter, "check_kernel", lambda kernel: None)
         plain = tinyjax.config.set("tinyjax_fast", False)  # no kernel of several

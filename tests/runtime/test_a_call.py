@@ -1,4 +1,4 @@
-"""What a call does: the steps of a routine, and the launch of a kernel. No device is needed for it."""
+"""What a call does: the steps of a step program, and the launch of a kernel. No device is needed for it."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tinyjax.runtime.queue import Queue
-from tinyjax.runtime.schedule import KernelStep, Output, Routine
+from tinyjax.runtime.step_program import KernelStep, Output, StepProgram
 
 F32 = np.dtype("float32")
 
@@ -127,34 +127,36 @@ class Step:
             queue.last_event = self.name
 
 
-def routine_of(*steps, slots=4, results=(3,), constants=("constant",)):
+def step_program_of(*steps, slots=4, results=(3,), constants=("constant",)):
     """Slots: a constant, two arguments, and what the steps make."""
-    routine = Routine.__new__(Routine)
-    routine.queue, routine.nbytes = Events(), 1234
-    routine.steps, routine.results = list(steps), list(results)
-    routine.template = [*constants, *[None] * (slots - len(constants))]
-    routine.first_arg = len(constants)
-    return routine
+    step_program = StepProgram.__new__(StepProgram)
+    step_program.queue, step_program.nbytes = Events(), 1234
+    step_program.steps, step_program.results = list(steps), list(results)
+    step_program.template = [*constants, *[None] * (slots - len(constants))]
+    step_program.first_arg = len(constants)
+    return step_program
 
 
 def test_steps_run_in_order_and_results_are_what_their_slots_hold():
-    routine = routine_of(Step("first", 3), Step("second", 4), slots=5, results=(4, 1, 0))
-    assert routine.run(["x", "y"]) == ["made by second", "x", "constant"]
-    assert routine.queue.seen == ["first", "second", "keep"]
+    step_program = step_program_of(Step("first", 3), Step("second", 4), slots=5, results=(4, 1, 0))
+    assert step_program.run(["x", "y"]) == ["made by second", "x", "constant"]
+    assert step_program.queue.seen == ["first", "second", "keep"]
 
 
 def test_each_call_has_a_list_of_its_own():
-    routine = routine_of(Step("step", 3), results=(3, 2))
-    routine.run(["x", "y"])
-    assert routine.template == ["constant", None, None, None], "the template has changed"
-    assert routine.run(["v", "w"]) == ["made by step", "w"]
+    step_program = step_program_of(Step("step", 3), results=(3, 2))
+    step_program.run(["x", "y"])
+    assert step_program.template == ["constant", None, None, None], "the template has changed"
+    assert step_program.run(["v", "w"]) == ["made by step", "w"]
 
 
 def test_what_dies_with_a_step_is_recycled_right_after_it():
-    routine = routine_of(Step("first", 3), Step("second", 4, dies=[3]), Step("third"), slots=5)
-    routine.run(["x", "y"])
+    step_program = step_program_of(
+        Step("first", 3), Step("second", 4, dies=[3]), Step("third"), slots=5
+    )
+    step_program.run(["x", "y"])
     seen = ["first", "second", "recycle made by first", "third", "keep"]
-    assert routine.queue.seen == seen
+    assert step_program.queue.seen == seen
 
 
 def test_a_result_may_have_its_place():
@@ -162,33 +164,35 @@ def test_a_result_may_have_its_place():
         def run(self, queue, slots):
             queue.seen.append(f"finds {slots[3]}")
 
-    routine = routine_of(Looks("looks"), results=(1, 3))
-    assert routine.run(["x", "y"], [(1, "a place")]) == ["x", "a place"]
-    assert routine.queue.seen[0] == "finds a place", "the steps run before the place is there"
+    step_program = step_program_of(Looks("looks"), results=(1, 3))
+    assert step_program.run(["x", "y"], [(1, "a place")]) == ["x", "a place"]
+    assert step_program.queue.seen[0] == "finds a place", "the steps run before the place is there"
 
 
-def test_the_queue_keeps_routine_and_memory_until_what_was_launched_is_done():
-    routine = routine_of(Step("first", 3), Step("second", 4, dies=[3]), slots=5, results=(4,))
-    routine.run(["x", "y"])
-    (kept, slots), nbytes = routine.queue.kept
-    assert kept is routine and nbytes == 1234
+def test_the_queue_keeps_step_program_and_memory_until_what_was_launched_is_done():
+    step_program = step_program_of(
+        Step("first", 3), Step("second", 4, dies=[3]), slots=5, results=(4,)
+    )
+    step_program.run(["x", "y"])
+    (kept, slots), nbytes = step_program.queue.kept
+    assert kept is step_program and nbytes == 1234
     assert slots == ["constant", "x", "y", "made by first", "made by second"]
 
 
 def test_where_nothing_was_launched_nothing_is_kept():
-    routine = routine_of(Step("on the host", 3, launches=False))
-    routine.run(["x", "y"])
-    assert routine.queue.seen == ["on the host"]
+    step_program = step_program_of(Step("on the host", 3, launches=False))
+    step_program.run(["x", "y"])
+    assert step_program.queue.seen == ["on the host"]
 
 
 def test_a_profiler_runs_the_steps_itself():
-    routine, told = routine_of(Step("first", 3), Step("second", dies=[3])), []
+    step_program, told = step_program_of(Step("first", 3), Step("second", dies=[3])), []
 
     def on_step(of, step, slots):
         told.append((of, step.name))
         step.run(of.queue, slots)
 
-    routine.queue.on_step = on_step
-    routine.run(["x", "y"])
-    assert told == [(routine, "first"), (routine, "second")]
-    assert routine.queue.seen == ["first", "second", "recycle made by first", "keep"]
+    step_program.queue.on_step = on_step
+    step_program.run(["x", "y"])
+    assert told == [(step_program, "first"), (step_program, "second")]
+    assert step_program.queue.seen == ["first", "second", "recycle made by first", "keep"]

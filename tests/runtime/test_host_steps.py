@@ -8,7 +8,7 @@ from tinyjax.core.bind import Primitive
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.numpy_queue import NumpyQueue
-from tinyjax.runtime.schedule import HostStep
+from tinyjax.runtime.step_program import HostStep
 
 
 class ListeningQueue(NumpyQueue):

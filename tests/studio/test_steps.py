@@ -53,7 +53,7 @@ TESTED_THROUGH_OTHERS = {
     *("transform.batching_of_jaxpr", "compile.kernel.scalar_ops"),
     *("compile.fusion.groups", "compile.fusion.backward_slice"),
     "compile.kernel.builder",
-    *("runtime.loops", "runtime.schedule_builder", "runtime.executable"),
+    *("runtime.loops", "runtime.step_program_builder", "runtime.executable"),
 }
 
 

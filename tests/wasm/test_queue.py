@@ -15,7 +15,7 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory
 from tinyjax.runtime.executable import compile_jaxpr
 from tinyjax.runtime.queues import listen, queue_of
-from tinyjax.runtime.schedule import KernelStep
+from tinyjax.runtime.step_program import KernelStep
 from tinyjax.studio.recorder import ProfileRecorder
 
 pytest.importorskip("wasmtime")
@@ -87,7 +87,7 @@ def test_a_loop_in_one_kernel_goes_on_from_launch_to_launch():
 def test_a_large_product_is_a_kernel_as_there_is_no_blas():
     x = np.ones((600, 600), np.float32)
     program = compiled(lambda x: x @ x, x)
-    assert all(isinstance(step, KernelStep) for step in program.routine.steps)
+    assert all(isinstance(step, KernelStep) for step in program.step_program.steps)
 
 
 def test_donated_memory_is_used_for_the_result():

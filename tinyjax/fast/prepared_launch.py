@@ -5,7 +5,7 @@ tree of four arrays 18 for 28; both together 4.8 and 3 times less than without t
 
 After this file you can say what is left of a call when all is known before it: the kernel gets the
 memory of the arguments, and new memory for each result, and runs. Slots, memory that is used again and
-calls under way are for programs that have more to do. Builds on executable and schedule.
+calls under way are for programs that have more to do. Builds on executable and step_program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.runtime.errors import named_error
 from tinyjax.runtime.executable import Executable, memory_of
 from tinyjax.runtime.memory import MIN_BYTES, Memory
-from tinyjax.runtime.schedule import KernelStep
+from tinyjax.runtime.step_program import KernelStep
 
 Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 
@@ -27,11 +27,11 @@ Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 def is_one_launch(program: Executable) -> bool:
     """Whether all that the program does is to launch one kernel inline, which makes all of the results, each
     of them small."""
-    steps = program.routine.steps
+    steps = program.step_program.steps
     if len(steps) != 1 or type(steps[0]) is not KernelStep or not steps[0].inline:
         return False
     made = [output.slot for output in steps[0].outputs if output.takes_over is None]
-    if sorted(made) != sorted(program.routine.results) or steps[0].dies:
+    if sorted(made) != sorted(program.step_program.results) or steps[0].dies:
         return False
     has_keys = program.key_args or program.key_results
     return not has_keys and not program.donated and all(map(_is_small, program.out_avals))
@@ -46,21 +46,23 @@ def prepared(program: Executable) -> Call:
     """What gives the program's results, in less time if it is one launch: else the program itself."""
     if not is_one_launch(program):
         return program
-    queue, device, routine = program.queue, program.device, program.routine
-    (step,) = routine.steps
+    queue, device, step_program = program.queue, program.device, program.step_program
+    (step,) = step_program.steps
     kernel, set_arg = step.kernel, step.kernel.set_arg
     items, local_size = (step.items,), (step.local_size,)
     new_buffer, context, access = queue.cl.Buffer, queue.context, queue.read_write
-    results_of = zip(routine.results, program.out_avals)
+    results_of = zip(step_program.results, program.out_avals)
     outputs = [(step.arguments.index(slot), a, a.shape, a.dtype) for slot, a in results_of]
-    args = range(routine.first_arg, routine.first_arg + len(program.lowered.closed.in_avals))
+    args = range(
+        step_program.first_arg, step_program.first_arg + len(program.lowered.closed.in_avals)
+    )
     inputs = []
     for number, slot in enumerate(step.arguments):
         if slot in args:
             inputs.append((number, args.index(slot)))
-        elif slot not in routine.results:  # the same memory in every call
+        elif slot not in step_program.results:  # the same memory in every call
             with queue.lock:
-                set_arg(number, routine.template[slot].cl)
+                set_arg(number, step_program.template[slot].cl)
 
     def call(arrays: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         if queue.is_fork or queue.on_step is not None:  # to be refused, or listened to

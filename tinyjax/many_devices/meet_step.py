@@ -14,7 +14,7 @@ from typing import Any
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.many_devices.collectives import collective
 from tinyjax.runtime.memory import Memory
-from tinyjax.runtime.schedule import Output
+from tinyjax.runtime.step_program import Output
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 After this file you can follow `jit(f)(x)` from f's jaxpr to the result. `compile_lowered` builds the
 kernels of a plan and of all its loops' bodies, and makes their steps; calling the Executable walks
-through those. A call does not wait: reading a result does. Builds on lowered and schedule_builder.
+through those. A call does not wait: reading a result does. Builds on lowered and step_program_builder.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
 from tinyjax.runtime.memory import LAUNCHED, Memory
 from tinyjax.runtime.queues import queue_of
-from tinyjax.runtime.schedule import EmptyStep, KernelStep
-from tinyjax.runtime.schedule_builder import ScheduleBuilder, stored_bytes
+from tinyjax.runtime.step_program import EmptyStep, KernelStep
+from tinyjax.runtime.step_program_builder import StepProgramBuilder, stored_bytes
 
 # ---- compiling ----
 
@@ -67,12 +67,12 @@ class Executable:
         self.device = lowered.device
         self.queue = queue_of(self.device)
         check_memory(lowered)
-        builder = ScheduleBuilder(lowered, self.queue)
+        builder = StepProgramBuilder(lowered, self.queue)
         self._builder = builder
         self.new_entries = builder.new_entries  # programs by the files to keep them in
-        self.routine = builder.routine(lowered.plan, lowered.memory, of_program=True)
+        self.step_program = builder.build(lowered.plan, lowered.memory, of_program=True)
         # Whether a call never waits, for a device or another member of its group.
-        self.only_launches = all(type(step) in LAUNCHES for step in self.routine.steps)
+        self.only_launches = all(type(step) in LAUNCHES for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
         in_avals = [v.aval for v in lowered.closed.jaxpr.invars]
@@ -85,9 +85,9 @@ class Executable:
                 "can't be left out"
             )
         # Results that a call makes, and those of them that no other result is the same memory as.
-        routine = self.routine
-        self.fresh = [i for i, is_fresh in enumerate(routine.is_fresh) if is_fresh]
-        owned = [i for i in self.fresh if routine.results.count(routine.results[i]) == 1]
+        step_program = self.step_program
+        self.fresh = [i for i, is_fresh in enumerate(step_program.is_fresh) if is_fresh]
+        owned = [i for i in self.fresh if step_program.results.count(step_program.results[i]) == 1]
         self.is_owned = [i in owned and not is_key(aval) for i, aval in enumerate(self.out_avals)]
 
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
@@ -118,7 +118,7 @@ class Executable:
             for number in self.key_args:
                 memories[number] = word_memory(memories[number])
             try:
-                results = self.routine.run(memories)
+                results = self.step_program.run(memories)
             except BaseException:
                 queue.settle()  # kernels may be at work in the memory that is given up here
                 raise

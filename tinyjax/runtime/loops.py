@@ -1,10 +1,10 @@
-"""Loops and branches in the schedule: steps that run routines, once, many times or not at all.
+"""Loops and branches in the schedule: steps that run step programs, once, many times or not at all.
 
 After this file you can say what a loop costs that is too large for one kernel: a few launches for each
 iteration, and no more. Its carry never moves: what one iteration made is the next one's argument, and
 the memory of the iteration before is used again for the one after. A scan launches all of its iterations
 without waiting; a while loop must read its condition in each. A loop that is one kernel is here
-too where it may run long: it is launched for some iterations at a time. Builds on schedule.
+too where it may run long: it is launched for some iterations at a time. Builds on step_program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tinyjax.compile.kernel.kernel_ir import Iterations
 from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.runtime.memory import Memory
-from tinyjax.runtime.schedule import KernelStep, Output, Routine
+from tinyjax.runtime.step_program import KernelStep, Output, StepProgram
 
 # ---- whose memory it is ----
 
@@ -61,19 +61,19 @@ class _Carry:
         return given
 
 
-def _made(routine: Routine, results: Sequence[Memory]) -> set[Memory]:
-    """The memory that a run of the routine made."""
-    return {memory for memory, fresh in zip(results, routine.is_fresh) if fresh}
+def _made(step_program: StepProgram, results: Sequence[Memory]) -> set[Memory]:
+    """The memory that a run of the step program made."""
+    return {memory for memory, fresh in zip(results, step_program.is_fresh) if fresh}
 
 
-# ---- loops and branches of routines ----
+# ---- loops and branches of step programs ----
 
 
 @dataclass
 class ScanStep:
     """Runs `body` once for each row of the xs, writing a row of the ys."""
 
-    body: Routine
+    body: StepProgram
     length: int
     reverse: bool
     consts: list[int]
@@ -119,8 +119,8 @@ class ScanStep:
 class WhileStep:
     """Runs `body` for as long as `cond` gives True."""
 
-    cond: Routine
-    body: Routine
+    cond: StepProgram
+    body: StepProgram
     cond_consts: list[int]
     body_consts: list[int]
     carry: list[int]
@@ -151,7 +151,7 @@ class WhileStep:
 class CondStep:
     """Reads the index, and runs the branch of that number."""
 
-    branches: list[Routine]
+    branches: list[StepProgram]
     index: int
     operands: list[int]
     outputs: list[int]
@@ -169,12 +169,12 @@ class CondStep:
 
 def loop_step(
     loop: Loop | Branches,
-    bodies: dict[str, Routine],
+    bodies: dict[str, StepProgram],
     operands: list[int],
     outputs: list[Output],
     dies: list[int],
 ) -> Any:
-    """The step of a loop or a branch, given the routines of its bodies."""
+    """The step of a loop or a branch, given the step programs of its bodies."""
     slots = [output.slot for output in outputs]
     if isinstance(loop, Branches):
         return CondStep(list(bodies.values()), operands[0], operands[1:], slots, dies)

@@ -2,7 +2,7 @@
 
 After this file you can say what a `matmul` line of a schedule costs: one wait for what makes its
 operands, and BLAS. On a device that works in the host's memory its arrays are NumPy arrays; transposed
-operands are views, and the result is written where it is wanted. Builds on products and schedule.
+operands are views, and the result is written where it is wanted. Builds on products and step_program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tinyjax.compile.kernel.rules import sum_dtype
 from tinyjax.compile.passes.products import Side, sides_of
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.runtime.queues import Memory
-from tinyjax.runtime.schedule import Output
+from tinyjax.runtime.step_program import Output
 
 
 @dataclass

@@ -29,7 +29,7 @@ from tinyjax.runtime.programs import shared_context, shared_program
 class Queue:
     """Runs kernels on one OpenCL device, in order; memory is the device's own.
 
-    `on_launch(kernel, event)`, if set, is told of each launch, and `on_step(routine, step, slots)` runs
+    `on_launch(kernel, event)`, if set, is told of each launch, and `on_step(step_program, step, slots)` runs
     each step: a profiler's ears."""
 
     # Calls that may be under way, and bytes that they may make, before the next one waits for half of

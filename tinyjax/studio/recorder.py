@@ -3,7 +3,7 @@
 After this file you can say how a launch's time is taken, and ask for the times of a schedule's lines.
 Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A
 `ProfileRecorder` is told of each step and each launch by the queues. Builds on runtime.queues and
-runtime.schedule.
+runtime.step_program.
 
 Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
 """
@@ -21,7 +21,7 @@ from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
 from tinyjax.lax.transfer import block_until_ready
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.queues import is_listened, listen
-from tinyjax.runtime.schedule import Routine
+from tinyjax.runtime.step_program import StepProgram
 
 MOST_CALLS = 100  # that step_times makes where the clock sees no time pass
 
@@ -82,16 +82,18 @@ class ProfileRecorder:
     def now(self) -> float:
         return (time.perf_counter_ns() - self.began) / 1e3
 
-    def on_step(self, routine: Routine, step: Any, slots: list) -> None:
+    def on_step(self, step_program: StepProgram, step: Any, slots: list) -> None:
         """Runs a step, and notes what it is."""
-        plan, queue = routine.plan, routine.queue
-        numbers = next(n for known, n in zip(routine.steps, routine.numbers) if known is step)
+        plan, queue = step_program.plan, step_program.queue
+        numbers = next(
+            n for known, n in zip(step_program.steps, step_program.numbers) if known is step
+        )
         number = numbers[0]
         group = plan.groups[number]
         groups = [plan.groups[n] for n in numbers]
         eqns = [eqn for g in groups for eqn in g.eqns]
         what: dict[str, Any] = {
-            "executable": routine.name,
+            "executable": step_program.name,
             "lines": tuple(numbers),
             "loops": self.current.loops,
             "primitives": tuple(dict.fromkeys(eqn.primitive.name for eqn in eqns)),

@@ -244,9 +244,9 @@ CHAPTERS = (
             "runtime.memory": "what an array has on a device, and when it is used again",
             "runtime.queue": "programs, launches, waiting",
             "runtime.queues": "the queue of each device",
-            "runtime.schedule": "the steps of a call",
+            "runtime.step_program": "the steps of a call",
             "runtime.loops": "loops and branches as steps that run other steps",
-            "runtime.schedule_builder": "kernels built, and groups as steps",
+            "runtime.step_program_builder": "kernels built, and groups as steps",
             "runtime.executable": "all of it, and the call",
         },
         {

@@ -13,7 +13,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core import bind as core
 from tinyjax.core import tracing
-from tinyjax.runtime.schedule import Routine
+from tinyjax.runtime.step_program import StepProgram
 from tinyjax.studio import viz
 from tinyjax.studio.viz import hooks
 from tinyjax.studio.viz.events import place_of
@@ -202,7 +202,7 @@ def test_results_are_those_without_a_recording(program):
 def what_can_be_replaced():
     methods = [core.Primitive.bind, core.EvalTrace.process_primitive]
     methods += [tracing.JaxprTrace.add_eqn, tracing.JaxprTrace.finish]
-    functions = [tracing.trace_to_jaxpr, jit.trace_to_jaxpr, Routine.run]
+    functions = [tracing.trace_to_jaxpr, jit.trace_to_jaxpr, StepProgram.run]
     return [*methods, *functions, *core.abstract_eval_rules.values(), *jvp.jvp_rules.values()]
 
 
@@ -216,9 +216,9 @@ def test_afterwards_no_queue_hands_its_steps_to_the_recorder():
     queues = []
     compiled = jax.jit(f).lower(3.0).compile()
     with pytest.MonkeyPatch.context() as patch:
-        run = Routine.run
+        run = StepProgram.run
         patch.setattr(
-            Routine, "run", lambda r, *a, **k: (queues.append(r.queue), run(r, *a, **k))[1]
+            StepProgram, "run", lambda r, *a, **k: (queues.append(r.queue), run(r, *a, **k))[1]
         )
         with viz.record():
             compiled(3.0)

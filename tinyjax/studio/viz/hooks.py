@@ -21,9 +21,9 @@ from tinyjax.core import tracing
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.bind import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules
 from tinyjax.core.tracing import JaxprTrace
-from tinyjax.runtime import executable, schedule_builder
+from tinyjax.runtime import executable, step_program_builder
 from tinyjax.runtime.queue import Queue
-from tinyjax.runtime.schedule import HostStep, Routine
+from tinyjax.runtime.step_program import HostStep, StepProgram
 from tinyjax.studio.viz.events import Place, place_of, wrapped_function
 from tinyjax.transform import partial_eval, transposition
 from tinyjax.transform.batching import axis_batch_rules, batch_rules
@@ -245,7 +245,7 @@ def writing_code(launches: Sequence[Any]) -> Call:
         return []
 
     names = " ".join(launch.kernel.name for launch in launches)
-    call = _compile("codegen", schedule_builder.text_of, kernels=names)
+    call = _compile("codegen", step_program_builder.text_of, kernels=names)
     call.results = results
     return call
 
@@ -266,18 +266,18 @@ def _compile(name: str, function: Callable, /, **params: Any) -> Call:
 # ---- the steps of a compiled program ----
 
 
-def launch(routine: Routine, step: Any, slots: list) -> Call:
-    plan = routine.plan
-    numbers = next(n for known, n in zip(routine.steps, routine.numbers) if known is step)
+def launch(step_program: StepProgram, step: Any, slots: list) -> Call:
+    plan = step_program.plan
+    numbers = next(n for known, n in zip(step_program.steps, step_program.numbers) if known is step)
     groups = [plan.groups[number] for number in numbers]
 
     def memories(variables: Sequence[Any]) -> Roles:
         """What is in memory of its own: within one launch of several kernels, not all is."""
-        found = [slots[routine.slot(v)] for v in dict.fromkeys(variables)]
+        found = [slots[step_program.slot(v)] for v in dict.fromkeys(variables)]
         return [(memory, "") for memory in found if memory is not None]
 
     kernels = [plan.kernels[number] for number in numbers if number in plan.kernels]
-    params: dict[str, Any] = {"function": routine.name, "device": routine.queue.device}
+    params: dict[str, Any] = {"function": step_program.name, "device": step_program.queue.device}
     params["groups"] = " ".join(map(str, numbers))
     if kernels:
         params["kernels"] = " ".join(kernel.name for kernel in kernels)
@@ -312,5 +312,5 @@ FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
     (fuse.fuse, fusing),
     (lower.lower_group, lowering),
     (loop_kernels.loop_kernel, lowering_loop),
-    (schedule_builder.text_of, writing_code),
+    (step_program_builder.text_of, writing_code),
 ]

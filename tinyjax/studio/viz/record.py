@@ -22,7 +22,7 @@ from tinyjax.core.bind import Primitive, Trace, context
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.core.tracing import JaxprTrace, user_line
-from tinyjax.runtime.schedule import Routine
+from tinyjax.runtime.step_program import StepProgram
 from tinyjax.studio.viz import hooks
 from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent, Values, params_text
 from tinyjax.studio.viz.hooks import Call, Roles
@@ -209,8 +209,8 @@ class Recorder:
             at_end.callback(setattr, JaxprTrace, "finish", JaxprTrace.finish)
             JaxprTrace.finish = self._naming(JaxprTrace.finish)  # type: ignore[method-assign]
 
-            at_end.callback(setattr, Routine, "run", Routine.run)
-            Routine.run = self._with_steps(Routine.run)  # type: ignore[method-assign]
+            at_end.callback(setattr, StepProgram, "run", StepProgram.run)
+            StepProgram.run = self._with_steps(StepProgram.run)  # type: ignore[method-assign]
 
             at_end.callback(self._rules_as_before)
             for table, _ in hooks.TABLES:
@@ -235,22 +235,22 @@ class Recorder:
                 table[primitive] = self.originals.get(id(rule), rule)
 
     def _with_steps(self, run: Callable) -> Callable:
-        """Routine.run, of which each step is recorded."""
+        """StepProgram.run, of which each step is recorded."""
 
-        def do(routine: Routine, step: Any, slots: list) -> None:
-            profiler = type(routine.queue).on_step
-            profiler(routine, step, slots) if profiler else step.run(routine.queue, slots)
+        def do(step_program: StepProgram, step: Any, slots: list) -> None:
+            profiler = type(step_program.queue).on_step
+            profiler(step_program, step, slots) if profiler else step.run(step_program.queue, slots)
 
         recorded_step = self.recorded(do, hooks.launch)
 
-        def run_with_steps(routine: Routine, *args: Any, **places: Any) -> Any:
+        def run_with_steps(step_program: StepProgram, *args: Any, **places: Any) -> Any:
             if threading.get_ident() != self.thread:
-                return run(routine, *args, **places)
-            routine.queue.on_step = recorded_step
+                return run(step_program, *args, **places)
+            step_program.queue.on_step = recorded_step
             try:
-                return run(routine, *args, **places)
+                return run(step_program, *args, **places)
             finally:
-                vars(routine.queue).pop("on_step", None)  # a loop's body has done it
+                vars(step_program.queue).pop("on_step", None)  # a loop's body has done it
 
         return run_with_steps
 

@@ -28,11 +28,11 @@ from tinyjax.runtime.matmul_step import MatmulStep
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue
-from tinyjax.runtime.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
+from tinyjax.runtime.step_program import EmptyStep, HostStep, KernelStep, Output, StepProgram
 
 
-class ScheduleBuilder:
-    """Makes the routines of a program, whose kernels are built at once: those that run inline as one
+class StepProgramBuilder:
+    """Makes the step programs of a program, whose kernels are built at once: those that run inline as one
     OpenCL program, all others as another."""
 
     def __init__(self, lowered: LoweredProgram, queue: Any):
@@ -65,16 +65,16 @@ class ScheduleBuilder:
             self.new_entries[path] = built[0].program
         return built
 
-    def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
+    def build(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> StepProgram:
         """The steps of a plan. The results of the program's own are new memory for each call."""
-        routine = Routine(plan, self.queue, made_bytes(plan), self.name)
-        routine.overwrites = memory.overwritten(plan)
+        step_program = StepProgram(plan, self.queue, made_bytes(plan), self.name)
+        step_program.overwrites = memory.overwritten(plan)
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
         def output(v: Var) -> Output:
-            taken = routine.slot(memory.takes_over[v]) if v in memory.takes_over else None
+            taken = step_program.slot(memory.takes_over[v]) if v in memory.takes_over else None
             is_result = of_program and v in outvars
-            return Output(routine.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
+            return Output(step_program.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
 
         launches = {launch.numbers[0]: launch for launch in plan.launches}
         number = 0
@@ -84,20 +84,20 @@ class ScheduleBuilder:
             made = launch.outputs if launch else plan.groups[number].outputs
             held = launch.temporaries if launch else []
             dying = [v for n in numbers for v in memory.given_back.get(n, ()) if v not in held]
-            outputs, dies = list(map(output, made)), list(map(routine.slot, dying))
+            outputs, dies = list(map(output, made)), list(map(step_program.slot, dying))
             if launch:
-                step = self._launch_step(launch, memory, routine, outputs, dies)
+                step = self._launch_step(launch, memory, step_program, outputs, dies)
             else:
-                step = self._step(plan, memory, number, routine, outputs, dies)
-            routine.add(step, numbers)
+                step = self._step(plan, memory, number, step_program, outputs, dies)
+            step_program.add(step, numbers)
             number = numbers[-1] + 1
-        return routine
+        return step_program
 
     def _launch_step(
         self,
         launch: Launch,
         memory: MemoryPlan,
-        routine: Routine,
+        step_program: StepProgram,
         outputs: list[Output],
         dies: list[int],
     ) -> KernelStep | ResumableLoopStep:
@@ -110,10 +110,10 @@ class ScheduleBuilder:
             else:
                 held[v] = self.queue.allocate(v.aval.shape, v.aval.dtype)
         zeros = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in launch.scratch]
-        scratch = list(map(routine.hold, zeros))
+        scratch = list(map(step_program.hold, zeros))
         arguments = [
-            *map(routine.slot, launch.inputs),
-            *map(routine.hold, held.values()),
+            *map(step_program.slot, launch.inputs),
+            *map(step_program.hold, held.values()),
             *(output.slot for output in outputs),
             *scratch,
         ]
@@ -130,7 +130,7 @@ class ScheduleBuilder:
         plan: Plan,
         memory: MemoryPlan,
         number: int,
-        routine: Routine,
+        step_program: StepProgram,
         outputs: list[Output],
         dies: list[int],
     ) -> Any:
@@ -138,7 +138,7 @@ class ScheduleBuilder:
         group = plan.groups[number]
         if isinstance(group, KernelGroup):
             return EmptyStep(outputs, dies)
-        operands = [routine.slot(v) for v in group.eqn.invars]
+        operands = [step_program.slot(v) for v in group.eqn.invars]
         if isinstance(group, HostGroup) and isinstance(self.queue, SharedMemoryQueue):
             if group.word == "matmul":
                 return MatmulStep(group.eqn, operands, outputs, dies)
@@ -147,7 +147,7 @@ class ScheduleBuilder:
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
         bodies = {
-            label: self.routine(body, memory.bodies[number][label])
+            label: self.build(body, memory.bodies[number][label])
             for label, body in plan.bodies[number].items()
         }
         return loop_step(control_flow(group.eqn), bodies, operands, outputs, dies)

@@ -1,9 +1,9 @@
-"""The steps of a call, and a routine: the steps of one jaxpr, with the memory that they work on.
+"""The steps of a call, and a step program: those of one jaxpr, with the memory that they work on.
 
 After this file you can say what each line of a printed schedule does when it is its turn, and when
-memory is used again. A routine gives every variable of its jaxpr a *slot*, a place in a list, and
-each call has a list of its own. The whole program is a routine, and so is every body of a loop.
-Builds on plan and memory; loops.py has the steps that run other routines.
+memory is used again. A step program gives every variable of its jaxpr a *slot*, a place in a list, and
+each call has a list of its own. The whole program is a step program, and so is every body of a loop.
+Builds on plan and memory; loops.py has the steps that run other step programs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Output:
 @dataclass
 class KernelStep:
     """Launches a kernel on the memory of its arguments: what it reads, what it makes, and what it works
-    with meanwhile, which the routine holds for it."""
+    with meanwhile, which the step program holds for it."""
 
     kernel: Any
     items: int
@@ -126,10 +126,10 @@ class EmptyStep:
             slots[output.slot] = queue.upload(np.empty(output.shape, output.dtype))
 
 
-# ---- routines ----
+# ---- step programs ----
 
 
-class Routine:
+class StepProgram:
     """A plan whose kernels are built: `run` gives the memory of its results for that of its arguments.
 
     Of each result, `is_fresh` says whether a kernel or a loop makes its memory in every run, so that
@@ -184,7 +184,7 @@ class Routine:
 
         Each run has a list of slots of its own: the template, with the arguments from `first_arg` on. After
         a step, what dies with it is recycled. If something was launched (the queue has a `last_event`), the
-        queue keeps routine and slots until it is done. If it has an `on_step`, that runs each step."""
+        queue keeps step program and slots until it is done. If it has an `on_step`, that runs each step."""
         queue, slots = self.queue, list(self.template)
         slots[self.first_arg : self.first_arg + len(args)] = args
         for number, memory in places:

@@ -1,4 +1,4 @@
-"""The theme: the one place where the colours of all pictures stand."""
+"""The theme, where the colours of all pictures stand, and the styles of nodes and arrows."""
 
 import dataclasses
 import re
@@ -56,6 +56,8 @@ PICTURES = {
     "step": drawn_by_step,
     "lessons": lambda: lesson_map({"01_primitives": 1.0, "02_jvp": 0.5}),
 }
+OF_EQUATIONS = [name for name in PICTURES if name not in ("sharding", "lessons")]
+STYLES = {kind: each for kind, each in vars(style).items() if isinstance(each, style.NodeStyle)}
 
 
 @pytest.fixture
@@ -74,6 +76,35 @@ def test_a_change_of_the_theme_takes_effect_in_every_kind_of_picture(name, other
     source = PICTURES[name]().source
     shades = set(re.findall("#[0-9a-f]{6}", source))
     assert len(shades) >= 3 and shades <= set(now) and not shades & set(before)
+
+
+@pytest.mark.parametrize("name", OF_EQUATIONS)
+def test_a_new_style_of_equations_takes_effect_in_every_picture_of_equations(name, monkeypatch):
+    monkeypatch.setattr(style, "EQUATION", style.EQUATION.having(tooltip="new"))
+    assert "tooltip=new" in PICTURES[name]().source
+
+
+@pytest.mark.parametrize("name", OF_EQUATIONS)
+def test_new_fills_of_all_styles_take_effect_in_every_picture(name, monkeypatch):
+    for kind, old in STYLES.items():
+        if "fillcolor" in old.own:
+            monkeypatch.setattr(style, kind, old.having(fillcolor="#123456"))
+    fills = re.findall(r'(?:fillcolor|<td[^>]*bgcolor)="?(#?\w+)', PICTURES[name]().source)
+    borders = {style.shade("line"), *map(style.shade, ["green_line", "blue_line", "pink_line"])}
+    assert "#123456" in fills and set(fills) <= {"#123456", *borders}
+
+
+@pytest.mark.parametrize("kind", [kind for kind, each in STYLES.items() if each.base])
+def test_a_style_has_the_attributes_of_its_base_as_they_are_now(kind, monkeypatch):
+    base = STYLES[kind].base
+    monkeypatch.setattr(style, base, STYLES[base].having(peripheries="2"))
+    assert STYLES[kind].attributes["peripheries"] == "2"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_new_font_of_nodes_takes_effect_in_every_kind_of_picture(name, monkeypatch):
+    monkeypatch.setattr(style, "NODE", style.NODE | {"fontname": "Courier"})
+    assert "fontname=Courier" in PICTURES[name]().source
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 import graphviz
 
 from tinyjax.studio.learn.exercises import LESSONS
+from tinyjax.studio.viz import style
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import EDGE, GRAPH, NODE, shade
+from tinyjax.studio.viz.style import shade
 
 _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
 
@@ -22,7 +23,7 @@ def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
     """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1.
 
     Above them stands the story in one sitting, which has no exercises."""
-    graph = Graph(graph_attr=GRAPH, node_attr=NODE | _LESSON, edge_attr=EDGE)
+    graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE | _LESSON, edge_attr=style.EDGE)
     graph.node("00_story", "0  the whole story", fillcolor="grey")
     graph.edge("00_story", "01_primitives")
     for lesson, needed in LESSONS.items():

@@ -106,7 +106,9 @@ def _loop_inputs(
     )
     inputs = dict(zip([*consts, *xs, *carry], ports))
     for operand, source, v in zip(eqn.invars, operands, [*consts, *carry, *xs], strict=True):
-        drawing.edge(operand, source, inputs[v], **(style.CONST_IN.style if v in consts else {}))
+        drawing.edge(
+            operand, source, inputs[v], **(style.CONST_IN.attributes if v in consts else {})
+        )
     return inputs
 
 
@@ -128,5 +130,5 @@ def _loop_back(drawing: "Drawing", after: Sequence[str], carry: Sequence[str]) -
     """One arrow, at the right, from what comes out of a step to where the next begins."""
     if after:
         tail, head = (port.partition(":")[0] for port in (after[-1], carry[-1]))
-        drawing.arrow(f"{head}:e", f"{tail}:e", **style.LOOP_BACK.style)
+        drawing.arrow(f"{head}:e", f"{tail}:e", **style.LOOP_BACK.attributes)
         drawing.looks.append(style.LOOP_BACK)

@@ -254,7 +254,7 @@ class Drawing:
     def look_of(self, eqn: JaxprEqn) -> NodeStyle:
         look = style.COLLECTIVE if self.traffic.of(eqn) else self.equation_look
         border = {"peripheries": "2"} if isinstance(eqn, FoldedEqn) else {}
-        return look._replace(style=look.style | border)
+        return look.having(**border)
 
     def classes(self, eqn: JaxprEqn) -> str:
         """By which scripts find the equation in an SVG."""
@@ -276,13 +276,13 @@ class Drawing:
     def variable(self, graph: Graph, var: Var, look: NodeStyle) -> str:
         notes = self.notes.get(var, [])
         if any(note.fill for note in notes):
-            look = look._replace(style=look.style | {"shape": "box", "style": "filled,rounded"})
+            look = look.having(shape="box", style="filled,rounded")
         type_ = self.typed(var) if var in self.titles else self.type_of(var)
         return self.node(graph, label([self.title_of(var), _small(type_)], notes), look)
 
     def node(self, graph: Graph, text: str, look: NodeStyle, classes: str = "") -> str:
         name = next(self.fresh)
-        graph.node(name, text, **look.style, **({"class": classes} if classes else {}))
+        graph.node(name, text, **look.attributes, **({"class": classes} if classes else {}))
         self.looks.append(look)
         return name
 
@@ -297,7 +297,7 @@ class Drawing:
             row += f'<td border="0"><font color="{heading}" point-size="10"> {title}</font></td>'
             for value in values:
                 lines = f"{html.escape(self.name_of(value))}<br/>{_small(self.type_of(value))}"
-                fill = style.shade(look.style["fillcolor"])
+                fill = style.shade(look.attributes["fillcolor"])
                 row += f'<td port="p{next(number)}" bgcolor="{fill}">{lines}</td>'
         if not row:
             return []
@@ -317,7 +317,7 @@ class Drawing:
         """An arrow; `type_` is the value's type where it goes to, if that is another."""
         if isinstance(value, Var) and value in self.threads:
             self.looks.append(self.threads[value])
-            attributes = self.threads[value].style | attributes
+            attributes = self.threads[value].attributes | attributes
         if tail in self.alone:  # right above its use
             attributes["constraint"] = "true"
         which = self.names[value] if isinstance(value, Var) and tail in self.several else ""

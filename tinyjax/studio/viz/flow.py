@@ -12,21 +12,16 @@ from collections.abc import Sequence
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.events import EventValue, RecordedEvent
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import NodeStyle
 
 MAX_NODES = 120  # of one picture: more is no help, and takes long to lay out
 
-LOOKS = {
-    "impl": NodeStyle(style.EQUATION.style | {"fillcolor": "blue"}, "computed by NumPy"),
-    "equation": NodeStyle(style.EQUATION.style, "written down: an equation of a jaxpr"),
-    "launch": NodeStyle(style.EQUATION.style | {"fillcolor": "green"}, "run on the device"),
-}
 _LONGEST = 16
+_STAGES = ("impl", "equation", "launch")
 
 
 def leaves(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     """The events that compute or write something themselves, and not by others within them."""
-    doing = [event for event in events if event.stage in LOOKS]
+    doing = [event for event in events if event.stage in _STAGES]
     parent = {event.number: event.parent for event in events}
     around: set[int] = set()
     for event in doing:
@@ -56,8 +51,9 @@ class _Flow:
         self.frames(self.graph, None, shown)
         for event in shown:
             self.arrows(event)
-        looks = [look for stage, look in LOOKS.items() if any(e.stage == stage for e in shown)]
-        self.graph.attr(label=style.legend(looks, ""), labelloc="t", labeljust="l")
+        drawn = {event.stage for event in shown}
+        styles = [_style_of(stage) for stage in _STAGES if stage in drawn]
+        self.graph.attr(label=style.legend(styles, ""), labelloc="t", labeljust="l")
 
     def frames(self, graph: Graph, around: int | None, shown: Sequence[RecordedEvent]) -> None:
         """Draws nodes, those of a traced function within a frame."""
@@ -86,7 +82,7 @@ class _Flow:
         name = f"event-{event.number}"
         lines = [f"<b>{html.escape(event.name)}</b>"]
         lines += [f'<font point-size="9">{_text(value)}</font>' for value in event.results[:1]]
-        graph.node(name, f"<{'<br/>'.join(lines)}>", id=name, **LOOKS[event.stage].style)
+        graph.node(name, f"<{'<br/>'.join(lines)}>", id=name, **_style_of(event.stage).attributes)
         for value in event.results:
             self.makers.setdefault(value.id, name)
 
@@ -96,9 +92,21 @@ class _Flow:
                 continue  # a number in the program
             if value.id not in self.makers:
                 self.makers[value.id] = f"value-{value.id}"
-                self.graph.node(self.makers[value.id], f"<{_text(value)}>", **style.INPUT.style)
+                self.graph.node(
+                    self.makers[value.id], f"<{_text(value)}>", **style.INPUT.attributes
+                )
             to = {"class": f"to-{event.number}"}
             self.graph.edge(self.makers[value.id], f"event-{event.number}", **to)
+
+
+def _style_of(stage: str) -> style.NodeStyle:
+    """The style of an event that computes or writes something."""
+    styles = {
+        "impl": style.IMPL_EVENT,
+        "equation": style.EQUATION_EVENT,
+        "launch": style.LAUNCH_EVENT,
+    }
+    return styles[stage]
 
 
 def _text(value: EventValue) -> str:

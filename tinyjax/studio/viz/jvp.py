@@ -10,10 +10,10 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.dtypes import is_inexact
 from tinyjax.core.tree_util.pytrees import tree_leaves
+from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
-from tinyjax.studio.viz.style import PRIMAL, TANGENT
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
@@ -38,7 +38,7 @@ def jvp(f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = N
     drawing = Drawing(program.closed.jaxpr, program.names, program.numbers)
     drawing.name_ends(program.closed.jaxpr, program.debug_info)
     drawing.notes = {v: _notes(*trace.primal_and_tangent(x)) for v, x in found.items()}
-    drawing.looks += [PRIMAL, TANGENT]
+    drawing.looks += [style.PRIMAL, style.TANGENT]
     drawing.whole(program.closed.jaxpr)
     return drawing.finished()
 
@@ -48,7 +48,7 @@ def _ones(x: Any) -> Any:
 
 
 def _notes(primal: Any, tangent: Any) -> list[Note]:
-    notes = [Note(f"primal {value_text(primal)}", PRIMAL.style["fillcolor"])]
+    notes = [Note(f"primal {value_text(primal)}", style.PRIMAL.attributes["fillcolor"])]
     if type(tangent) is not Zero:
-        notes.append(Note(f"tangent {value_text(tangent)}", TANGENT.style["fillcolor"]))
+        notes.append(Note(f"tangent {value_text(tangent)}", style.TANGENT.attributes["fillcolor"]))
     return notes

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from tinyjax.compile.fusion.groups import LoopGroup
 from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from tinyjax.studio.viz import style
 from tinyjax.studio.viz.control import Bodies
 from tinyjax.studio.viz.drawing import Drawing
 from tinyjax.studio.viz.fold import LIMIT, FoldedEqn, all_in_one, count
@@ -24,8 +25,6 @@ from tinyjax.transform.jit.stages import Compiled, Lowered
 
 _STEP = {"style": "rounded"}
 _THICKEST = 6.0
-_STORED = NodeStyle({"penwidth": "2.5"}, "an array in memory")
-_IN_REGISTERS = NodeStyle({}, "stays in registers")
 _LONGEST_NAME = 32
 
 
@@ -90,11 +89,11 @@ class _Kernels(Drawing):
     ) -> list[str]:
         """Draw the steps of a plan; give the node that each output of its jaxpr comes from."""
         for numbers in self.launches(plan):
-            timed, style = self.timed(plan, numbers)
+            timed, border = self.timed(plan, numbers)
             if len(numbers) == 1:
-                self.step(graph, plan, numbers[0], sources, timed, style)
+                self.step(graph, plan, numbers[0], sources, timed, border)
                 continue
-            with self.frame(graph, f"one launch{timed}", **style) as together:
+            with self.frame(graph, f"one launch{timed}", **border) as together:
                 for number in numbers:
                     self.step(together, plan, number, sources, "", {})
         self.registers = set()
@@ -126,12 +125,12 @@ class _Kernels(Drawing):
         number: int,
         sources: dict[Var, str],
         timed: str,
-        style: dict[str, str],
+        border: dict[str, str],
     ) -> None:
         """A frame, and in it what the step computes."""
         group = plan.groups[number]
         title = f"{number}: {_name(plan, number)}{timed}"
-        with self.frame(graph, title, **_STEP, **style) as frame:
+        with self.frame(graph, title, **_STEP, **border) as frame:
             self.registers = set()
             within = dict(sources)  # kernels also compute what others compute again
             for eqn in group.eqns:
@@ -155,10 +154,10 @@ class _Kernels(Drawing):
         self.registers.add(name)
         return name
 
-    def edge(self, value: Atom, tail: str, head: str, type_: str = "", **style: str) -> None:
-        look = _IN_REGISTERS if tail.partition(":")[0] in self.registers else _STORED
+    def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
+        look = style.IN_REGISTERS if tail.partition(":")[0] in self.registers else style.STORED
         self.looks += [look] * isinstance(value, Var)
-        super().edge(value, tail, head, type_, **(style | look.style))
+        super().edge(value, tail, head, type_, **(attributes | look.attributes))
 
 
 def _name(plan: Plan, number: int) -> str:

@@ -116,7 +116,7 @@ class Graph(graphviz.Digraph):
         label of a frame."""
         heading = f"title_{name}"
         with self.subgraph(name=name, graph_attr=style.FRAME | attributes) as inside:
-            inside.node(heading, graphviz.escape(title.strip()), **style.TITLE.style)
+            inside.node(heading, graphviz.escape(title.strip()), **style.TITLE.attributes)
             inside.untitled = heading
             if above:
                 self.edge(above, heading, style="invis", weight="0")

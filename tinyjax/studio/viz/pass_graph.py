@@ -13,9 +13,10 @@ from tinyjax.compile.passes.cse import meaning
 from tinyjax.compile.passes.loops import bodies_of
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.core.pretty_printer import variable_names
+from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Drawing
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import GOING, NEW, NodeStyle
+from tinyjax.studio.viz.style import NodeStyle
 from tinyjax.transform.jit.api import jit
 
 
@@ -31,8 +32,8 @@ def pass_graph(f: Callable[..., Any], *args: Any) -> Graph:
     names: dict[Var, str] = {}
     for before, (title, jaxpr), after in zip([None, *jaxprs], stages.items(), [*jaxprs[1:], None]):
         names |= variable_names(jaxpr, names)
-        lit = dict.fromkeys(_not_in(jaxpr, before), NEW)
-        lit |= dict.fromkeys(_not_in(jaxpr, after), GOING)
+        lit = dict.fromkeys(_not_in(jaxpr, before), style.NEW)
+        lit |= dict.fromkeys(_not_in(jaxpr, after), style.GOING)
         stage = _Stage(jaxpr, names, lit, drawing.fresh)
         stage.name_ends(jaxpr, lowered.traced.debug_info)
         with drawing.frame(drawing.graph, title) as stage.graph:
@@ -76,8 +77,5 @@ class _Stage(Drawing):
 
     def look_of(self, eqn: JaxprEqn) -> NodeStyle:
         look = super().look_of(eqn)
-        return (
-            self.lit[eqn]._replace(style=look.style | self.lit[eqn].style)
-            if eqn in self.lit
-            else look
-        )
+        lit = self.lit.get(eqn)
+        return lit._replace(own=look.attributes | lit.attributes, base="") if lit else look

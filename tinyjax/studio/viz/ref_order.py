@@ -29,7 +29,7 @@ class RefOrder:
         for x in _refs(eqn.invars):
             before = self.last.get(x, self.entry)
             if before is not None:
-                arrow(before, box, **style.ORDER.style)
+                arrow(before, box, **style.ORDER.attributes)
                 looks.append(style.ORDER)
             self.last[x] = self.latest = box
         self.last |= dict.fromkeys(_refs(eqn.outvars))

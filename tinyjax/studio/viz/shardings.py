@@ -19,8 +19,9 @@ from tinyjax.core.tree_util.key_paths import keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.many_devices.sharding.sharding import Sharding
 from tinyjax.many_devices.sharding.shards import sharding_of_type
+from tinyjax.studio.viz import style
 from tinyjax.studio.viz.output import Graph
-from tinyjax.studio.viz.style import GRAPH, NODE, shade
+from tinyjax.studio.viz.style import shade
 
 Grid = list[list[str]]  # of each part, the devices that have it
 COLOURS = ("blue", "orange", "green", "pink", "yellow")  # of the theme
@@ -149,7 +150,7 @@ def sharding(arrays: Any) -> Graph:
     side by side, each below its path. A part that all devices have is grey.
 
     Raises ValueError for arrays that have not one or two axes."""
-    graph = Graph(graph_attr=GRAPH, node_attr=NODE | {"shape": "plain", "style": ""})
+    graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE | style.BAR.attributes)
     for number, (path, array) in enumerate(tree_leaves_with_path(arrays)):
         name = keystr(path, simple=True, separator=" ")
         graph.node(str(number), f"<{_table(f'{name} {array.aval.str_short()}'.strip(), array)}>")
@@ -174,9 +175,9 @@ def _table(title: str, array: Any) -> str:
     ]
     boxes = "".join(f"<tr>{row}</tr>" for row in rows)
     line, text = shade("line"), shade("text")
-    style = f'border="0" cellborder="1" cellspacing="0" cellpadding="3" color="{line}"'
+    border = f'border="0" cellborder="1" cellspacing="0" cellpadding="3" color="{line}"'
     return (
         f'<table border="0" cellspacing="4">'
         f'<tr><td><font color="{text}">{html.escape(title)}</font></td></tr>'
-        f"<tr><td><table {style}>{boxes}</table></td></tr></table>"
+        f"<tr><td><table {border}>{boxes}</table></td></tr></table>"
     )

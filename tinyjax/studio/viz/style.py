@@ -3,7 +3,12 @@
     viz.theme.green = viz.Colour(light="#b7e4c7", dark="#1b4332")
 
 `theme` is the one place where colours stand. A drawing names them ("green") and looks them up while it is
-drawn, so a change takes effect in every kind of picture from then on. In an SVG the light colours turn dark
+drawn, so a change takes effect in every kind of picture from then on. So does a new style of a kind of node
+or arrow, set here:
+
+    viz.style.EQUATION = viz.style.NodeStyle({"shape": "box", "fillcolor": "#ffd166"})
+
+In an SVG the light colours turn dark
 where the reader prefers a dark scheme; PNG and PDF are light. Each picture paints its own background, so that
 its text has a contrast of at least 4.5 on any page. Nodes are filled with colours after Okabe and Ito
 (https://jfly.uni-koeln.de/color), which most colour-blind readers can tell apart, and no colour stands alone:
@@ -74,14 +79,14 @@ _NAMES = {field.name for field in fields(Theme)}
 
 
 def shade(name: str) -> str:
-    """The light shade of a colour of the theme, which stands in dot source."""
-    return getattr(theme, name).light
+    """The light shade of a colour of the theme, which stands in dot source; another colour as it is."""
+    return getattr(theme, name).light if name in _NAMES else name
 
 
 def painted(attributes: dict[str, str] | None) -> dict[str, str]:
     """Attributes with the names of colours replaced by the theme's shades."""
     return {
-        key: shade(value) if key in _COLOURED and value in _NAMES else value
+        key: shade(value) if key in _COLOURED else value
         for key, value in (attributes or {}).items()
     }
 
@@ -107,36 +112,45 @@ def in_both_schemes(svg: str, colours: Iterable[Colour]) -> str:
 
 
 LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # no more than seconds for a layout
-TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": "text"}
+_TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": "text"}
 # newrank: rank frames and all in one go, ten times as fast for hundreds of equations in frames.
-GRAPH = TEXT | {"bgcolor": "page", "nodesep": "0.25", "ranksep": "0.22", "newrank": "true"}
+GRAPH = _TEXT | {"bgcolor": "page", "nodesep": "0.25", "ranksep": "0.22", "newrank": "true"}
 GRAPH |= {"compound": "true"}  # arrows may end at a frame
-EDGE = TEXT | {"color": "line", "arrowsize": "0.6"}
-NODE = TEXT | {"fontsize": "12", "fontcolor": "ink", "color": "line", "style": "filled"}
+EDGE = _TEXT | {"color": "line", "arrowsize": "0.6"}
+NODE = _TEXT | {"fontsize": "12", "fontcolor": "ink", "color": "line", "style": "filled"}
 NODE |= {"height": "0.3", "margin": "0.12,0.05"}
-FRAME = TEXT | {"style": "rounded,dashed", "color": "line", "labeljust": "l"}
+FRAME = _TEXT | {"style": "rounded,dashed", "color": "line", "labeljust": "l"}
 FRAME |= {"penwidth": "1"}  # not that of the frame around it
 
 
 class NodeStyle(NamedTuple):
-    """The attributes of a node or an edge, with colours by their names in the theme, and what the legend says
-    of it (nothing: not in there)."""
+    """How a kind of node or arrow looks. Drawings read it here while they draw: it is set by its name."""
 
-    style: dict[str, str]
-    meaning: str = ""
+    own: dict[str, str]  # Graphviz's attributes, with colours by their names in the theme
+    meaning: str = ""  # what the legend says of it; nothing: not in there
+    base: str = ""  # the name of the style whose attributes it has, but for its own
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        base = globals()[self.base].attributes if self.base else {}
+        return base | self.own
+
+    def having(self, **attributes: str) -> "NodeStyle":
+        """The same style with other attributes."""
+        return self._replace(own=self.own | attributes)
 
 
 # ---- nodes ----
 
 EQUATION = NodeStyle({"shape": "box", "style": "filled,rounded", "fillcolor": "grey"})
 INPUT = NodeStyle({"shape": "ellipse", "fillcolor": "pale_blue"})
-TANGENT_INPUT = NodeStyle(INPUT.style | {"fillcolor": "pale_orange"})
+TANGENT_INPUT = NodeStyle({"fillcolor": "pale_orange"}, base="INPUT")
 OUTPUT = NodeStyle({"shape": "invhouse", "fillcolor": "violet"})
-TANGENT_OUTPUT = NodeStyle({"shape": "invhouse", "fillcolor": "pale_orange"})
-COTANGENT_OUTPUT = NodeStyle({"shape": "house", "fillcolor": "pale_orange"})
+TANGENT_OUTPUT = NodeStyle({"fillcolor": "pale_orange"}, base="OUTPUT")
+COTANGENT_OUTPUT = NodeStyle({"shape": "house", "fillcolor": "pale_orange"}, base="OUTPUT")
 CONSTANT = NodeStyle({"shape": "parallelogram", "fillcolor": "pink"}, "constant")
 LITERAL = NodeStyle({"shape": "plain", "style": "", "fontcolor": "text"})
-TITLE = NodeStyle({"shape": "plain", "style": "", "fontcolor": "text", "class": "title"})
+TITLE = NodeStyle({"class": "title"}, base="LITERAL")
 FROM_AFAR = NodeStyle(
     {"shape": "box", "style": "rounded,dotted", "fontcolor": "text", "fillcolor": "none"},
     "a value that comes from further up",
@@ -153,21 +167,34 @@ SLICE = NodeStyle({"fillcolor": "yellow"}, "xs, ys: a slice of each array a step
 PRIMAL = NodeStyle({"fillcolor": "blue"}, "primal: the value")
 TANGENT = NodeStyle({"fillcolor": "orange"}, "tangent: how fast it moves")
 
-KNOWN = NodeStyle(EQUATION.style | {"fillcolor": "blue"}, "known")
-UNKNOWN = NodeStyle(EQUATION.style | {"fillcolor": "orange"}, "unknown: left for later")
-BACKWARD = NodeStyle(EQUATION.style | {"fillcolor": "orange"}, "backward")
+KNOWN = NodeStyle({"fillcolor": "blue"}, "known", "EQUATION")
+UNKNOWN = NodeStyle({"fillcolor": "orange"}, "unknown: left for later", "EQUATION")
+BACKWARD = NodeStyle({"fillcolor": "orange"}, "backward", "EQUATION")
 FAN_OUT = NodeStyle(
     {"shape": "ellipse", "fillcolor": "red"}, "fan-out: the sum over all uses of a value"
 )
 COLLECTIVE = NodeStyle(
-    EQUATION.style | {"fillcolor": "green"}, "collective: all devices wait for all"
+    {"fillcolor": "green"}, "collective: all devices wait for all", base="EQUATION"
 )
 
-NEW = NodeStyle(EQUATION.style | {"fillcolor": "blue", "penwidth": "2"}, "new or changed")
+NEW = NodeStyle({"fillcolor": "blue", "penwidth": "2"}, "new or changed", "EQUATION")
 GOING = NodeStyle(
-    EQUATION.style | {"fillcolor": "orange", "style": "filled,rounded,dashed"},
+    {"fillcolor": "orange", "style": "filled,rounded,dashed"},
     "changed or dropped by the next pass",
+    "EQUATION",
 )
+
+# A primitive, by the trace that it meets.
+JVP_TRACE = NodeStyle({"fillcolor": "orange"}, base="EQUATION")
+BATCH_TRACE = NodeStyle({"fillcolor": "green"}, base="EQUATION")
+PARTIAL_EVAL_TRACE = NodeStyle({"fillcolor": "yellow"}, base="EQUATION")
+JAXPR_TRACE = NodeStyle({"fillcolor": "pink"}, base="EQUATION")
+EVAL_TRACE = NodeStyle({"fillcolor": "blue"}, base="EQUATION")
+
+# An event of a recorded program.
+IMPL_EVENT = NodeStyle({"fillcolor": "blue"}, "computed by NumPy", "EQUATION")
+EQUATION_EVENT = NodeStyle({}, "written down: an equation of a jaxpr", "EQUATION")
+LAUNCH_EVENT = NodeStyle({"fillcolor": "green"}, "run on the device", "EQUATION")
 
 # ---- edges ----
 
@@ -184,7 +211,8 @@ RESIDUAL = NodeStyle(
     {"color": "pink_line", "penwidth": "2", "style": "dashed"}, "residual: kept for later"
 )
 ORDER = NodeStyle({"color": "red_line", "style": "dashed"}, "order: what is done to a Ref, in turn")
-RESIDUAL_UP = NodeStyle(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
+STORED = NodeStyle({"penwidth": "2.5"}, "an array in memory")
+IN_REGISTERS = NodeStyle({}, "stays in registers")
 
 
 # ---- the legend ----
@@ -195,7 +223,7 @@ _TABLE = '<table border="0" cellspacing="2" cellpadding="0">'
 
 def legend(styles: Iterable[NodeStyle], remark: str) -> str:
     """A row of samples, each with what it means, as the label of the whole graph; "" if there are none."""
-    shown = {each.meaning: painted(each.style) for each in styles if each.meaning}
+    shown = {each.meaning: painted(each.attributes) for each in styles if each.meaning}
     cells = [
         f'<td>{_sample(style)}</td><td align="left">{meaning}  </td>'
         for meaning, style in shown.items()

@@ -25,13 +25,6 @@ _WORK = {
     "JaxprTrace": "writes an equation",
     "EvalTrace": "runs NumPy",
 }
-_LOOKS = {
-    "JVPTrace": style.UNKNOWN,
-    "BatchTrace": style.NodeStyle(style.EQUATION.style | {"fillcolor": "green"}),
-    "PartialEvalTrace": style.NodeStyle(style.EQUATION.style | {"fillcolor": "yellow"}),
-    "JaxprTrace": style.NodeStyle(style.EQUATION.style | {"fillcolor": "pink"}),
-    "EvalTrace": style.KNOWN,
-}
 Trace = tuple[str, ...]  # the names of the traces from the outermost to this one
 
 _RULES = ("jvp rule", "batch rule", "partial eval rule")
@@ -105,7 +98,7 @@ class _Stack:
             self.place(inner, below)
         if len(found) > _MOST:
             rest = f"{self.name(event)}_rest"
-            self.graph.node(rest, f"and {len(found) - _MOST} more", **style.LITERAL.style)
+            self.graph.node(rest, f"and {len(found) - _MOST} more", **style.LITERAL.attributes)
             self.graph.edge(self.name(event), rest)
 
     def below(
@@ -140,8 +133,19 @@ class _Stack:
             for event in events:
                 lines = [f"<b>{event.name}</b>"]
                 notes = [Note(_values(event.operands)), Note(f"gives {_values(event.results)}")]
-                look = _LOOKS.get(kind, style.EQUATION)
-                frame.node(self.name(event), label(lines, notes), **look.style)
+                frame.node(self.name(event), label(lines, notes), **_style_of(kind).attributes)
+
+
+def _style_of(kind: str) -> style.NodeStyle:
+    """The style of a primitive that meets a trace of this kind."""
+    styles = {
+        "JVPTrace": style.JVP_TRACE,
+        "BatchTrace": style.BATCH_TRACE,
+        "PartialEvalTrace": style.PARTIAL_EVAL_TRACE,
+        "JaxprTrace": style.JAXPR_TRACE,
+        "EvalTrace": style.EVAL_TRACE,
+    }
+    return styles.get(kind, style.EQUATION)
 
 
 def _values(values: Sequence[EventValue]) -> str:

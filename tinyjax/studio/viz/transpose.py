@@ -42,7 +42,10 @@ def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
 
     sources, values = draw_known(
-        drawing, parts, "forward: from primals to the value", style.RESIDUAL_UP
+        drawing,
+        parts,
+        "forward: from primals to the value",
+        style.RESIDUAL.having(constraint="false"),
     )
     drawing.equation_look = style.BACKWARD
     drawing.upwards = True

@@ -14,11 +14,11 @@ from typing import Any
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
 from tinyjax.core.tracing import JaxprTracer, make_jaxpr
+from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Drawing
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 from tinyjax.studio.viz.provenance import mark_of
-from tinyjax.studio.viz.style import BATCHED
 from tinyjax.transform import batching
 
 
@@ -67,7 +67,7 @@ class _Batched(Drawing):
         super().__init__(jaxpr)
         self.program = program
         self.dims = dims
-        self.threads = {v: BATCHED for v in dims}
+        self.threads = {v: style.BATCHED for v in dims}
 
     def body(self, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
         for mark, group in itertools.groupby(jaxpr.eqns, mark_of):
@@ -85,7 +85,7 @@ class _Batched(Drawing):
             self.one_equation(graph, eqn, sources)
             batched = [v for v in eqn.invars if v in self.threads]
             if batched:
-                self.threads |= {v: BATCHED for v in eqn.outvars}
+                self.threads |= {v: style.BATCHED for v in eqn.outvars}
                 self.infer_dim(eqn, batched)
 
     def infer_dim(self, eqn: JaxprEqn, batched: list[Any]) -> None:

@@ -8,43 +8,15 @@ several as one. Builds on codegen, memory_plan and shortcuts.
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tinyjax.compile.codegen.codegen import FusedKernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.memory_plan import MemoryPlan
-from tinyjax.compile.plan import Plan
-from tinyjax.core.jaxpr import Var
+from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.shortcuts import with_shortcut
 
 if TYPE_CHECKING:
     from tinyjax.runtime.devices import Device
-
-
-@dataclass
-class Launch:
-    """One kernel of the program, launched until its loop has ended if it has iterations. Its arguments are
-    arrays that it reads, its `temporaries`, arrays that it makes, and scratch memory."""
-
-    kernel: Kernel | FusedKernel
-    numbers: Sequence[int]  # of the groups whose work it does
-    kernels: Sequence[Kernel]  # theirs
-    inputs: Sequence[Var]
-    temporaries: Sequence[Var]  # arrays that nothing else sees
-    outputs: Sequence[Var]
-    inline: bool = False  # run by the thread that launches it, and done when that goes on
-
-    def local_size(self, usual: int) -> int:
-        """How many work-items are a group: as many as the kernel needs, else as the device likes."""
-        needed = self.kernel.local_size
-        return needed if needed > 1 else math.gcd(self.kernel.items, usual)
-
-    @property
-    def scratch(self) -> list[Buffer]:
-        return [buffer for buffer in self.kernel.buffers if buffer.role == "scratch"]
 
 
 def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:

@@ -7,14 +7,14 @@ device but its target: nothing is built yet. Builds on fuse, lower and loop_kern
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.codegen.codegen import FusedKernel, Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
-from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.cse import meaning, meaning_of_atom
@@ -25,10 +25,30 @@ from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.core.pretty_printer import variable_names
 
-if TYPE_CHECKING:
-    from tinyjax.compile.launches import Launch
+# ---- what a plan is ----
 
-# ---- planning ----
+
+@dataclass
+class Launch:
+    """One kernel of the program, launched until its loop has ended if it has iterations. Its arguments are
+    arrays that it reads, its `temporaries`, arrays that it makes, and scratch memory."""
+
+    kernel: Kernel | FusedKernel
+    numbers: Sequence[int]  # of the groups whose work it does
+    kernels: Sequence[Kernel]  # theirs
+    inputs: Sequence[Var]
+    temporaries: Sequence[Var]  # arrays that nothing else sees
+    outputs: Sequence[Var]
+    inline: bool = False  # run by the thread that launches it, and done when that goes on
+
+    def local_size(self, usual: int) -> int:
+        """How many work-items are a group: as many as the kernel needs, else as the device likes."""
+        needed = self.kernel.local_size
+        return needed if needed > 1 else math.gcd(self.kernel.items, usual)
+
+    @property
+    def scratch(self) -> list[Buffer]:
+        return [buffer for buffer in self.kernel.buffers if buffer.role == "scratch"]
 
 
 @dataclass
@@ -71,6 +91,9 @@ class Plan:
         """The kernels of this plan and of its bodies, each once: one program."""
         kernels = [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
         return list({kernel.name: kernel for kernel in kernels}.values())
+
+
+# ---- planning ----
 
 
 def with_kernels(plan: Plan, change: Callable[[Kernel], Kernel]) -> Plan:

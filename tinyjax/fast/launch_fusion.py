@@ -19,9 +19,9 @@ from typing import Any
 from tinyjax.compile.codegen.codegen import FusedKernel
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.kernel_ir import Buffer
-from tinyjax.compile.launches import Launch, launch_of, launches_of
+from tinyjax.compile.launches import launch_of, launches_of
 from tinyjax.compile.memory_plan import MemoryPlan
-from tinyjax.compile.plan import Plan
+from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.fast.inline_policy import inline_stretches

@@ -15,11 +15,10 @@ import numpy as np
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.cost_record import bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
-from tinyjax.compile.launches import Launch
 from tinyjax.compile.lowered import LoweredProgram
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import control_flow
-from tinyjax.compile.plan import Plan
+from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.many_devices.meet_step import MeetStep
 from tinyjax.runtime import compilation_cache

@@ -15,6 +15,7 @@ save                     writes a graph as .svg, .html, .png, .pdf or .dot; DotN
 theme                    the colours of all graphs, each a Colour(light=..., dark=...)
 """
 
+from tinyjax.studio.viz import control as control  # draws branches and loops
 from tinyjax.studio.viz.dot import dot as dot
 from tinyjax.studio.viz.html import explain as explain
 from tinyjax.studio.viz.jvp import jvp as jvp

@@ -4,24 +4,17 @@ Each function draws one primitive: it gets the nodes that the operands come from
 by their names in compile/plan.py, each with what draws it; it gives the nodes of the results.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from tinyjax.core.lists import split_list
 from tinyjax.studio.viz import style
+from tinyjax.studio.viz.drawing import Bodies, Body, Drawing, draw_control_flow
 from tinyjax.studio.viz.output import Graph
-
-if TYPE_CHECKING:
-    from tinyjax.studio.viz.drawing import Drawing
-
-# How the equations of a jaxpr, whose inputs come from these nodes, are drawn: the outputs' nodes.
-Body = Callable[[Graph, Jaxpr, dict[Var, str]], list[str]]
-Bodies = Mapping[str, tuple[Jaxpr, Body]]
 
 
 def scan(
-    drawing: "Drawing", graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
+    drawing: Drawing, graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
     """One frame: consts, xs and the carry go in at the top; ys and the carry come out below."""
     length, num_carry = eqn.params["length"], eqn.params["num_carry"]
@@ -40,7 +33,7 @@ def scan(
 
 
 def while_loop(
-    drawing: "Drawing", graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
+    drawing: Drawing, graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
     """A frame with two inside, which read the same carry: one decides, the other makes the next."""
     (cond, draw_cond), (body, draw_body) = bodies["cond"], bodies["body"]
@@ -61,7 +54,7 @@ def while_loop(
 
 
 def cond(
-    drawing: "Drawing", graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
+    drawing: Drawing, graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
     """A frame with one for each branch inside, side by side, of which one runs."""
     with drawing.frame(graph, "cond") as frame:
@@ -82,14 +75,14 @@ def cond(
         return results
 
 
-CONTROL = {"scan": scan, "while": while_loop, "cond": cond}
+draw_control_flow.update({"scan": scan, "while": while_loop, "cond": cond})
 
 
 # ---- the parts ----
 
 
 def _loop_inputs(
-    drawing: "Drawing",
+    drawing: Drawing,
     frame: Graph,
     eqn: JaxprEqn,
     operands: Sequence[str],
@@ -113,20 +106,20 @@ def _loop_inputs(
 
 
 def _arrive(
-    drawing: "Drawing", operands: Sequence[Atom], sources: Sequence[str], inputs: Sequence[str]
+    drawing: Drawing, operands: Sequence[Atom], sources: Sequence[str], inputs: Sequence[str]
 ) -> None:
     for operand, source, node in zip(operands, sources, inputs, strict=True):
         drawing.edge(operand, source, node)
 
 
 def _body(
-    drawing: "Drawing", frame: Graph, jaxpr: Jaxpr, draw_body: Body, inputs: dict[Var, str]
+    drawing: Drawing, frame: Graph, jaxpr: Jaxpr, draw_body: Body, inputs: dict[Var, str]
 ) -> list[str]:
     constants = {v: drawing.variable(frame, v, style.CONSTANT) for v in jaxpr.constvars}
     return draw_body(frame, jaxpr, inputs | constants)
 
 
-def _loop_back(drawing: "Drawing", after: Sequence[str], carry: Sequence[str]) -> None:
+def _loop_back(drawing: Drawing, after: Sequence[str], carry: Sequence[str]) -> None:
     """One arrow, at the right, from what comes out of a step to where the next begins."""
     if after:
         tail, head = (port.partition(":")[0] for port in (after[-1], carry[-1]))

@@ -16,7 +16,7 @@ import contextlib
 import html
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import graphviz
@@ -27,7 +27,6 @@ from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var,
 from tinyjax.core.pretty_printer import literal_text, variable_names
 from tinyjax.many_devices.sharding.traffic import cut_texts, mesh_text, traffic_of
 from tinyjax.studio.viz import style
-from tinyjax.studio.viz.control import CONTROL, Bodies
 from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded
 from tinyjax.studio.viz.long_edges import long_edges
 from tinyjax.studio.viz.output import Graph
@@ -51,6 +50,13 @@ class Note(NamedTuple):
 
 # Values that go into a frame, or come out of it: what they are to it, in a word and a colour.
 Part = tuple[str, Sequence[Atom], NodeStyle]
+
+# How the equations of a jaxpr, whose inputs come from these nodes, are drawn: the outputs' nodes.
+Body = Callable[[Graph, Jaxpr, dict[Var, str]], list[str]]
+Bodies = Mapping[str, tuple[Jaxpr, Body]]
+
+# Functions that draw a branch or a loop, by the primitive's name. control.py adds them.
+draw_control_flow: dict[str, Callable[..., list[str]]] = {}
 
 
 class Drawing:
@@ -178,7 +184,9 @@ class Drawing:
 
     def is_box(self, eqn: JaxprEqn) -> bool:
         """Whether the equation is drawn as a box and not as a frame."""
-        is_frame = eqn.primitive.name in CONTROL or (self.open_calls and called(eqn) is not None)
+        is_frame = eqn.primitive.name in draw_control_flow or (
+            self.open_calls and called(eqn) is not None
+        )
         return isinstance(eqn, FoldedEqn) or not is_frame
 
     def equation(self, graph: Graph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
@@ -189,8 +197,10 @@ class Drawing:
             for title, jaxpr in bodies(eqn) if inner is None else []:
                 self.hang(graph, box, title, jaxpr)
             return [box] * len(eqn.outvars)
-        if eqn.primitive.name in CONTROL:
-            return CONTROL[eqn.primitive.name](self, graph, eqn, operands, self.inside(eqn))
+        if eqn.primitive.name in draw_control_flow:
+            return draw_control_flow[eqn.primitive.name](
+                self, graph, eqn, operands, self.inside(eqn)
+            )
         assert inner is not None
         return self.call(graph, eqn, inner, operands)
 

@@ -16,8 +16,7 @@ from tinyjax.compile.fusion.groups import LoopGroup
 from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from tinyjax.studio.viz import style
-from tinyjax.studio.viz.control import Bodies
-from tinyjax.studio.viz.drawing import Drawing
+from tinyjax.studio.viz.drawing import Bodies, Drawing
 from tinyjax.studio.viz.fold import LIMIT, FoldedEqn, all_in_one, count
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.style import NodeStyle

@@ -13,8 +13,7 @@ from tinyjax.core.bind import set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.studio.viz import style
-from tinyjax.studio.viz.control import CONTROL
-from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.drawing import Drawing, Note, draw_control_flow
 from tinyjax.studio.viz.fold import LIMIT, folded
 from tinyjax.studio.viz.linearize import KnownAndLinear, draw_known, renamed
 from tinyjax.studio.viz.output import Graph
@@ -35,7 +34,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
     whole = parts.with_known(backward)
     drawing = _Transposed(whole)
     drawing.is_plain = not drawing.long_edges and not any(
-        e.primitive.name in CONTROL for e in whole.eqns
+        e.primitive.name in draw_control_flow for e in whole.eqns
     )
     seeds = [full(v.aval, 1) for v in backward.invars]
     found = all_values(ClosedJaxpr(whole, parts.known.consts), [*parts.leaves, *seeds])

@@ -1,6 +1,7 @@
-"""README and CONTRIBUTING: their code runs, prints what they say, and their links lead somewhere."""
+"""README, CONTRIBUTING and docs/: their code runs, prints what they say, and their links lead somewhere."""
 
 import contextlib
+import importlib
 import io
 import re
 import runpy
@@ -17,6 +18,14 @@ from tinyjax.studio import viz
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+COMPILER = (ROOT / "docs" / "compiler.md").read_text()
+WRITTEN = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/compiler.md",
+    "docs/dependencies.md",
+    "docs/golden.md",
+]
 
 
 def blocks(text, language):
@@ -64,9 +73,9 @@ def test_the_primitive_of_contributing_has_every_rule():
     assert "host" not in jax.jit(cube).lower(x).as_text()
 
 
-def test_the_pass_of_contributing_makes_one_product_of_two(monkeypatch):
+def test_the_pass_of_the_compilers_page_makes_one_product_of_two(monkeypatch):
     names = {}
-    (code,) = [code for code in blocks(CONTRIBUTING, "python") if "sort_operands" in code]
+    (code,) = [code for code in blocks(COMPILER, "python") if "sort_operands" in code]
     exec(code, names)
     new = pipeline.Pass("sort_operands", names["sort_operands"], "", again=True)
     first, *others = pipeline.PASSES
@@ -83,16 +92,16 @@ def test_the_pass_of_contributing_makes_one_product_of_two(monkeypatch):
     assert str(event) == "d = mul b a: reads a, b  # either order gives the same number"
 
 
-def test_the_rule_of_contributing_is_one(monkeypatch):
-    (line,) = [text for text in blocks(CONTRIBUTING, "text") if "abs (neg x)" in text]
+def test_the_rewrite_rule_of_the_compilers_page_is_one(monkeypatch):
+    (line,) = [text for text in blocks(COMPILER, "text") if "abs (neg x)" in text]
     monkeypatch.setitem(rewrite_rules.RULES, "abs", [rewrite_rules.parse(line)])
     text = jax.jit(lambda x: abs(-x)).lower(np.float32(3)).as_text("simplified")
     assert "abs a" in text and "neg" not in text
 
 
-def test_the_schedules_of_contributing_compute_the_same():
+def test_the_schedules_of_the_compilers_page_compute_the_same():
     names = {}
-    for code in blocks(CONTRIBUTING, "python"):
+    for code in blocks(COMPILER, "python"):
         if "compile.schedules" in code:
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(code, names)
@@ -105,20 +114,33 @@ def test_the_schedules_of_contributing_compute_the_same():
 
 
 @pytest.mark.skipif(devices("cpu")[0].cl_device is None, reason="there is no OpenCL device")
-def test_the_stages_in_contributing_are_those_of_today():
+def test_the_stages_of_the_compilers_page_are_those_of_today():
     tool = runpy.run_path(str(ROOT / "tools" / "render_stages.py"))
-    _, rest = CONTRIBUTING.split(tool["BEGIN"])
+    _, rest = COMPILER.split(tool["BEGIN"])
     assert rest.split(tool["END"])[0].strip() == tool["rendered"]().strip(), (
         "run tools/render_stages.py, and read what has changed"
     )
 
 
-@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
-def test_links_and_named_files_exist(text):
+@pytest.mark.parametrize("page", WRITTEN)
+def test_links_and_named_files_exist(page):
+    text = (ROOT / page).read_text()
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
     named = re.findall(r"`((?:tests|tools|tinyjax|benchmarks)/[\w./]*)`", text)
-    missing = [place for place in links + named if not (ROOT / place).exists()]
-    assert missing == []
+    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+    assert missing + [file for file in named if not (ROOT / file).exists()] == []
+
+
+def test_contributing_is_read_in_a_quarter_of_an_hour():
+    assert len(CONTRIBUTING.split()) <= 2400
+
+
+def test_the_hooks_of_contributing_are_where_it_says():
+    hooks = re.findall(
+        r"^\| `(\w+)` \| `([\w.]+)` \|", CONTRIBUTING.split("## Hooks")[1], re.MULTILINE
+    )
+    found = [hasattr(importlib.import_module(f"tinyjax.{module}"), hook) for hook, module in hooks]
+    assert found and all(found)
 
 
 def test_the_table_of_jax_names_is_what_is_there():

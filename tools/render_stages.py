@@ -1,4 +1,4 @@
-"""Write what every stage of the compiler makes of a small example into CONTRIBUTING.md.
+"""Write what every stage of the compiler makes of a small example into docs/compiler.md.
 
     python tools/render_stages.py
 
@@ -15,7 +15,7 @@ import numpy as np
 
 import tinyjax as jax
 
-PAGE = Path(__file__).resolve().parent.parent / "CONTRIBUTING.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "compiler.md"
 BEGIN, END = "<!-- stages: written by tools/render_stages.py -->\n", "<!-- end of stages -->\n"
 
 EXAMPLE = """\
@@ -38,7 +38,7 @@ STAGES = (
         "simplified",
         """**Simplification** (the files of `passes/`, in the order of `pipeline.py`) puts called jaxprs in
         place of the calls, applies rules that change no bit (`1.0 * x` is `x`), computes nothing
-        twice, and drops what nobody needs.""",
+        twice, and drops what nothing reads.""",
     ),
     (
         "groups",
@@ -67,19 +67,19 @@ STAGES = (
         "explain",
         """**Code generation** (`codegen.py`) prints each statement as a line of C. `explain.py` knows the
         equation and the line of Python that it is from: `python -m tinyjax explain` writes a page that
-        lights what is whose, and prints this with `--text`. Helper functions such as those for sine are
-        left out, and lines' numbers. A second printer (`webassembly.py`) writes the same kernels as
+        shows which line came from which, and prints this with `--text`. Helper functions, such as those for
+        sine, and line numbers are left out. A second printer (`webassembly.py`) writes the same kernels as
         WebAssembly, for browsers: `as_text("webassembly")`, or `compiler_ir("webassembly")` for bytes.""",
     ),
     (
         "memory",
-        """**The memory plan** (`memory_plan.py`) says who takes over whose memory, and how much is in use at
-        the peak.""",
+        """**The memory plan** (`memory_plan.py`) says how buffers are reused, and how much memory is in use
+        at the peak.""",
     ),
     ("cost", """**The cost** (`cost.py`) is counted as XLA counts it."""),
     (
         "schedule",
-        """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is what a call walks through: launches,
+        """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is the program of a call: launches,
         steps of the host, loops. With shortcuts on, it says which kernels the calling thread runs in
         one launch (`fast/launch_fusion.py`).""",
     ),

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index_var
+from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import defined_names, every_statement, replaced
@@ -132,24 +131,6 @@ def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
     count = loop.stop - loop.start
     is_chunk = len(others) < len(ends) or (count.op == "const" and count.lo <= width)
     return is_chunk and loop.start.hi < end.lo, end
-
-
-def of_lane(vectors: Any, load: ir.Load, lane: int) -> list[Any]:
-    """What loads the element of a lane by itself; lanes beyond the end load that of the last one before it.
-    `vectors` gives names, and values as vectors."""
-    lanes, body = vectors.lanes, list[ir.Statement]()
-    number = lanes.first + lane
-    places = {lanes.axis: number if lanes.end is None else number.min(lanes.end - 1)}
-    variables = dict.fromkeys(part for part in load.index.parts() if part.op == "var")
-    for v in filter(lanes.is_data, variables):
-        vector = vectors.value(vectors.numbers[v.args[0]])
-        place = replace(vectors.fresh("place", vector.dtype), width=1)
-        args = vector, ir.Const(np.int32(lane), np.dtype("int32"))
-        body.append(ir.Let(place, "lane", args, origin=load.origin))
-        places[v.args[0]] = index_var(place.name, v.lo, v.hi)
-    at = load.index.with_variables(lambda v: places.get(v.args[0], v))
-    part = replace(vectors.fresh("part", load.target.dtype), width=1)
-    return [*body, replace(load, target=part, index=at)]
 
 
 # ---- what can't be vectors ----

@@ -38,10 +38,10 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
-from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles, of_lane
+from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
@@ -171,10 +171,27 @@ class _Vectors:
 
     def _gathered(self, load: ir.Load) -> list[ir.Statement]:
         """The elements of all lanes, loaded one by one."""
-        lanes = [of_lane(self, load, number) for number in range(self.lanes.width)]
+        lanes = [self._of_lane(load, number) for number in range(self.lanes.width)]
         parts = tuple(last.target for *_, last in lanes)
         whole = ir.Let(self.value(load.target), "vector", parts, origin=load.origin)
         return [*itertools.chain(*lanes), whole]
+
+    def _of_lane(self, load: ir.Load, lane: int) -> list[Any]:
+        """What loads the element of a lane by itself; lanes beyond the end load that of the last one before
+        it."""
+        lanes, body = self.lanes, list[ir.Statement]()
+        number = lanes.first + lane
+        places = {lanes.axis: number if lanes.end is None else number.min(lanes.end - 1)}
+        variables = dict.fromkeys(part for part in load.index.parts() if part.op == "var")
+        for v in filter(lanes.is_data, variables):
+            vector = self.value(self.numbers[v.args[0]])
+            place = replace(self.fresh("place", vector.dtype), width=1)
+            args = vector, ir.Const(np.int32(lane), INT32)
+            body.append(ir.Let(place, "lane", args, origin=load.origin))
+            places[v.args[0]] = index_var(place.name, v.lo, v.hi)
+        at = load.index.with_variables(lambda v: places.get(v.args[0], v))
+        part = replace(self.fresh("part", load.target.dtype), width=1)
+        return [*body, replace(load, target=part, index=at)]
 
     def _while(self, loop: ir.While) -> ir.While:
         """Goes on while any lane does. Its statements are in vectors already."""

@@ -124,4 +124,4 @@ def _loop_back(drawing: Drawing, after: Sequence[str], carry: Sequence[str]) -> 
     if after:
         tail, head = (port.partition(":")[0] for port in (after[-1], carry[-1]))
         drawing.arrow(f"{head}:e", f"{tail}:e", **style.LOOP_BACK.attributes)
-        drawing.looks.append(style.LOOP_BACK)
+        drawing.legend_styles.append(style.LOOP_BACK)

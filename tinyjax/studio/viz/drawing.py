@@ -6,7 +6,7 @@ or a branch stands in a row at the top of its frame, what comes out in a row at 
 results, constants and literals have shapes and colours of their own.
 
 A drawing of another kind fills `notes`, which adds lines to the node that makes a value, and `threads`, which
-changes a value's arrows, or overrides `look_of`, which styles an equation's box.
+changes a value's arrows, or overrides `style_of`, which styles an equation's box.
 
 Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's text (`printed_eqns` counts
 them); `from-2` says that the box was made from equation 2 of the function that was transformed.
@@ -81,19 +81,19 @@ class Drawing:
         self.result_titles: list[str] = []  # where the results are in its result
         self.notes: dict[Var, list[Note]] = {}
         self.threads: dict[Var, NodeStyle] = {}
-        self.equation_look = style.EQUATION
+        self.equation_style = style.EQUATION
         self.upwards = False
         self.open_calls = True  # else a call is a box
         self.remark = ""
         self.ref_order = RefOrder()
         self.fresh: Iterator[str] = (f"n{i}" for i in itertools.count())
-        self.looks: list[NodeStyle] = []  # those that the legend is to explain
+        self.legend_styles: list[NodeStyle] = []  # those that the legend is to explain
 
     def finished(self) -> Graph:
         """The graph, with its legend."""
         if self.long_edges or self.remark:
             self.graph.attr(**style.LARGE)
-        legend = style.legend(self.looks, self.remark)
+        legend = style.legend(self.legend_styles, self.remark)
         if legend:
             self.graph.attr(label=legend, labelloc="t", labeljust="l")
         return self.graph
@@ -125,27 +125,27 @@ class Drawing:
                 title = html.escape(title, quote=False)
                 self.outputs(self.graph, [value], [outputs[value]], style.OUTPUT, title)
 
-    def inputs(self, graph: Graph, jaxpr: Jaxpr, look: NodeStyle) -> dict[Var, str]:
+    def inputs(self, graph: Graph, jaxpr: Jaxpr, node_style: NodeStyle) -> dict[Var, str]:
         """A node for each input and constant: where the values of these variables come from."""
         sources = {v: self.variable(graph, v, style.CONSTANT) for v in jaxpr.constvars}
-        return sources | {v: self.variable(graph, v, look) for v in jaxpr.invars}
+        return sources | {v: self.variable(graph, v, node_style) for v in jaxpr.invars}
 
     def outputs(
         self,
         graph: Graph,
         values: Sequence[Atom],
         sources: list[str],
-        look: NodeStyle,
+        node_style: NodeStyle,
         title: str = "out",
     ) -> list[str]:
         """A node for each output of a jaxpr."""
-        return self.joined(graph, [(values, sources)], look, title)
+        return self.joined(graph, [(values, sources)], node_style, title)
 
     def joined(
         self,
         graph: Graph,
         ends: Sequence[tuple[Sequence[Atom], list[str]]],
-        look: NodeStyle,
+        node_style: NodeStyle,
         title: str = "out",
     ) -> list[str]:
         """A node for each output of jaxprs that give alike: the branches of a cond, or just one."""
@@ -155,7 +155,7 @@ class Drawing:
             notes = self.notes.get(values[0], []) if len(ends) == 1 else []
             notes = [note for note in notes if not note.fill]  # patches are large, and said above
             lines = [f"{title} {i}" if several else title]
-            nodes.append(self.node(graph, label(lines, notes), look))
+            nodes.append(self.node(graph, label(lines, notes), node_style))
             for value, (_, sources) in zip(values, ends):
                 self.edge(value, sources[i], nodes[i])
         return nodes
@@ -239,7 +239,7 @@ class Drawing:
             for note in self.notes.get(v, [])
         ]
         notes += [Note(exchange.short) for exchange in self.traffic.of(eqn)]
-        box = self.node(graph, label(lines, notes), self.look_of(eqn), self.classes(eqn))
+        box = self.node(graph, label(lines, notes), self.style_of(eqn), self.classes(eqn))
         if several:
             self.several.add(box)
         for source, values in _by_source(eqn, operands).items():
@@ -248,7 +248,7 @@ class Drawing:
                 continue
             for value in values:
                 self.edge(value, source, box)
-        self.ref_order.arrows(eqn, box, self.arrow, self.looks)
+        self.ref_order.arrows(eqn, box, self.arrow, self.legend_styles)
         return box
 
     def operands_text(self, eqn: JaxprEqn) -> str:
@@ -261,10 +261,10 @@ class Drawing:
         shown = [self.typed(v) for v in eqn.outvars if self.names.get(v, "_") != "_"]
         return shown if len(shown) <= _MOST_RESULTS else [f"{len(shown)} results"]
 
-    def look_of(self, eqn: JaxprEqn) -> NodeStyle:
-        look = style.COLLECTIVE if self.traffic.of(eqn) else self.equation_look
+    def style_of(self, eqn: JaxprEqn) -> NodeStyle:
+        node_style = style.COLLECTIVE if self.traffic.of(eqn) else self.equation_style
         border = {"peripheries": "2"} if isinstance(eqn, FoldedEqn) else {}
-        return look.having(**border)
+        return node_style.having(**border)
 
     def classes(self, eqn: JaxprEqn) -> str:
         """By which scripts find the equation in an SVG."""
@@ -283,31 +283,31 @@ class Drawing:
         above = self.top if graph is self.graph else ""
         return graph.frame(f"cluster_{next(self.fresh)}", title, above, **attributes)
 
-    def variable(self, graph: Graph, var: Var, look: NodeStyle) -> str:
+    def variable(self, graph: Graph, var: Var, node_style: NodeStyle) -> str:
         notes = self.notes.get(var, [])
         if any(note.fill for note in notes):
-            look = look.having(shape="box", style="filled,rounded")
+            node_style = node_style.having(shape="box", style="filled,rounded")
         type_ = self.typed(var) if var in self.titles else self.type_of(var)
-        return self.node(graph, label([self.title_of(var), _small(type_)], notes), look)
+        return self.node(graph, label([self.title_of(var), _small(type_)], notes), node_style)
 
-    def node(self, graph: Graph, text: str, look: NodeStyle, classes: str = "") -> str:
+    def node(self, graph: Graph, text: str, node_style: NodeStyle, classes: str = "") -> str:
         name = next(self.fresh)
-        graph.node(name, text, **look.attributes, **({"class": classes} if classes else {}))
-        self.looks.append(look)
+        graph.node(name, text, **node_style.attributes, **({"class": classes} if classes else {}))
+        self.legend_styles.append(node_style)
         return name
 
     def bar(self, graph: Graph, *parts: Part) -> list[str]:
         """What goes into a frame, or comes out of it, side by side: a cell for each value. Gives the cells'
         ports."""
         heading, row, number = style.shade("text"), "", itertools.count()
-        for title, values, look in parts:
+        for title, values, node_style in parts:
             if not values:
                 continue
-            self.looks.append(look)
+            self.legend_styles.append(node_style)
             row += f'<td border="0"><font color="{heading}" point-size="10"> {title}</font></td>'
             for value in values:
                 lines = f"{html.escape(self.name_of(value))}<br/>{_small(self.type_of(value))}"
-                fill = style.shade(look.attributes["fillcolor"])
+                fill = style.shade(node_style.attributes["fillcolor"])
                 row += f'<td port="p{next(number)}" bgcolor="{fill}">{lines}</td>'
         if not row:
             return []
@@ -326,7 +326,7 @@ class Drawing:
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
         """An arrow; `type_` is the value's type where it goes to, if that is another."""
         if isinstance(value, Var) and value in self.threads:
-            self.looks.append(self.threads[value])
+            self.legend_styles.append(self.threads[value])
             attributes = self.threads[value].attributes | attributes
         if tail in self.alone:  # right above its use
             attributes["constraint"] = "true"
@@ -338,7 +338,7 @@ class Drawing:
         """Name and type, with how the value is split."""
         type_ = type_ or self.type_of(value)
         if "@" in type_:
-            self.looks.append(style.SPLIT)
+            self.legend_styles.append(style.SPLIT)
         return type_ if isinstance(value, Literal) else f"{self.names[value]}:{type_}"
 
     def type_of(self, value: Atom) -> str:

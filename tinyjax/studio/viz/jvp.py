@@ -38,7 +38,7 @@ def jvp(f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = N
     drawing = Drawing(program.closed.jaxpr, program.names, program.numbers)
     drawing.name_ends(program.closed.jaxpr, program.debug_info)
     drawing.notes = {v: _notes(*trace.primal_and_tangent(x)) for v, x in found.items()}
-    drawing.looks += [style.PRIMAL, style.TANGENT]
+    drawing.legend_styles += [style.PRIMAL, style.TANGENT]
     drawing.whole(program.closed.jaxpr)
     return drawing.finished()
 

@@ -148,15 +148,17 @@ class _Kernels(Drawing):
 
     # ---- the smallest parts ----
 
-    def node(self, graph: Graph, text: str, look: NodeStyle, classes: str = "") -> str:
-        name = super().node(graph, text, look, classes)
+    def node(self, graph: Graph, text: str, node_style: NodeStyle, classes: str = "") -> str:
+        name = super().node(graph, text, node_style, classes)
         self.registers.add(name)
         return name
 
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
-        look = style.IN_REGISTERS if tail.partition(":")[0] in self.registers else style.STORED
-        self.looks += [look] * isinstance(value, Var)
-        super().edge(value, tail, head, type_, **(attributes | look.attributes))
+        node_style = (
+            style.IN_REGISTERS if tail.partition(":")[0] in self.registers else style.STORED
+        )
+        self.legend_styles += [node_style] * isinstance(value, Var)
+        super().edge(value, tail, head, type_, **(attributes | node_style.attributes))
 
 
 def _name(plan: Plan, number: int) -> str:

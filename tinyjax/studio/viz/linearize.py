@@ -34,7 +34,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> Graph:
     found = all_values(parts.known, parts.leaves)
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
     sources, _ = draw_known(drawing, parts, "now: from primals to the value", style.RESIDUAL)
-    drawing.equation_look = style.UNKNOWN
+    drawing.equation_style = style.UNKNOWN
     with drawing.frame(drawing.graph, "later: from tangents to the value's tangent") as frame:
         sources |= {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in later.invars}
         drawn, remark = folded(later, LIMIT // 2, keep_ends=True)
@@ -51,7 +51,7 @@ def draw_known(
     and those at its end."""
     known, drawing.remark = folded(parts.known.jaxpr, LIMIT // 2, keep_ends=True)
     drawing.name_ends(known, parts.debug_info)
-    drawing.equation_look = style.KNOWN
+    drawing.equation_style = style.KNOWN
     with drawing.frame(drawing.graph, title) as frame:
         sources = drawing.inputs(frame, known, style.INPUT)
         outputs = drawing.body(frame, known, sources)[: parts.num_outs]

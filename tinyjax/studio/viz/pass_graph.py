@@ -38,7 +38,7 @@ def pass_graph(f: Callable[..., Any], *args: Any) -> Graph:
         stage.name_ends(jaxpr, lowered.traced.debug_info)
         with drawing.frame(drawing.graph, title) as stage.graph:
             stage.whole(jaxpr)
-        drawing.looks += stage.looks
+        drawing.legend_styles += stage.legend_styles
     return drawing.finished()
 
 
@@ -75,7 +75,9 @@ class _Stage(Drawing):
         self.fresh = fresh  # no two nodes of the picture have one name
         self.numbers = {}  # an equation stands in several frames
 
-    def look_of(self, eqn: JaxprEqn) -> NodeStyle:
-        look = super().look_of(eqn)
+    def style_of(self, eqn: JaxprEqn) -> NodeStyle:
+        node_style = super().style_of(eqn)
         lit = self.lit.get(eqn)
-        return lit._replace(own=look.attributes | lit.attributes, base="") if lit else look
+        return (
+            lit._replace(own=node_style.attributes | lit.attributes, base="") if lit else node_style
+        )

@@ -104,12 +104,12 @@ class _Lanes(Drawing):
         """One box for all lanes: what each device gives goes in, and what each gets comes out."""
         texts = {v: {value_text(x) for x in self.stacks[v]} for v in eqn.outvars}
         self.notes = {v: [Note(*same)] for v, same in texts.items() if len(same) == 1}
-        look, self.equation_look = self.equation_look, style.COLLECTIVE
+        node_style, self.equation_style = self.equation_style, style.COLLECTIVE
         first, *others = [
             [self.source(self.graph, v, found) for v in eqn.invars] for found in sources
         ]
         box = self.box(self.graph, eqn, first)
-        self.equation_look = look
+        self.equation_style = node_style
         for operands in others:
             for value, source in zip(eqn.invars, operands):
                 self.edge(value, source, box)

@@ -23,14 +23,14 @@ class RefOrder:
         self.latest: str | None = None
 
     def arrows(
-        self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], looks: list[NodeStyle]
+        self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], legend_styles: list[NodeStyle]
     ) -> None:
         """An arrow to this equation's box from the last that used the same Ref, if there was one."""
         for x in _refs(eqn.invars):
             before = self.last.get(x, self.entry)
             if before is not None:
                 arrow(before, box, **style.ORDER.attributes)
-                looks.append(style.ORDER)
+                legend_styles.append(style.ORDER)
             self.last[x] = self.latest = box
         self.last |= dict.fromkeys(_refs(eqn.outvars))
 

@@ -46,7 +46,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
         "forward: from primals to the value",
         style.RESIDUAL.having(constraint="false"),
     )
-    drawing.equation_look = style.BACKWARD
+    drawing.equation_style = style.BACKWARD
     drawing.upwards = True
     with drawing.frame(drawing.graph, "backward, from below: cotangents") as frame:
         cotangents = {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in backward.invars}
@@ -82,9 +82,9 @@ class _Transposed(Drawing):
 
     is_plain = True  # few equations, and no frames in which rows side by side can contradict others
 
-    def look_of(self, eqn: JaxprEqn) -> NodeStyle:
+    def style_of(self, eqn: JaxprEqn) -> NodeStyle:
         is_sum = self.upwards and eqn.primitive is add_any_p
-        return style.FAN_OUT if is_sum else super().look_of(eqn)
+        return style.FAN_OUT if is_sum else super().style_of(eqn)
 
     def side_by_side(self, forward: list[str], backward: list[str]) -> None:
         """Put where the forward pass begins or ends beside where the backward pass ends or begins."""

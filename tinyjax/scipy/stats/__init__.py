@@ -1,4 +1,4 @@
-"""`jax.scipy.stats`: a module for each distribution, and a few statistics. All are imported when asked for.
+"""`jax.scipy.stats`: a module for each distribution, and a few statistics.
 
 Each function takes arrays that broadcast, promotes them to floats, and has `loc` and `scale`: x stands
 for (x - loc) / scale of the standard distribution. `pdf` (for integers `pmf`) is the density, `cdf` the
@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
 
 from tinyjax.core.missing_names import getattr_of
+from tinyjax.scipy.stats import continuous, discrete, multivariate  # noqa: F401  (they declare the modules)
 
 _LAZY_NAMES = {
     "kde": ("gaussian_kde",),

@@ -17,6 +17,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
+from tinyjax.numpy.declarations import of_one, same_as
 from tinyjax.numpy.logic import isposinf, less
 from tinyjax.numpy.promotion import promote_args_inexact, promote_dtypes_inexact
 from tinyjax.numpy.selecting import where_
@@ -31,32 +32,15 @@ from tinyjax.numpy.util import (
 from tinyjax.transform.custom.forward_rules import custom_jvp
 from tinyjax.transform.jit.api import jitted
 
+_of_float = functools.partial(of_one, promote=promote_args_inexact)
+
 # ---- exponentials and logarithms ----
 
-
-def exp(x: Any, /) -> Array:
-    """e to the power x; as numpy.exp."""
-    return lax.exp(*promote_args_inexact("exp", x))
-
-
-def exp2(x: Any, /) -> Array:
-    """2 to the power x; as numpy.exp2."""
-    return lax.exp2(*promote_args_inexact("exp2", x))
-
-
-def expm1(x: Any, /) -> Array:
-    """exp(x) - 1, exact near zero; as numpy.expm1."""
-    return lax.expm1(*promote_args_inexact("expm1", x))
-
-
-def log(x: Any, /) -> Array:
-    """The natural logarithm; as numpy.log."""
-    return lax.log(*promote_args_inexact("log", x))
-
-
-def log1p(x: Any, /) -> Array:
-    """log(1 + x), exact near zero; as numpy.log1p."""
-    return lax.log1p(*promote_args_inexact("log1p", x))
+exp = _of_float("exp", lax.exp, "e to the power x")
+exp2 = _of_float("exp2", lax.exp2, "2 to the power x")
+expm1 = _of_float("expm1", lax.expm1, "exp(x) - 1, exact near zero")
+log = _of_float("log", lax.log, "The natural logarithm")
+log1p = _of_float("log1p", lax.log1p, "log(1 + x), exact near zero")
 
 
 def log2(x: Any, /) -> Array:
@@ -90,47 +74,18 @@ def logaddexp2(x1: Any, x2: Any, /) -> Array:
     return lax.logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
 
 
-def sqrt(x: Any, /) -> Array:
-    """The square root; as numpy.sqrt."""
-    return lax.sqrt(*promote_args_inexact("sqrt", x))
-
-
-def cbrt(x: Any, /) -> Array:
-    """The cube root; as numpy.cbrt."""
-    return lax.cbrt(*promote_args_inexact("cbrt", x))
+sqrt = _of_float("sqrt", lax.sqrt, "The square root")
+cbrt = _of_float("cbrt", lax.cbrt, "The cube root")
 
 
 # ---- trigonometry ----
 
-
-def sin(x: Any, /) -> Array:
-    """The sine of x radians; as numpy.sin."""
-    return lax.sin(*promote_args_inexact("sin", x))
-
-
-def cos(x: Any, /) -> Array:
-    """The cosine of x radians; as numpy.cos."""
-    return lax.cos(*promote_args_inexact("cos", x))
-
-
-def tan(x: Any, /) -> Array:
-    """The tangent of x radians; as numpy.tan."""
-    return lax.tan(*promote_args_inexact("tan", x))
-
-
-def arcsin(x: Any, /) -> Array:
-    """The angle in [-pi/2, pi/2] with this sine; as numpy.arcsin."""
-    return lax.asin(*promote_args_inexact("arcsin", x))
-
-
-def arccos(x: Any, /) -> Array:
-    """The angle in [0, pi] with this cosine; as numpy.arccos."""
-    return lax.acos(*promote_args_inexact("arccos", x))
-
-
-def arctan(x: Any, /) -> Array:
-    """The angle in [-pi/2, pi/2] with this tangent; as numpy.arctan."""
-    return lax.atan(*promote_args_inexact("arctan", x))
+sin = _of_float("sin", lax.sin, "The sine of x radians")
+cos = _of_float("cos", lax.cos, "The cosine of x radians")
+tan = _of_float("tan", lax.tan, "The tangent of x radians")
+arcsin = _of_float("arcsin", lax.asin, "The angle in [-pi/2, pi/2] with this sine")
+arccos = _of_float("arccos", lax.acos, "The angle in [0, pi] with this cosine")
+arctan = _of_float("arctan", lax.atan, "The angle in [-pi/2, pi/2] with this tangent")
 
 
 def arctan2(x1: Any, x2: Any, /) -> Array:
@@ -138,24 +93,10 @@ def arctan2(x1: Any, x2: Any, /) -> Array:
     return lax.atan2(*promote_args_inexact("arctan2", x1, x2))
 
 
-def sinh(x: Any, /) -> Array:
-    """The hyperbolic sine; as numpy.sinh."""
-    return lax.sinh(*promote_args_inexact("sinh", x))
-
-
-def cosh(x: Any, /) -> Array:
-    """The hyperbolic cosine; as numpy.cosh."""
-    return lax.cosh(*promote_args_inexact("cosh", x))
-
-
-def tanh(x: Any, /) -> Array:
-    """The hyperbolic tangent; as numpy.tanh."""
-    return lax.tanh(*promote_args_inexact("tanh", x))
-
-
-def arcsinh(x: Any, /) -> Array:
-    """The inverse of sinh; as numpy.arcsinh."""
-    return lax.asinh(*promote_args_inexact("arcsinh", x))
+sinh = _of_float("sinh", lax.sinh, "The hyperbolic sine")
+cosh = _of_float("cosh", lax.cosh, "The hyperbolic cosine")
+tanh = _of_float("tanh", lax.tanh, "The hyperbolic tangent")
+arcsinh = _of_float("arcsinh", lax.asinh, "The inverse of sinh")
 
 
 @jitted
@@ -167,9 +108,7 @@ def arccosh(x: Any, /) -> Array:
     return result
 
 
-def arctanh(x: Any, /) -> Array:
-    """The inverse of tanh, for |x| < 1; as numpy.arctanh."""
-    return lax.atanh(*promote_args_inexact("arctanh", x))
+arctanh = _of_float("arctanh", lax.atanh, "The inverse of tanh, for |x| < 1")
 
 
 asin, acos, atan, atan2 = arcsin, arccos, arctan, arctan2
@@ -188,14 +127,8 @@ def rad2deg(x: Any, /) -> Array:
     return lax.mul(x, weak_constant_like(x, 180 / np.pi))
 
 
-def radians(x: Any, /) -> Array:
-    """The same as deg2rad; as numpy.radians."""
-    return deg2rad(x)
-
-
-def degrees(x: Any, /) -> Array:
-    """The same as rad2deg; as numpy.degrees."""
-    return rad2deg(x)
+radians = same_as("radians", deg2rad)
+degrees = same_as("degrees", rad2deg)
 
 
 @jitted

@@ -5,7 +5,7 @@ the layer of what it is written with.
 """
 
 LAYERS = {
-    "operands": "util promotion dtype_tools selecting placing",
+    "operands": "util promotion declarations dtype_tools selecting placing",
     "elementwise": "logic ufuncs elementary rounding gcd_lcm",
     "creation": "creation scalar_types ranges",
     "indexing": "index_parts gather_plan indexing at",

@@ -16,6 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.numpy.declarations import of_one, of_two, same_as
 from tinyjax.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
@@ -30,110 +31,59 @@ from tinyjax.transform.jit.api import jitted
 
 # ---- comparison ----
 
-
-def equal(x: Any, y: Any, /) -> Array:
-    """x == y, bools; as numpy.equal."""
-    return lax.eq(*promote_args("equal", x, y))
+equal = of_two("equal", lax.eq, "x == y, bools")
+not_equal = of_two("not_equal", lax.ne, "x != y, bools")
 
 
-def not_equal(x: Any, y: Any, /) -> Array:
-    """x != y, bools; as numpy.not_equal."""
-    return lax.ne(*promote_args("not_equal", x, y))
+def _complex_too(compare: Callable) -> Callable:
+    """`compare`, also of complex numbers: by their real, then their imaginary part."""
+
+    def compared(x: Any, y: Any) -> Any:
+        if x.aval.dtype.kind != "c":
+            return compare(x, y)
+        same_real = lax.eq(lax.real(x), lax.real(y))
+        by_imag = compare(lax.imag(x), lax.imag(y))
+        return lax.select(same_real, by_imag, compare(lax.real(x), lax.real(y)))
+
+    return compared
 
 
-def greater(x: Any, y: Any, /) -> Array:
-    """x > y, bools; as numpy.greater. Complex numbers compare by real, then imaginary part."""
-    return _compare(lax.gt, *promote_args("greater", x, y))
-
-
-def greater_equal(x: Any, y: Any, /) -> Array:
-    """x >= y, bools; as numpy.greater_equal."""
-    return _compare(lax.ge, *promote_args("greater_equal", x, y))
-
-
-def less(x: Any, y: Any, /) -> Array:
-    """x < y, bools; as numpy.less."""
-    return _compare(lax.lt, *promote_args("less", x, y))
-
-
-def less_equal(x: Any, y: Any, /) -> Array:
-    """x <= y, bools; as numpy.less_equal."""
-    return _compare(lax.le, *promote_args("less_equal", x, y))
-
-
-def _compare(compare: Callable, x: Any, y: Any) -> Any:
-    if x.aval.dtype.kind != "c":
-        return compare(x, y)
-    same_real = lax.eq(lax.real(x), lax.real(y))
-    by_imag = compare(lax.imag(x), lax.imag(y))
-    return lax.select(same_real, by_imag, compare(lax.real(x), lax.real(y)))
+_COMPLEX = "bools; complex numbers compare by real, then imaginary part"
+greater = of_two("greater", _complex_too(lax.gt), f"x > y, {_COMPLEX}")
+greater_equal = of_two("greater_equal", _complex_too(lax.ge), f"x >= y, {_COMPLEX}")
+less = of_two("less", _complex_too(lax.lt), f"x < y, {_COMPLEX}")
+less_equal = of_two("less_equal", _complex_too(lax.le), f"x <= y, {_COMPLEX}")
 
 
 # ---- logic and bits ----
+
+
+def _of_truth(operation: Callable) -> Callable:
+    """`operation` of whether each operand is nonzero."""
+
+    def of_bools(*operands: Any) -> Any:
+        return operation(*map(_to_bool, operands))
+
+    return of_bools
 
 
 def _to_bool(x: Any) -> Any:
     return x if x.dtype == np.bool_ else lax.ne(x, weak_constant_like(x, 0))
 
 
-def logical_and(x: Any, y: Any, /) -> Array:
-    """Whether both are nonzero; as numpy.logical_and."""
-    return lax.bitwise_and(*map(_to_bool, promote_args("logical_and", x, y)))
+logical_and = of_two("logical_and", _of_truth(lax.bitwise_and), "Whether both are nonzero")
+logical_or = of_two("logical_or", _of_truth(lax.bitwise_or), "Whether one is nonzero")
+logical_xor = of_two("logical_xor", _of_truth(lax.bitwise_xor), "Whether exactly one is nonzero")
+logical_not = of_one("logical_not", _of_truth(lax.bitwise_not), "Whether x is zero")
 
-
-def logical_or(x: Any, y: Any, /) -> Array:
-    """Whether one is nonzero; as numpy.logical_or."""
-    return lax.bitwise_or(*map(_to_bool, promote_args("logical_or", x, y)))
-
-
-def logical_xor(x: Any, y: Any, /) -> Array:
-    """Whether exactly one is nonzero; as numpy.logical_xor."""
-    return lax.bitwise_xor(*map(_to_bool, promote_args("logical_xor", x, y)))
-
-
-def logical_not(x: Any, /) -> Array:
-    """Whether x is zero; as numpy.logical_not."""
-    return lax.bitwise_not(*map(_to_bool, promote_args("logical_not", x)))
-
-
-def bitwise_and(x: Any, y: Any, /) -> Array:
-    """x & y of integers or bools; as numpy.bitwise_and."""
-    return lax.bitwise_and(*promote_args("bitwise_and", x, y))
-
-
-def bitwise_or(x: Any, y: Any, /) -> Array:
-    """x | y of integers or bools; as numpy.bitwise_or."""
-    return lax.bitwise_or(*promote_args("bitwise_or", x, y))
-
-
-def bitwise_xor(x: Any, y: Any, /) -> Array:
-    """x ^ y of integers or bools; as numpy.bitwise_xor."""
-    return lax.bitwise_xor(*promote_args("bitwise_xor", x, y))
-
-
-def bitwise_not(x: Any, /) -> Array:
-    """~x of integers or bools; as numpy.bitwise_not."""
-    return lax.bitwise_not(*promote_args("bitwise_not", x))
-
-
-def invert(x: Any, /) -> Array:
-    """The same as bitwise_not; as numpy.invert."""
-    return lax.bitwise_not(*promote_args("invert", x))
-
-
-def bitwise_invert(x: Any, /) -> Array:
-    """The same as bitwise_not; as numpy.bitwise_invert."""
-    return lax.bitwise_not(*promote_args("bitwise_invert", x))
-
-
-def left_shift(x: Any, y: Any, /) -> Array:
-    """x << y of integers; as numpy.left_shift."""
-    return lax.shift_left(*promote_args_numeric("left_shift", x, y))
-
-
-def bitwise_left_shift(x: Any, y: Any, /) -> Array:
-    """The same as left_shift; as numpy.bitwise_left_shift."""
-    return left_shift(x, y)
+bitwise_and = of_two("bitwise_and", lax.bitwise_and, "x & y of integers or bools")
+bitwise_or = of_two("bitwise_or", lax.bitwise_or, "x | y of integers or bools")
+bitwise_xor = of_two("bitwise_xor", lax.bitwise_xor, "x ^ y of integers or bools")
+bitwise_not = of_one("bitwise_not", lax.bitwise_not, "~x of integers or bools")
+invert = of_one("invert", lax.bitwise_not, "The same as bitwise_not")
+bitwise_invert = of_one("bitwise_invert", lax.bitwise_not, "The same as bitwise_not")
+left_shift = of_two("left_shift", lax.shift_left, "x << y of integers", promote_args_numeric)
+bitwise_left_shift = same_as("bitwise_left_shift", left_shift)
 
 
 def right_shift(x1: Any, x2: Any, /) -> Array:
@@ -143,9 +93,7 @@ def right_shift(x1: Any, x2: Any, /) -> Array:
     return (lax.shift_right_logical if unsigned else lax.shift_right_arithmetic)(x1, x2)
 
 
-def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
-    """The same as right_shift; as numpy.bitwise_right_shift."""
-    return right_shift(x1, x2)
+bitwise_right_shift = same_as("bitwise_right_shift", right_shift)
 
 
 @jitted
@@ -233,9 +181,9 @@ def copysign(x1: Any, x2: Any, /) -> Array:
     return where_(signbit(x2), lax.neg(lax.abs(x1)), lax.abs(x1))
 
 
-def nextafter(x: Any, y: Any, /) -> Array:
-    """The next float after x towards y; as numpy.nextafter."""
-    return lax.nextafter(*promote_args_inexact("nextafter", x, y))
+nextafter = of_two(
+    "nextafter", lax.nextafter, "The next float after x towards y", promote_args_inexact
+)
 
 
 def spacing(x: Any, /) -> Array:

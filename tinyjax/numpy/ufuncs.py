@@ -16,6 +16,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer
+from tinyjax.numpy.declarations import of_one, of_two, same_as
 from tinyjax.numpy.logic import bitwise_or, equal, greater, isnan, less, logical_and, not_equal
 from tinyjax.numpy.promotion import (
     promote_args,
@@ -38,10 +39,7 @@ def add(x: Any, y: Any, /) -> Array:
     return lax.bitwise_or(x, y) if x.aval.dtype.kind == "b" else lax.add(x, y)
 
 
-def subtract(x: Any, y: Any, /) -> Array:
-    """x - y in their common dtype; as numpy.subtract. Raises TypeError for bools."""
-    x, y = promote_args("subtract", x, y)
-    return lax.sub(x, y)
+subtract = of_two("subtract", lax.sub, "x - y in their common dtype, TypeError for bools")
 
 
 def multiply(x: Any, y: Any, /) -> Array:
@@ -56,9 +54,7 @@ def true_divide(x1: Any, x2: Any, /) -> Array:
     return lax.div(x1, x2)
 
 
-def divide(x1: Any, x2: Any, /) -> Array:
-    """The same as true_divide; as numpy.divide."""
-    return true_divide(x1, x2)
+divide = same_as("divide", true_divide)
 
 
 @jitted
@@ -113,9 +109,7 @@ def remainder(x1: Any, x2: Any, /) -> Array:
     return lax.select(wrong_sign, lax.add(truncated, x2), truncated)
 
 
-def mod(x1: Any, x2: Any, /) -> Array:
-    """The same as remainder; as numpy.mod."""
-    return remainder(x1, x2)
+mod = same_as("mod", remainder)
 
 
 @jitted
@@ -127,9 +121,7 @@ def fmod(x1: Any, x2: Any, /) -> Array:
     return lax.rem(*promote_args_numeric("fmod", x1, x2))
 
 
-def negative(x: Any, /) -> Array:
-    """-x; as numpy.negative."""
-    return lax.neg(*promote_args("negative", x))
+negative = of_one("negative", lax.neg, "-x")
 
 
 def positive(x: Any, /) -> Array:
@@ -143,9 +135,7 @@ def absolute(x: Any, /) -> Array:
     return x if dtypes.kind(x.dtype) in "bu" else lax.abs(x)
 
 
-def abs(x: Any, /) -> Array:
-    """The same as absolute; as numpy.abs."""
-    return absolute(x)
+abs = same_as("abs", absolute)
 
 
 def fabs(x: Any, /) -> Array:
@@ -156,9 +146,7 @@ def fabs(x: Any, /) -> Array:
     return lax.abs(*promote_args_inexact("fabs", x))
 
 
-def sign(x: Any, /) -> Array:
-    """-1, 0 or 1 (x / |x| for complex x); as numpy.sign."""
-    return lax.sign(*promote_args("sign", x))
+sign = of_one("sign", lax.sign, "-1, 0 or 1 (x / |x| for complex x)")
 
 
 def square(x: Any, /) -> Array:
@@ -191,9 +179,7 @@ def power(x1: Any, x2: Any, /) -> Array:
     return _power(x1, x2)
 
 
-def pow(x1: Any, x2: Any, /) -> Array:
-    """The same as power; as numpy.pow."""
-    return power(x1, x2)
+pow = same_as("pow", power)
 
 
 def _power(x1: Any, x2: Any) -> Any:
@@ -218,22 +204,14 @@ def _pow_int_int(x1: Any, x2: Any) -> Any:
     return result
 
 
-def float_power(x: Any, y: Any, /) -> Array:
-    """x to the power y as floats; as numpy.float_power."""
-    return lax.pow(*promote_args_inexact("float_power", x, y))
+float_power = of_two("float_power", lax.pow, "x to the power y as floats", promote_args_inexact)
 
 
 # ---- extremes ----
 
 
-def maximum(x: Any, y: Any, /) -> Array:
-    """The larger of each pair, NaN if either is; as numpy.maximum."""
-    return lax.max(*promote_args("maximum", x, y))
-
-
-def minimum(x: Any, y: Any, /) -> Array:
-    """The smaller of each pair, NaN if either is; as numpy.minimum."""
-    return lax.min(*promote_args("minimum", x, y))
+maximum = of_two("maximum", lax.max, "The larger of each pair, NaN if either is")
+minimum = of_two("minimum", lax.min, "The smaller of each pair, NaN if either is")
 
 
 @jitted
@@ -279,6 +257,4 @@ def conjugate(x: Any, /) -> Array:
     return lax.conj(x) if dtypes.kind(x.dtype) == "c" else x
 
 
-def conj(x: Any, /) -> Array:
-    """The same as conjugate; as numpy.conj."""
-    return conjugate(x)
+conj = same_as("conj", conjugate)

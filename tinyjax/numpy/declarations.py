@@ -1,0 +1,61 @@
+"""Declares functions that promote their operands and apply one operation: sin, add, equal.
+
+Builds on promotion.
+
+Source: https://docs.jax.dev/en/latest/jax.numpy.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
+from tinyjax.numpy.promotion import promote_args
+
+
+def of_one(
+    name: str, operation: Callable, doc: str, promote: Callable = promote_args
+) -> Callable[..., Array]:
+    """jnp.`name`(x): `operation` of x after `promote`, which raises errors in that name."""
+
+    @_public(name, doc)
+    def elementwise(x: Any, /) -> Array:
+        return operation(*promote(name, x))
+
+    return elementwise
+
+
+def of_two(
+    name: str, operation: Callable, doc: str, promote: Callable = promote_args
+) -> Callable[..., Array]:
+    """jnp.`name`(x, y), as of_one."""
+
+    @_public(name, doc)
+    def elementwise(x: Any, y: Any, /) -> Array:
+        return operation(*promote(name, x, y))
+
+    return elementwise
+
+
+def same_as(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    """`function` under another name."""
+
+    @_public(name, f"The same as {function.__name__}")
+    @functools.wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Array:
+        return function(*args, **kwargs)
+
+    return renamed
+
+
+def _public(name: str, doc: str) -> Callable[[Callable], Callable]:
+    """Gives a function what help() and pickle ask for: it is jax.numpy.`name`."""
+
+    def publish(function: Callable) -> Callable:
+        function.__module__ = "tinyjax.numpy"
+        return named(name, f"{doc}; as numpy.{name}.")(function)
+
+    return publish

@@ -1,14 +1,11 @@
 """What numbers, NumPy values, arrays and other objects are to a trace."""
 
-import types
-
 import numpy as np
 import pytest
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.structs import ShapeDtypeStruct
-from tinyjax.refs.types import AbstractRef
 
 
 def test_a_python_number_has_a_weakly_typed_aval_of_32_bits():
@@ -41,11 +38,6 @@ def test_what_is_no_array_has_no_aval(value):
 def test_what_stands_for_an_array_without_elements_has_its_aval():
     struct = ShapeDtypeStruct((2, 3), np.float32, weak_type=True)
     assert str(get_aval(struct)) == "~float32[2,3]"
-
-
-def test_a_ref_has_an_aval_of_its_own_kind():
-    ref = types.SimpleNamespace(aval=AbstractRef(ShapedArray((2,), np.dtype("float32"))))
-    assert get_aval(ref) is ref.aval
 
 
 def test_an_object_may_say_which_array_it_stands_for():

@@ -8,6 +8,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.core.avals import get_aval
 
 
 @pytest.fixture
@@ -23,6 +24,10 @@ def test_an_array_that_was_read_stays_as_it_is(ref):
     before = ref[...]
     ref[0] = 7.0
     assert before[0] == 0 and ref[0] == 7
+
+
+def test_a_ref_has_an_aval_of_its_own_kind(ref):
+    assert get_aval(ref) is ref.aval and str(ref.aval) == "Ref{float32[3]}"
 
 
 def test_swap_gives_what_was_there(ref):

@@ -8,15 +8,22 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.core import bind
+from tinyjax.core import bind, jaxpr
 from tinyjax.lax import unsaid_params
 from tinyjax.transform import jvp, transposition
 
 
 @pytest.fixture(autouse=True)
 def nobody_watches(monkeypatch):
-    """As in a process in which no array was put on a device yet."""
+    """As in a process in which no array was put on a device yet, and no feature has registered."""
     monkeypatch.setattr(bind, "watchers", [])
+    hooks = (bind.bind_bodies, bind.check_operands, bind.check_results, jaxpr.prepare_jaxpr)
+    registered = [list(hook) for hook in hooks]
+    for hook in hooks:
+        hook.clear()
+    yield
+    for hook, functions in zip(hooks, registered):
+        hook.extend(functions)
 
 
 def f(x):

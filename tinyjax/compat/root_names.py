@@ -106,7 +106,7 @@ LAZY_NAMES = {
     "studio.steps": ("STEPS",),
     "core.compile_time": ("ensure_compile_time_eval",),
     "dtypes": ("float0",),
-    "refs.indices": ("ds",),
+    "numpy.slices": ("ds",),
     "ref": ("Ref", "empty_ref", "free_ref", "freeze", "new_ref"),
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),

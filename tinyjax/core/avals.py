@@ -1,7 +1,7 @@
 """Values and their avals: what a Python number, a NumPy value or an array is to a trace.
 
-After this file you can say why `x + 2` keeps the dtype of x: the aval of Python's 2 is weakly typed. A
-`Ref`, which is made in refs.py, has an aval of its own kind. Builds on array, config and dtypes.
+After this file you can say why `x + 2` keeps the dtype of x: the aval of Python's 2 is weakly typed.
+Builds on array, config and dtypes.
 
 Source: https://docs.jax.dev/en/latest/type_promotion.html
 """
@@ -15,12 +15,11 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.config import config
-from tinyjax.refs.types import is_ref
 
 
 def get_aval(x: Any) -> ShapedArray:
     """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed), of an object
-    with `__jax_array__`, a ShapeDtypeStruct or a Ref.
+    with `__jax_array__`, or one that has a type and no elements, such as a ShapeDtypeStruct.
 
     Raises TypeError ("... is not a valid JAX type") if `x` is none of them, ValueError for a masked
     array."""
@@ -34,10 +33,8 @@ def get_aval(x: Any) -> ShapedArray:
         return scalar_aval
     if hasattr(x, "__jax_array__"):
         return get_aval(x.__jax_array__())
-    if hasattr(x, "_aval_of_struct"):  # a ShapeDtypeStruct, which has no elements
+    if hasattr(x, "_aval_of_struct"):
         return x._aval_of_struct
-    if is_ref(x):
-        return x.aval
     raise TypeError(
         f"Argument {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
         "Python number (jnp.array converts lists)"

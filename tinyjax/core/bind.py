@@ -87,6 +87,24 @@ class Primitive:
         return self.name
 
 
+class BodyPrimitive(Primitive):
+    """A primitive with jaxprs as parameters: a jit, a loop, a branch."""
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        for bind in bind_bodies:
+            return bind(self, args, params)
+        return context.trace.process_primitive(self, args, params)
+
+
+# Hooks of a feature with values that are no arrays, such as boxes whose contents change. Its module appends.
+# Binds a BodyPrimitive, or runs a Compiled program: (primitive or program, args, params) -> results
+bind_bodies: list[Callable[[Any, Sequence[Any], dict[str, Any]], list[Any]]] = []
+# Called as (taker, values), raises for values that the taker can't take: a primitive, of which an equation is
+# written, with the avals of its operands; else a transformation, by its name, with its arguments.
+check_operands: list[Callable[[Any, Sequence[Any]], None]] = []
+# Called as (fun, values), raises for values that can't be results of a function (or of what a str names).
+check_results: list[Callable[[Any, Sequence[Any]], None]] = []
+
 # primitive -> (*numpy_arrays, **params) -> numpy array (a list if multiple_results)
 impl_rules: dict[Primitive, Callable[..., Any]] = {}
 # primitive -> (*avals, **params) -> ShapedArray (a list if multiple_results); checks the operands

@@ -135,9 +135,7 @@ def unknown_shape_error(shape: Sequence[Any]) -> TypeError:
 def why(tracer: Any, advice: str | dict[str, str], other: str = "", or_static: bool = True) -> str:
     """Why the tracer has no value, and what to do: the same in all cases, or by the kind of origin, or
     with `or_static` to make the arguments static that it depends on."""
-    origin = (
-        tracer.origin() if hasattr(tracer, "origin") else Origin("", "")
-    )  # a Ref's mask has none
+    origin = tracer.origin() if hasattr(tracer, "origin") else Origin("", "")
     if not isinstance(advice, str):
         advice = advice.get(origin.kind, other)
     if origin.static and or_static:

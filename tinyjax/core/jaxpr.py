@@ -300,6 +300,11 @@ def cached_on_jaxpr(fun: Callable) -> Callable:
     return cached
 
 
+# A hook of features: (jaxpr, is_compiled) -> the jaxpr that is compiled; or if not is_compiled, evaluated or
+# transposed, as the linear jaxpr of a function is.
+prepare_jaxpr: list[Callable[[ClosedJaxpr, bool], ClosedJaxpr]] = []
+
+
 @cached_on_jaxpr
 def constvars_as_invars(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The same jaxpr without constants: its constvars are its first arguments."""

@@ -32,6 +32,8 @@ from tinyjax.core.bind import (
     Trace,
     Tracer,
     abstract_eval_rules,
+    check_operands,
+    check_results,
     context,
     extend_axis_env,
     missing_rule,
@@ -54,13 +56,6 @@ from tinyjax.core.jaxpr import (
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.varying import manual_axes, result_aval, varying_alike
-from tinyjax.refs.types import (
-    AbstractRef,
-    check_aliases,
-    check_no_ref_returned,
-    check_takes_refs,
-    is_ref,
-)
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is
@@ -150,15 +145,15 @@ class JaxprTrace(Trace):
     def atom(self, x: Any) -> Atom:
         """What names `x` in this jaxpr: of a tracer of this trace its own atom; a Literal, if `x` is a
         scalar of Python or NumPy (also an ndarray without axes) or a LiteralArray (its `written` is shown),
-        and no random key (kind "V") nor Ref; else a constvar. Raises UnexpectedTracerError for a tracer whose
-        trace has finished."""
+        and its type is that of an array, not of a random key (kind "V"); else a constvar. Raises
+        UnexpectedTracerError for a tracer whose trace has finished."""
         if type(x) is JaxprTracer and x._trace is self:
             return x.atom
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
             raise escaped_tracer_error(x)
         aval = get_aval(x)
         is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array | ShapeDtypeStruct)
-        is_literal = is_literal and type(aval) is not AbstractRef and dtypes.kind(aval.dtype) != "V"
+        is_literal = is_literal and type(aval) is ShapedArray and dtypes.kind(aval.dtype) != "V"
         if is_literal and not aval.shape:
             return Literal(x.written if isinstance(x, LiteralArray) else x, aval)
         return self.constvar(x, aval)
@@ -201,8 +196,8 @@ class JaxprTrace(Trace):
             x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
         ]
         avals = [atom.aval for atom in atoms]
-        if AbstractRef in map(type, avals):
-            check_takes_refs(primitive, avals)
+        for check in check_operands:
+            check(primitive, avals)
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
         out = type_of_result(primitive, rule, avals, params)
         source = user_line()
@@ -234,7 +229,8 @@ def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]
         outs = flat_fun(*[trace.new_arg(aval, source) for aval in in_avals])
         for position in range(len(outs)):
             check_output(outs[position], position)
-        check_no_ref_returned(getattr(flat_fun, "fun", flat_fun), outs)
+        for check in check_results:
+            check(getattr(flat_fun, "fun", flat_fun), outs)
         closed = trace.finish(outs)
     if config.jax_check_tracer_leaks:
         del outs
@@ -310,7 +306,8 @@ def _traced(
         return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
 
     leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
-    check_aliases(leaves, f"{traced_for} of {fun_name(fun)}")
+    for check in check_operands:
+        check(f"{traced_for} of {fun_name(fun)}", leaves)
     info = DebugInfo(
         fun,
         fixed,
@@ -358,7 +355,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """
 
     def as_struct(x: Any) -> Any:
-        if isinstance(x, Array | ShapeDtypeStruct) or is_ref(x) or not hasattr(x, "dtype"):
+        if isinstance(x, Array) or hasattr(x, "_aval_of_struct") or not hasattr(x, "dtype"):
             return x
         return ShapeDtypeStruct(x.shape, x.dtype)
 

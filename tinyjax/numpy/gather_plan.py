@@ -30,8 +30,8 @@ from tinyjax.numpy.index_parts import (
     sequence_as_array,
     without_ellipsis,
 )
+from tinyjax.numpy.slices import Slice
 from tinyjax.numpy.util import INT32, broadcast_arrays, convert
-from tinyjax.refs.indices import Slice
 
 # ---- the plan ----
 

@@ -20,8 +20,8 @@ from tinyjax.core.bind import Tracer, as_array
 from tinyjax.core.errors import NonConcreteBooleanIndexError, why
 from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.creation import asarray
+from tinyjax.numpy.slices import Slice
 from tinyjax.numpy.util import INT32, constant, weak_constant_like
-from tinyjax.refs.indices import Slice
 
 # ---- what an index consists of ----
 

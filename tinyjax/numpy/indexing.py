@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.gather_plan import gather_plan
@@ -37,23 +38,21 @@ from tinyjax.numpy.index_parts import (
     without_ellipsis,
 )
 from tinyjax.numpy.util import INT32, concrete, convert
-from tinyjax.refs import ref as refs
-from tinyjax.refs.types import AbstractRef
 
 # ---- reading ----
 
 
 def getitem(x: Any, index: Any) -> Any:
     """x[index]. Raises IndexError or TypeError for what is no index into x's shape."""
-    if type(x.aval) is AbstractRef:  # a tracer that stands for a Ref
-        return refs.get(x, index)
+    if type(x.aval) is not ShapedArray:
+        return x.aval.getitem(x, index)
     return rewriting_take(x, index)
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
-    """ref[index] = value, of a tracer that stands for a Ref. Raises TypeError for an array."""
-    if type(x.aval) is AbstractRef:
-        return refs.set(x, index, value)
+    """x[index] = value. Raises TypeError for an array."""
+    if type(x.aval) is not ShapedArray:
+        return x.aval.setitem(x, index, value)
     raise TypeError(
         "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, "
         "use x = x.at[idx].set(y) or another .at[] method: "

@@ -19,8 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.avals import to_numpy
-from tinyjax.core.bind import Primitive, as_array, context, impl_rules
+from tinyjax.core.bind import Primitive, as_array, bind_bodies, context, impl_rules
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
@@ -30,6 +29,7 @@ from tinyjax.core.jaxpr import (
     all_jaxprs,
     cached_on_jaxpr,
     literal_value,
+    prepare_jaxpr,
 )
 from tinyjax.core.lists import pick, split_list
 from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
@@ -44,6 +44,7 @@ from tinyjax.refs.ref import (
     swap_p,
 )
 from tinyjax.refs.types import AbstractRef, check_aliases, is_ref
+from tinyjax.transform.jit.stages import Compiled
 
 # ---- a jaxpr ----
 
@@ -71,6 +72,14 @@ def with_values(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
     return _discharged(closed, refs)
 
 
+@cached_on_jaxpr
+def prepared(closed: ClosedJaxpr, is_compiled: bool) -> ClosedJaxpr:
+    """The program with values in place of all Refs. What is not compiled is evaluated as eager code is."""
+    if is_compiled:
+        return with_values(closed, tuple(map(is_ref, closed.jaxpr.invars)))
+    return without_refs(closed, True)
+
+
 def _check_not_used_after_its_end(jaxpr: Jaxpr) -> None:
     ended: dict[Var, str] = {}
     for eqn in jaxpr.eqns:
@@ -84,17 +93,10 @@ def _check_not_used_after_its_end(jaxpr: Jaxpr) -> None:
             ended.update({v: how for v in eqn.invars if type(v) is Var})
 
 
-def call_on_values(
-    run: Callable[[list[ArrayImpl]], list[ArrayImpl]], args: Sequence[Any], avals: Sequence[Any]
-) -> list[ArrayImpl]:
-    """What `run` gives, a program that was made by with_values, of arguments of which some are Refs."""
+def call_compiled(program: Compiled, args: Sequence[Any]) -> list[ArrayImpl]:
+    """What a compiled program gives, of arguments of which some are Refs: it gives their last values, too."""
     refs = [x for x in args if is_ref(x)]
-    values = [x.value if is_ref(x) else x for x in args]
-    arrays = [
-        x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
-        for x, aval in zip(values, avals)
-    ]
-    outs = run(arrays)
+    outs = program.run([x.value if is_ref(x) else x for x in args])
     results, last = split_list(outs, len(outs) - len(refs))
     for ref, value in zip(refs, last):
         ref.value = value
@@ -205,15 +207,19 @@ def _write(ref: Any, value: Any) -> None:
         swap_p.bind(ref, value, indexer=())
 
 
-class BodyPrimitive(Primitive):
-    """A primitive with jaxprs as parameters, such as a loop, which may take and make Refs. It does so where a
-    program is written down; transformations and the compiler know it without Refs."""
+def bind_with_refs(callee: Any, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """Binds a BodyPrimitive, which may take and make Refs, or runs a compiled program. Jaxprs keep the Refs;
+    transformations and the compiler get programs without."""
+    if isinstance(callee, Compiled):
+        return call_compiled(callee, args)
+    refs = [x for x in args if is_ref(x)]
+    check_aliases(refs, callee.name)
+    if type(context.trace) is not JaxprTrace:
+        if refs:
+            return bind_values(callee, args, params)
+        params = _bodies_without_refs(params)
+    return context.trace.process_primitive(callee, args, params)
 
-    def bind(self, *args: Any, **params: Any) -> Any:
-        refs = [x for x in args if is_ref(x)]
-        check_aliases(refs, self.name)
-        if type(context.trace) is not JaxprTrace:
-            if refs:
-                return bind_values(self, args, params)
-            params = _bodies_without_refs(params)
-        return super().bind(*args, **params)
+
+prepare_jaxpr.append(prepared)
+bind_bodies.append(bind_with_refs)

@@ -3,14 +3,14 @@
 After this file you can say what is known of an index while tracing, and what is an operand: integers and
 slices are parameters of the equation, arrays are operands. Builds on avals.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html
+Source: https://docs.jax.dev/en/latest/array_refs.html
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,36 +19,7 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
 from tinyjax.core.dtypes import kind
 from tinyjax.core.errors import NonConcreteBooleanIndexError
-
-
-@dataclass(frozen=True)
-class Slice:
-    """`size` elements, from `start` on, which may be traced; every one, or every `stride`-th."""
-
-    start: Any
-    size: int
-    stride: int = 1
-
-    def __post_init__(self) -> None:
-        if self.stride < 1:
-            raise ValueError("`stride` must be >= 1.")
-
-
-def dslice(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
-    """A slice by its start, which may be traced, and its size: `x[jax.ds(i, 2)]` is `x[i : i + 2]`.
-
-    `ds(None)` is all, `ds(n)` the first n. Raises ValueError for a stride that is no int.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html
-    """
-    if start is None:
-        return slice(None)
-    if not isinstance(stride, int | None):
-        raise ValueError("Non-static stride in `dslice`: it must be an int")
-    start, size = (0, start) if size is None else (start, size)
-    return Slice(start, size, 1 if stride is None else stride)
-
-
-ds = dslice  # jax.ds
+from tinyjax.numpy.slices import Slice
 
 #: Stands in an indexer for an operand: an array of positions, or the start of a Slice.
 OPERAND = "operand"

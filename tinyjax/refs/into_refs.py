@@ -1,8 +1,4 @@
-"""The function that vjp gives, and cotangents that are added to what Refs hold.
-
-After this file you can sum gradients in place: `f_vjp.with_refs(ref)(cotangent)` adds to the Ref, and no
-second array is made. Builds on refs and pytrees.
-"""
+"""Cotangents that are added to what Refs hold, so that no second array is made."""
 
 from __future__ import annotations
 
@@ -12,24 +8,18 @@ from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial, register_pytree_node
 from tinyjax.refs.ref import addupdate
 from tinyjax.refs.types import is_ref
+from tinyjax.transform.vjp import VJP
 
 
-class VJP(Partial):
-    """The function that vjp gives: from a cotangent of the result to those of the primals."""
+def with_refs(f_vjp: VJP, *refs: Any) -> Partial:
+    """A function as f_vjp that adds the cotangents to what Refs hold: gradients are summed in place.
 
-    def with_refs(self, *refs: Any) -> Partial:
-        """The same, but adds the cotangents to what Refs hold: a sum of gradients without a second array.
-
-        `refs` has an entry for each primal, of its tree: a Ref, or a number where the cotangent is wanted
-        as a result. Where a cotangent went into a Ref, the result has GradRef()."""
-        return Partial(_into_refs, self, refs) if refs else self
+    `refs` has an entry for each primal, of its tree: a Ref, or a number where the cotangent is wanted as a
+    result. Where a cotangent went into a Ref, the result has GradRef()."""
+    return Partial(_into_refs, f_vjp, refs) if refs else f_vjp
 
 
-register_pytree_node(
-    VJP,
-    lambda f_vjp: ((f_vjp.args, f_vjp.keywords), f_vjp.func),
-    lambda func, children: VJP(func, *children[0], **children[1]),
-)
+VJP.with_refs = with_refs  # type: ignore[attr-defined]
 
 
 class GradRef:

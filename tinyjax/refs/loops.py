@@ -1,5 +1,5 @@
-"""Loops and branches that take Refs, as ones that take what these hold: a Ref that a loop writes to is a part
-of its carry.
+"""Loops, branches and calls that take Refs, as ones that take what these hold: a Ref that a loop writes to is
+a part of its carry.
 
 After this file you can write by hand what `for i in range(n): ref[0] += x[i]` becomes: a scan whose carry
 begins as what the Ref holds, and whose last carry is written back. Builds on refs_discharge, scan, while_loop
@@ -19,6 +19,9 @@ from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
 from tinyjax.refs.discharge import discharge_rules, with_values
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.rules import with_inputs
+from tinyjax.transform.remat.primitive import remat_p
 
 
 def _cond(values: Any, refs: Flags, *, branches: Sequence[ClosedJaxpr]) -> Any:
@@ -102,6 +105,18 @@ def _while(
     return carry, pick(cond_consts, cond_refs) + last
 
 
+def _jit(values: Any, refs: Flags, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    outs = jit_p.bind(*values, **with_inputs(params, with_values(jaxpr, refs)))
+    return split_list(outs, len(jaxpr.out_avals))
+
+
+def _remat(values: Any, refs: Flags, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    outs = remat_p.bind(*values, jaxpr=with_values(jaxpr, tuple(refs)), **params)
+    return split_list(outs, len(jaxpr.out_avals))
+
+
+discharge_rules[jit_p] = _jit
+discharge_rules[remat_p] = _remat
 discharge_rules[cond_p] = _cond
 discharge_rules[scan_p] = _scan
 discharge_rules[while_p] = _while

@@ -63,6 +63,7 @@ class Ref(metaclass=_RefType):
         self.value = value
         self.aval = AbstractRef(get_aval(value))
 
+    _aval_of_struct = property(lambda self: self.aval)  # for get_aval
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
     ndim = property(lambda self: self.aval.ndim)

@@ -1,16 +1,14 @@
-"""The types of Refs, which core/refs.py makes.
-
-After this file you can read `Ref{float32[3]}`: the type of a box that holds an array of three floats.
-Builds on array.
-"""
+"""The types of Refs, such as `Ref{float32[3]}`, and the errors for Refs where no Ref can be."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from inspect import unwrap
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, check_operands, check_results
 
 
 class AbstractRef(ShapedArray):
@@ -43,6 +41,24 @@ class AbstractRef(ShapedArray):
     def strip_weak_type(self) -> AbstractRef:
         return AbstractRef(self.inner_aval.strip_weak_type())
 
+    def getitem(self, ref: Any, index: Any) -> Any:
+        return importlib.import_module("tinyjax.refs.ref").get(ref, index)
+
+    def setitem(self, ref: Any, index: Any, value: Any) -> None:
+        importlib.import_module("tinyjax.refs.ref").set(ref, index, value)
+
+    def moved_batch(self, ref: Any, dim: int | None, out_dim: int) -> Any:
+        """A Ref as a result of vmap: itself. Raises ValueError if its batch is not where out_axes has it."""
+        if dim != out_dim:
+            has = (
+                "no batch, as it was made outside" if dim is None else f"its batch along axis {dim}"
+            )
+            raise ValueError(
+                f"vmap returned a mutable array reference of type {ref.aval}, which has {has}, and out_axes "
+                f"asks for axis {out_dim}: a Ref stays as it is. Return what it holds, ref[...]"
+            )
+        return ref
+
     def str_short(self, short_dtypes: bool = False) -> str:
         return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
 
@@ -66,6 +82,18 @@ def is_ref(x: Any) -> bool:
 # ---- where a Ref can't be ----
 
 
+def check_no_ref(taker: Any, values: Sequence[Any]) -> None:
+    """Raises for a Ref where the taker can't take it (see check_operands in core/bind.py)."""
+    if isinstance(taker, Primitive):
+        check_takes_refs(taker, values)
+    elif taker == "jvp":
+        check_tangent(*values)
+    elif taker in ("grad", "jacrev"):
+        check_no_gradient(taker, values)
+    else:
+        check_aliases(values, taker)
+
+
 def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
     """Raises TypeError for a Ref among the operands, unless the primitive takes arrays: it may take Refs."""
     for position, aval in enumerate(avals):
@@ -73,6 +101,25 @@ def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
             raise TypeError(
                 f"{primitive.name} requires ndarray or scalar arguments, got a {aval} at position "
                 f"{position}: read what it holds, by ref[...]"
+            )
+
+
+def check_tangent(primal: ShapedArray, tangent: Any) -> None:
+    """Raises TypeError for a Ref whose tangent is none. `primal` is an aval."""
+    if isinstance(primal, AbstractRef) and not is_ref(tangent):
+        raise TypeError(
+            f"jvp with respect to a {primal}, whose tangent is a Ref, too: differentiate by what it holds, "
+            "ref[...], or give such a tangent"
+        )
+
+
+def check_no_gradient(name: str, args: Sequence[Any]) -> None:
+    """Raises TypeError for a Ref among the arguments that are differentiated by."""
+    for x in args:
+        if is_ref(x):
+            raise TypeError(
+                f"{name} with respect to a {x.aval}: differentiate by what it holds, ref[...], and let "
+                "the function make a Ref of it, or close over this one"
             )
 
 
@@ -105,3 +152,7 @@ def check_no_ref_returned(fun: Callable | str, outs: Sequence[Any]) -> None:
                 f"{position}, but mutable array references cannot be returned. Return what it holds, "
                 f"ref[...], or make the Ref outside and pass it.{made}"
             )
+
+
+check_operands.append(check_no_ref)
+check_results.append(check_no_ref_returned)

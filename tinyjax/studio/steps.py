@@ -28,7 +28,6 @@ CHAPTERS = (
             "core.errors": "what goes wrong with tracers",
             "core.config": "the flags",
             "core.quiet": "NumPy without its warnings",
-            "refs.types": "the types of boxes whose contents change",
         },
     ),
     Chapter(
@@ -48,12 +47,9 @@ CHAPTERS = (
             "core.pretty_printer": "a jaxpr as text",
             "core.bodies": "functions within a program as jaxprs",
             "core.inlining": "calls within a jaxpr, put in their place",
-            "refs.discharge": "a program with boxes whose contents change, as one without",
         },
         {
             "core.debug_info": "names of functions and arguments, for errors",
-            "refs.ref": "such boxes, and what reads and writes them: ref[i] += x",
-            "refs.indices": "which elements of a box an index speaks of",
             "core.varying": "over which axes of a mesh of devices a value varies",
             "core.structs": "what is known of an array, without the array",
         },
@@ -82,7 +78,6 @@ CHAPTERS = (
         },
         {
             "core.tree_util.registration": "classes as containers, and functions that hold arrays",
-            "refs.into_refs": "vjp's function, and cotangents that are added to what Refs hold",
         },
     ),
     Chapter(

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax.core import primitives
 from tinyjax.core.api_util import argument_names, check_callable, wraps
-from tinyjax.core.array import Array, LiteralArray
+from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     AxisEnv,
@@ -34,7 +34,6 @@ from tinyjax.core.errors import Origin, made_at
 from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.refs.types import is_ref
 from tinyjax.transform import mapped_axes
 from tinyjax.transform.jvp import add_any_p
 from tinyjax.transform.mapped_axes import checked_dims, flat_out_axes, mapped_size
@@ -345,9 +344,10 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None) -> Any:
                 "for all examples can be returned unmapped"
             )
         return val
-    out_dim = mapped_axes.checked_out_dim(out_dim, get_aval(x).ndim + 1)
-    if is_ref(val):
-        return mapped_axes.checked_ref(val, dim, out_dim)
+    aval: Any = get_aval(x)
+    out_dim = mapped_axes.checked_out_dim(out_dim, aval.ndim + 1)
+    if type(aval) is not ShapedArray:
+        return aval.moved_batch(val, dim, out_dim)
     val = val if isinstance(val, Array) else _literal(val)
     return move_batch_dim(val, dim, out_dim, trace.axis.size)
 

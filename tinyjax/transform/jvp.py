@@ -19,7 +19,15 @@ from tinyjax.core import bind, dtypes, primitives
 from tinyjax.core.api_util import check_callable, split_aux
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
+from tinyjax.core.bind import (
+    Primitive,
+    Trace,
+    Tracer,
+    check_operands,
+    context,
+    missing_rule,
+    set_current_trace,
+)
 from tinyjax.core.errors import Origin
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import (
@@ -29,7 +37,6 @@ from tinyjax.core.tree_util.pytrees import (
     tree_unflatten,
 )
 from tinyjax.core.varying import pvary_to
-from tinyjax.refs.types import AbstractRef, is_ref
 
 # ---- tangents that are known to be zero ----
 
@@ -343,11 +350,8 @@ def _as_tracer(trace: JVPTrace, primal: Any, tangent: Any) -> Any:
 
 
 def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
-    if isinstance(primal, AbstractRef) and not is_ref(tangent):
-        raise TypeError(
-            f"jvp with respect to a {primal}, whose tangent is a Ref, too: differentiate by what it holds, "
-            "ref[...], or give such a tangent"
-        )
+    for check in check_operands:
+        check("jvp", (primal, tangent))
     is_float0 = getattr(tangent, "dtype", None) == dtypes.float0
     dtype = dtypes.float0 if is_float0 else get_aval(tangent).dtype
     expected = dtypes.tangent_dtype(primal.dtype)

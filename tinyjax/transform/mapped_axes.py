@@ -14,9 +14,9 @@ import numpy as np
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import check_operands
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util.prefixes import flatten_axes
-from tinyjax.refs.types import check_aliases
 
 
 def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int | None]:
@@ -38,12 +38,12 @@ def checked_dims(
 ) -> list[int | None]:
     """The axis to map of each leaf, as a non-negative int, or None; `transformation` is vmap or pmap.
 
-    Raises TypeError for what is no axis, ValueError for one that is out of range, and for a Ref of which two
-    leaves are a batch."""
+    Raises TypeError for what is no axis, ValueError for one that is out of range."""
     checked = [
         checked_dim(i, x, d, names, transformation) for i, (x, d) in enumerate(zip(leaves, dims))
     ]
-    check_aliases([x for x, dim in zip(leaves, checked) if dim is not None], transformation)
+    for check in check_operands:
+        check(transformation, [x for x, dim in zip(leaves, checked) if dim is not None])
     return checked
 
 
@@ -71,17 +71,6 @@ def checked_out_dim(out_dim: int, ndim: int) -> int:
     if not -ndim <= out_dim < ndim:
         raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
     return out_dim % ndim
-
-
-def checked_ref(ref: Any, dim: int | None, out_dim: int) -> Any:
-    """A Ref as a result of vmap: itself, which has its batch where it has it."""
-    if dim != out_dim:
-        has = "no batch, as it was made outside" if dim is None else f"its batch along axis {dim}"
-        raise ValueError(
-            f"vmap returned a mutable array reference of type {ref.aval}, which has {has}, and out_axes "
-            f"asks for axis {out_dim}: a Ref stays as it is. Return what it holds, ref[...]"
-        )
-    return ref
 
 
 def mapped_size(

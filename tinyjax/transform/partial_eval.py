@@ -15,7 +15,7 @@ from typing import Any
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, check_callable, split_aux
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, Trace, context, set_current_trace
+from tinyjax.core.bind import Primitive, Trace, check_results, context, set_current_trace
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -24,6 +24,7 @@ from tinyjax.core.jaxpr import (
     constvars_as_invars,
     eval_jaxpr,
     jaxpr_as_fun,
+    prepare_jaxpr,
     without_dead_code,
 )
 from tinyjax.core.lists import drop, pick
@@ -31,8 +32,6 @@ from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial
-from tinyjax.refs.discharge import without_refs
-from tinyjax.refs.types import check_no_ref_returned
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 # ---- the trace ----
@@ -176,7 +175,8 @@ def trace_linear(
         )
     with set_current_trace(jvp_trace):
         outs = fun(*args)
-    check_no_ref_returned("the function that is differentiated", outs)
+    for check in check_results:
+        check("the function that is differentiated", outs)
     pairs = [jvp_trace.primal_and_tangent(x) for x in outs]
     if any([partial_trace.is_unknown(primal) for primal, _ in pairs]):
         raise ValueError(
@@ -187,7 +187,8 @@ def trace_linear(
         )
     nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
     closed = unknown.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
-    closed = without_refs(closed, True)  # evaluated as eager code is
+    for prepare in prepare_jaxpr:
+        closed = prepare(closed, False)
     return [primal for primal, _ in pairs], closed, nonzero_ins, nonzero_outs
 
 

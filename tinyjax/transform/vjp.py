@@ -16,15 +16,26 @@ from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import check_operands
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.refs.into_refs import VJP
-from tinyjax.refs.types import is_ref
+from tinyjax.core.tree_util.registration import Partial, register_pytree_node
 from tinyjax.transform.jvp import full, instantiate_zeros
 from tinyjax.transform.partial_eval import Linearized, linearize_flat, with_aux_apart
 from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent
 
 # ---- vjp ----
+
+
+class VJP(Partial):
+    """The function that vjp gives: from a cotangent of the result to those of the primals."""
+
+
+register_pytree_node(
+    VJP,
+    lambda f_vjp: ((f_vjp.args, f_vjp.keywords), f_vjp.func),
+    lambda func, children: VJP(func, *children[0], **children[1]),
+)
 
 
 def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
@@ -141,11 +152,8 @@ def value_and_grad(
 
 def check_reverse_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
     """Raises TypeError for an argument that grad or jacrev can't differentiate by."""
-    if is_ref(x):
-        raise TypeError(
-            f"{name} with respect to a {get_aval(x)}: differentiate by what it holds, ref[...], and let the "
-            "function make a Ref of it, or close over this one"
-        )
+    for check in check_operands:
+        check(name, [x])
     dtype = get_aval(x).dtype
     if holomorphic and dtypes.kind(dtype) != "c":
         raise TypeError(

@@ -12,8 +12,6 @@ from tinyjax.random.threefry import random_fold_in_p as random_fold_in_p
 from tinyjax.random.threefry import random_seed_p as random_seed_p
 from tinyjax.random.threefry import random_split_p as random_split_p
 from tinyjax.random.threefry import threefry2x32_p as threefry2x32_p
-from tinyjax.refs.ref import get_p as get_p
-from tinyjax.refs.ref import swap_p as swap_p
 from tinyjax.transform.custom.forward_rules import custom_jvp_call_p as custom_jvp_call_p
 from tinyjax.transform.custom.vjp_call import custom_lin_p as custom_lin_p
 from tinyjax.transform.custom.vjp_call import custom_vjp_call_p as custom_vjp_call_p
@@ -39,4 +37,5 @@ closed_call_p = CallPrimitive("closed_call", multiple_results=True)
 for _module in (lax, lax.linalg):
     globals().update({n: getattr(_module, n) for n in dir(_module) if n.endswith("_p")})
 
+_LAZY_NAMES = {"refs.ref": ("get_p", "swap_p")}
 __getattr__ = getattr_of(__name__)

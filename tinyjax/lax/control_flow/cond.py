@@ -19,6 +19,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
+    BodyPrimitive,
     Tracer,
     abstract_eval_rules,
     as_array,
@@ -43,7 +44,6 @@ from tinyjax.lax.control_flow.bodies import (
 )
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
-from tinyjax.refs.discharge import BodyPrimitive
 
 # ---- the primitive ----
 

@@ -21,6 +21,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
+    BodyPrimitive,
     Tracer,
     abstract_eval_rules,
     impl_rules,
@@ -37,7 +38,6 @@ from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, same_type
-from tinyjax.refs.discharge import BodyPrimitive
 from tinyjax.transform.jvp import full
 
 # ---- the primitive ----

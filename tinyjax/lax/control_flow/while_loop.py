@@ -16,6 +16,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
+    BodyPrimitive,
     abstract_eval_rules,
     as_array,
     impl_rules,
@@ -38,7 +39,6 @@ from tinyjax.core.tree_util.pytrees import (
     tree_unflatten,
 )
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry
-from tinyjax.refs.discharge import BodyPrimitive
 
 # ---- the primitive ----
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
-from tinyjax.refs.types import AbstractRef
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.style import NodeStyle
 
@@ -46,4 +46,4 @@ class RefOrder:
 
 
 def _refs(atoms: Sequence[Atom]) -> list[Var]:
-    return [x for x in atoms if isinstance(x, Var) and isinstance(x.aval, AbstractRef)]
+    return [x for x in atoms if isinstance(x, Var) and type(x.aval) is not ShapedArray]

@@ -28,11 +28,12 @@ from tinyjax.core.api_util import (
     with_static,
     wraps,
 )
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context, is_staging
 from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
@@ -44,7 +45,6 @@ from tinyjax.many_devices.jit_shardings import (
     places_before_call,
     said_of,
 )
-from tinyjax.refs.ref import Ref
 from tinyjax.runtime.devices import Device, devices
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p
@@ -53,7 +53,7 @@ from tinyjax.transform.jit.stages import Traced
 # ---- jitted functions ----
 
 # Of each function, by how it was given to jit: what has been traced (jit(f) anew traces nothing anew), and
-# the Refs that it closes over.
+# what it closes over that is no array.
 Traces = dict[Any, tuple[tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]], list[Any]]]
 _caches: WeakKeyDictionary[Callable, dict[tuple, Traces]] = WeakKeyDictionary()
 
@@ -139,7 +139,7 @@ class PjitFunction:
         return leaves, (in_tree, avals, static, context.axis_env, config.key)
 
     def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
-        """The dynamic leaves, what was traced for them, and closed-over tracers and Refs."""
+        """The dynamic leaves, what was traced for them, and what it closes over that is no value."""
         leaves, key = self.cache_key(args, kwargs)
         in_tree, avals, static, *others = key
         if self.shardings is not None:
@@ -248,17 +248,21 @@ def clear_caches() -> None:
 
 
 def consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
-    """Constants that are an outer trace's tracers, or Refs, become the first arguments."""
+    """Constants that are an outer trace's tracers, or no arrays, become the first arguments."""
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
-    tracers = [(v, x) for v, x in pairs if isinstance(x, Tracer | Ref)]
+    tracers = [pair for pair in pairs if _is_argument(*pair)]
     if not tracers:
         return closed, []
-    values = [(v, x) for v, x in pairs if not isinstance(x, Tracer | Ref)]
+    values = [pair for pair in pairs if not _is_argument(*pair)]
     jaxpr: Jaxpr = closed.jaxpr.replace(
         constvars=[v for v, _ in values],
         invars=[v for v, _ in tracers] + closed.jaxpr.invars,
     )
     return ClosedJaxpr(jaxpr, [x for _, x in values]), [x for _, x in tracers]
+
+
+def _is_argument(v: Var, x: Any) -> bool:
+    return isinstance(x, Tracer) or type(v.aval) is not ShapedArray
 
 
 # ---- the front door ----

@@ -12,10 +12,23 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.bind import (
+    BodyPrimitive,
+    abstract_eval_rules,
+    as_array,
+    impl_rules,
+    no_rule_reasons,
+)
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    Var,
+    cached_on_jaxpr,
+    eval_jaxpr,
+    prepare_jaxpr,
+)
 from tinyjax.core.key_reuse import follow_call
 from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
@@ -27,7 +40,6 @@ from tinyjax.many_devices.jit_shardings import (
     put_outputs,
     typed_results,
 )
-from tinyjax.refs.discharge import BodyPrimitive, without_refs
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.placement import home_of, put_results
 
@@ -129,7 +141,9 @@ def compiled(
 ) -> Executable:
     """The executable of a jaxpr on a device, made once (and once with shortcuts); some arguments' memory may
     be `donated` to it."""
-    return _compiled(without_refs(jaxpr), device, name, donated, are_on())
+    for prepare in prepare_jaxpr:
+        jaxpr = prepare(jaxpr, True)
+    return _compiled(jaxpr, device, name, donated, are_on())
 
 
 @cached_on_jaxpr

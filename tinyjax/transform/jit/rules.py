@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
-from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.many_devices.jit_shardings import constraints_within
-from tinyjax.refs.discharge import discharge_rules, with_values
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
@@ -104,13 +103,6 @@ def _of_constraints(rule: Callable) -> Callable:
     return lambda *args, **params: rule(*args, **constraints_within(params))
 
 
-def _jit_of_values(values: Any, refs: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    """A jit that takes what Refs hold, and gives what they hold after."""
-    outs = jit_p.bind(*values, **with_inputs(params, with_values(jaxpr, refs)))
-    return split_list(outs, len(jaxpr.out_avals))
-
-
-discharge_rules[jit_p] = _jit_of_values
 jvp_rules[jit_p] = _of_constraints(_jit_jvp)
 axis_batch_rules[jit_p] = _of_constraints(_jit_batch)
 partial_eval_rules[jit_p] = _jit_partial_eval

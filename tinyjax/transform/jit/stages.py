@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Tracer
+from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.bind import Tracer, bind_bodies
 from tinyjax.core.debug_info import DebugInfo
-from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.jaxpr import ClosedJaxpr, prepare_jaxpr
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.many_devices.jit_shardings import put_arguments, read_arguments, text_of_stage
 from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of
-from tinyjax.refs.discharge import call_on_values, with_values
-from tinyjax.refs.types import is_ref
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Place, commit, home_of
 from tinyjax.transform.jit.primitive import call_in_parts
@@ -165,9 +163,7 @@ class Lowered(_Signature):
 
         self.traced = traced
         self.device = home_of(traced.device or default_device())
-        self.lowered = lower_jaxpr(
-            _with_values(traced), self.device, traced.fun_name, traced._donated
-        )
+        self.lowered = lower_jaxpr(_prepared(traced), self.device, traced.fun_name, traced._donated)
 
     def as_text(self, dialect: str | None = None) -> str:
         """The program as text: OpenCL C and schedule, another stage (see STAGES in compile/lowered.py), or
@@ -283,18 +279,23 @@ class Compiled(_Signature):
         if in_tree != self.in_tree:
             raise tree_error(self.in_tree, in_tree)
         self._check_leaves(leaves)
-        outs = call_on_values(self._run, leaves, self.traced.jaxpr.in_avals)
-        return tree_unflatten(self.out_tree, outs)
+        for bind in bind_bodies:
+            return tree_unflatten(self.out_tree, bind(self, leaves, {}))
+        return tree_unflatten(self.out_tree, self.run(leaves))
 
-    def _run(self, arrays: list[ArrayImpl]) -> list[ArrayImpl]:
+    def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
         """The results: this program's, or of several processes or devices that have parts of the arrays."""
         traced, said = self.traced, {}
+        arrays = [
+            x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
+            for x, aval in zip(leaves, traced.jaxpr.in_avals)
+        ]
         if any(traced._out_places):
             said["out_shardings"] = traced._out_places
         places = [p if r else None for p, r in zip(traced._places, read_arguments(traced.jaxpr))]
         arrays = put_arguments(arrays, places)
         how = {"name": traced.fun_name, "donated_invars": traced._donated, **said}
-        if (in_parts := call_in_parts(_with_values(traced), arrays, how)) is not None:
+        if (in_parts := call_in_parts(_prepared(traced), arrays, how)) is not None:
             return in_parts(arrays)
         outs = self.executable(arrays)
         if traced.device is not None:
@@ -339,6 +340,9 @@ class Compiled(_Signature):
         return argument_name(self.args_info, number)
 
 
-def _with_values(traced: Traced) -> ClosedJaxpr:
-    """The program of what Refs hold, in the place of Refs."""
-    return with_values(traced.jaxpr, tuple(map(is_ref, traced.jaxpr.jaxpr.invars)))
+def _prepared(traced: Traced) -> ClosedJaxpr:
+    """The jaxpr that is compiled."""
+    jaxpr = traced.jaxpr
+    for prepare in prepare_jaxpr:
+        jaxpr = prepare(jaxpr, True)
+    return jaxpr

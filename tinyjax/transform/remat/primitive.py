@@ -15,6 +15,7 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.bind import (
+    BodyPrimitive,
     Primitive,
     abstract_eval_rules,
     impl_rules,
@@ -31,9 +32,8 @@ from tinyjax.core.jaxpr import (
     dce_closed_jaxpr,
     dce_rules,
 )
-from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.refs.discharge import BodyPrimitive, discharge_rules, with_values
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
@@ -69,16 +69,6 @@ remat_p = BodyPrimitive("remat2", multiple_results=True, takes_arrays=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"
-
-
-def _remat_of_values(
-    values: Sequence[Any], refs: Sequence[bool], *, jaxpr: ClosedJaxpr, **params: Any
-) -> Any:
-    outs = remat_p.bind(*values, jaxpr=with_values(jaxpr, tuple(refs)), **params)
-    return split_list(outs, len(jaxpr.out_avals))
-
-
-discharge_rules[remat_p] = _remat_of_values
 
 
 def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:

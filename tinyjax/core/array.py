@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,35 +20,60 @@ from tinyjax.core import dtypes
 from tinyjax.core.errors import ambiguous_truth_error
 
 
+class AvalExtra(Protocol):
+    """What a feature says of an array besides its shape, dtype and weak type (`ShapedArray.extra`)."""
+
+    def without_axis(self, axis: int) -> AvalExtra | None:
+        """What is left of it for a slice along an axis."""
+
+    def with_axis(self, axis: int) -> AvalExtra | None:
+        """What it says of a stack along a new axis."""
+
+    def of_any_shape(self) -> AvalExtra | None:
+        """The part of it that does not depend on the shape."""
+
+    def text(self, shape: tuple[int, ...]) -> str:
+        """The shape as types show it: [2,3], and what else there is to say."""
+
+    def result_types(
+        self, primitive: Any, rule: Any, avals: Sequence[ShapedArray], params: dict[str, Any]
+    ) -> Any:
+        """What the abstract_eval rule gives for these operands, with what it does not know of."""
+
+
+# Names of further fields of an aval -> (extra, value) -> the extra with that field.
+aval_fields: dict[str, Callable[[AvalExtra | None, Any], AvalExtra | None]] = {}
+
+
 class ShapedArray:
     """An abstract value: all arrays of one shape and dtype.
 
     `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
-    `vma` are the mesh axes along which devices may have different values (core/varying.py). `sharding`
-    says how an array is split over explicit axes of a mesh (sharding/types.py); None, that it is not.
+    `extra`: what a feature says besides; mostly None. Features name its fields in `aval_fields`.
     Equal avals are one object, made once: they are compared and looked up all the time.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "vma", "_sharding")
+    __slots__ = ("shape", "dtype", "weak_type", "extra")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
-    vma: frozenset[Hashable]
-    _sharding: Any
+    extra: AvalExtra | None
 
     def __new__(
         cls,
         shape: Sequence[int],
         dtype: Any,
         weak_type: bool = False,
-        vma: frozenset[Hashable] = frozenset(),
         *,
-        sharding: Any = None,
+        extra: AvalExtra | None = None,
+        **fields: Any,
     ) -> ShapedArray:
+        for name, value in fields.items():
+            extra = aval_fields[name](extra, value)
         try:
-            return _avals[shape, dtype, weak_type, vma, sharding]
+            return _avals[shape, dtype, weak_type, extra]
         except (KeyError, TypeError):  # a new one, or a shape that is a list
-            return _new_aval(shape, dtype, weak_type, vma, sharding)
+            return _new_aval(shape, dtype, weak_type, extra)
 
     @property
     def ndim(self) -> int:
@@ -59,78 +84,67 @@ class ShapedArray:
         return math.prod(self.shape)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some fields changed; what a sharding says of one shape, it does not of another."""
-        fields = {
-            "shape": self.shape,
-            "dtype": self.dtype,
-            "weak_type": self.weak_type,
-            "vma": self.vma,
-        }
-        if "shape" not in changes:
-            fields["sharding"] = self._sharding
+        """A copy with some fields changed; what `extra` says of one shape, it does not of another."""
+        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        extra = self.extra
+        if extra is not None:
+            fields["extra"] = extra.of_any_shape() if "shape" in changes else extra
         return ShapedArray(**(fields | changes))
 
     def without_axis(self, axis: int) -> ShapedArray:
         """The aval of a slice along an axis."""
-        sharding = self._sharding and self._sharding.without_axis(axis)
+        extra = self.extra and self.extra.without_axis(axis)
         shape = self.shape[:axis] + self.shape[axis + 1 :]
-        return ShapedArray(shape, self.dtype, self.weak_type, self.vma, sharding=sharding)
+        return ShapedArray(shape, self.dtype, self.weak_type, extra=extra)
 
     def with_axis(self, axis: int, size: int) -> ShapedArray:
-        """The aval of a stack of `size` along a new axis, which is not split."""
-        sharding = self._sharding and self._sharding.with_axis(axis)
-        return self.update(shape=(*self.shape[:axis], size, *self.shape[axis:]), sharding=sharding)
+        """The aval of a stack of `size` along a new axis."""
+        extra = self.extra and self.extra.with_axis(axis)
+        return self.update(shape=(*self.shape[:axis], size, *self.shape[axis:]), extra=extra)
 
     def to_tangent_aval(self) -> ShapedArray:
         """The aval of this value's tangents: the same for floats, float0 for integers."""
         if dtypes.is_inexact(self.dtype):
             return self
-        return ShapedArray(self.shape, dtypes.float0, self.weak_type, self.vma)
+        extra = self.extra and self.extra.of_any_shape()
+        return ShapedArray(self.shape, dtypes.float0, self.weak_type, extra=extra)
 
     def strip_weak_type(self) -> ShapedArray:
-        return ShapedArray(self.shape, self.dtype, vma=self.vma, sharding=self._sharding)
+        return ShapedArray(self.shape, self.dtype, extra=self.extra)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """As in messages, float32[2,3]; with short_dtypes as in printed jaxprs, f32[2,3]."""
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
-        spec = self._sharding.spec if self._sharding is not None else (None,) * self.ndim
-        return f"{name}[{','.join(map(_axis_text, self.shape, spec))}]{self._vma_text()}"
-
-    def _vma_text(self) -> str:
-        names = ",".join(sorted(map(str, self.vma)))
-        return f"{{V:{names if len(self.vma) == 1 else f'({names})'}}}" if names else ""
+        if self.extra is not None:
+            return name + self.extra.text(self.shape)
+        return f"{name}[{','.join(map(str, self.shape))}]"
 
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short()
 
     def __reduce__(self) -> tuple[Any, tuple]:
-        return _new_aval, (self.shape, self.dtype, self.weak_type, self.vma, self._sharding)
+        return _new_aval, (self.shape, self.dtype, self.weak_type, self.extra)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short()}{weak})"
 
+    if TYPE_CHECKING:  # the attributes that features add, for type checkers
+
+        def __getattr__(self, name: str) -> Any: ...
+
 
 _avals: dict[tuple, ShapedArray] = {}  # every aval that there is
 
 
-def _axis_text(size: int, entry: Any) -> str:
-    """An axis as types show it: 8, 8@x, or 8@(x,y)."""
-    if entry is None:
-        return str(size)
-    return f"{size}@({','.join(entry)})" if isinstance(entry, tuple) else f"{size}@{entry}"
-
-
 def _new_aval(
-    shape: Sequence[int], dtype: Any, weak_type: bool, vma: frozenset, sharding: Any
+    shape: Sequence[int], dtype: Any, weak_type: bool, extra: AvalExtra | None
 ) -> ShapedArray:
-    if sharding is not None and not any(sharding.spec):
-        sharding = None  # it says nothing
     sizes = tuple(map(operator.index, shape))
-    key = sizes, dtypes.np_dtype(dtype), bool(weak_type), vma, sharding
+    key = sizes, dtypes.np_dtype(dtype), bool(weak_type), extra
     if key not in _avals:
         aval = object.__new__(ShapedArray)
-        aval.shape, aval.dtype, aval.weak_type, aval.vma, aval._sharding = key
+        aval.shape, aval.dtype, aval.weak_type, aval.extra = key
         _avals.setdefault(key, aval)  # another thread may have been faster
     return _avals[key]
 
@@ -185,6 +199,9 @@ class DeviceBuffer(Protocol):
     def wait(self) -> None:
         """Waits for the device."""
 
+    def is_ready(self) -> bool:
+        """Whether reading would not wait."""
+
 
 class ArrayImpl(Array):
     """An immutable array value: elements on the host, in a device's buffer, or in both.
@@ -223,6 +240,13 @@ class ArrayImpl(Array):
         else:
             self._value  # noqa: B018  (raises if there is none)
         return self
+
+    def is_ready(self) -> bool:
+        """Whether the elements are there: reading them would not wait."""
+        return self._host is not None or self.buffer is None or self.buffer.is_ready()
+
+    def copy_to_host_async(self) -> None:
+        """Nothing to do: results that are computed in the host's memory are there."""
 
     @property
     def is_unread(self) -> bool:

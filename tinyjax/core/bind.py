@@ -121,11 +121,10 @@ def missing_rule(primitive: Primitive, table: str) -> NoReturn:
 def type_of_result(
     primitive: Primitive, rule: Callable, avals: Sequence[ShapedArray], params: dict[str, Any]
 ) -> Any:
-    """What the abstract_eval rule gives. Where types say how arrays are split over devices, the rule does not
-    know of that, and their sharding adds it."""
+    """What the abstract_eval rule gives. It does not know of the `extra` of avals, which adds its part."""
     for aval in avals:
-        if aval._sharding is not None:
-            return aval._sharding.result_types(primitive, rule, avals, params)
+        if aval.extra is not None:
+            return aval.extra.result_types(primitive, rule, avals, params)
     return rule(*avals, **params)
 
 

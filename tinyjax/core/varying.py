@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, context, impl_rules
+from tinyjax.many_devices import avals as _avals  # noqa: F401  (gives avals `vma`)
 
 Axes = frozenset[Hashable]
 

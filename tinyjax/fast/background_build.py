@@ -243,4 +243,4 @@ os.register_at_fork(
 
 def _put_nowhere(x: Any) -> ArrayImpl:
     aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval.update(sharding=None))
+    return ArrayImpl(to_numpy(x, aval), aval.update(extra=None))

@@ -123,7 +123,7 @@ def _leaves(data: Any) -> Any:
 
 def _is_joined(x: Any) -> bool:
     """Whether it is joined to others by operations: it has no value yet, or types say how it is split."""
-    return isinstance(x, Tracer) or isinstance(x, ArrayImpl) and x.aval._sharding is not None
+    return isinstance(x, Tracer) or isinstance(x, ArrayImpl) and x.aval.extra is not None
 
 
 def _check_scalar(x: Any) -> Any:

@@ -65,8 +65,8 @@ def commit(x: ArrayImpl, place: Place) -> ArrayImpl:
     x._device, x.committed = place, True
     if not isinstance(place, Device):
         x.aval = place.typed(x.aval)
-    elif x.aval._sharding is not None:
-        x.aval = x.aval.update(sharding=None)
+    elif x.aval.extra is not None:
+        x.aval = x.aval.update(extra=None)
     watch(follow_operands)
     return x
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
+from tinyjax.many_devices import avals as _avals  # noqa: F401  (gives avals `_sharding`)
 from tinyjax.many_devices.distributed.processes import process_index
 from tinyjax.runtime.devices import Device
 

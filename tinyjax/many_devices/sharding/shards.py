@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core.array import Array, ArrayImpl
 from tinyjax.many_devices.distributed.processes import process_index
 from tinyjax.many_devices.sharding.blocks import part_of
 from tinyjax.many_devices.sharding.device_blocks import block_at
@@ -86,34 +85,11 @@ def _on_device_size_in_bytes(array: ArrayImpl) -> int:
     return math.prod(sharding.shard_shape(array.shape)) * sharding.num_devices * array.itemsize
 
 
-def _is_ready(array: ArrayImpl) -> bool:
-    """Whether the elements are there: reading them would not wait."""
-    memory: Any = array.buffer
-    return array._host is not None or memory is None or memory.is_ready()
-
-
-def _copy_to_host_async(array: ArrayImpl) -> None:
-    """Nothing to do: results that are computed in the host's memory are there."""
-
-
-def sharding_of_type(aval: ShapedArray) -> Sharding:
-    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
-    if aval._sharding is not None:
-        return aval._sharding
-    from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH
-    from tinyjax.many_devices.sharding.named_sharding import NamedSharding, PartitionSpec
-
-    return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
-
-
-ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]
 ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
 ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
 ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
 ArrayImpl.global_shards = property(_global_shards)  # type: ignore[attr-defined]
 ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
-ArrayImpl.is_ready = _is_ready  # type: ignore[attr-defined]
-ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]
 ArrayImpl.on_device_size_in_bytes = _on_device_size_in_bytes  # type: ignore[attr-defined]
 ArrayImpl.platform = lambda array: array.sharding.home.platform  # type: ignore[attr-defined]
 ArrayImpl.is_fully_addressable = property(  # type: ignore[attr-defined]

@@ -16,6 +16,7 @@ from typing import Any
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.config import config
 from tinyjax.core.places import sharding_said
+from tinyjax.many_devices.avals import split_text
 from tinyjax.many_devices.sharding.axes import Spec, Use, whole
 from tinyjax.many_devices.sharding.mesh import AbstractMesh
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding, whole_spec
@@ -213,9 +214,3 @@ _SLICING = {
     "reduce_window_sum": "reduce_window",
     "slice": "slicing",
 }
-
-
-def split_text(entry: Any) -> str:
-    """As types show it: @x, @(x,y), or nothing."""
-    names = names_of(entry)
-    return "" if not names else f"@{names[0]}" if len(names) == 1 else f"@({','.join(names)})"

@@ -129,7 +129,7 @@ def _jit_impl(
 def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
     """An array that several processes have blocks of, spread in another way over them: a program that gives
     its argument."""
-    v = Var(x.aval.update(sharding=None))
+    v = Var(x.aval.update(extra=None))
     how = {"name": "device_put", "out_shardings": (sharding,)}
     call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)
     assert call is not None

@@ -1,0 +1,97 @@
+"""What a mesh adds to the type of an array: how it is split, and along which axes it varies.
+
+`f32[8@x,4]{V:y}`: axis 0 is split over the explicit mesh axis "x" (sharding/types.py), and devices along "y"
+may have different values (varying.py). Avals carry both in their `extra`; this file gives them the attributes
+`sharding` and `vma`, by which JAX names the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from tinyjax.core.array import ShapedArray, aval_fields
+from tinyjax.core.bind import Primitive
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_of
+
+Axes = frozenset[Hashable]
+
+
+class MeshType(NamedTuple):
+    """The `extra` of an aval. One that says nothing is not made: it is None."""
+
+    sharding: Any  # a NamedSharding, which splits an axis; None, if the type names no split
+    vma: Axes
+
+    def without_axis(self, axis: int) -> MeshType | None:
+        return _mesh_type(self.sharding and self.sharding.without_axis(axis), self.vma)
+
+    def with_axis(self, axis: int) -> MeshType | None:
+        return _mesh_type(self.sharding and self.sharding.with_axis(axis), self.vma)
+
+    def of_any_shape(self) -> MeshType | None:
+        return _mesh_type(None, self.vma)
+
+    def text(self, shape: tuple[int, ...]) -> str:
+        spec = (None,) * len(shape) if self.sharding is None else self.sharding.spec
+        sizes = ",".join([f"{size}{split_text(entry)}" for size, entry in zip(shape, spec)])
+        return f"[{sizes}]{_vma_text(self.vma)}"
+
+    def result_types(
+        self,
+        primitive: Primitive,
+        rule: Callable,
+        avals: Sequence[ShapedArray],
+        params: dict[str, Any],
+    ) -> Any:
+        for aval in avals:
+            if aval._sharding is not None:
+                return aval._sharding.result_types(primitive, rule, avals, params)
+        return rule(*avals, **params)
+
+
+def split_text(entry: Any) -> str:
+    """As types show it: @x, @(x,y), or nothing."""
+    names = names_of(entry)
+    return "" if not names else f"@{names[0]}" if len(names) == 1 else f"@({','.join(names)})"
+
+
+def _vma_text(vma: Axes) -> str:
+    names = ",".join(sorted(map(str, vma)))
+    return f"{{V:{names if len(vma) == 1 else f'({names})'}}}" if names else ""
+
+
+def _mesh_type(sharding: Any, vma: Axes) -> MeshType | None:
+    if sharding is not None and not any(sharding.spec):
+        sharding = None  # it says nothing
+    return None if sharding is None and not vma else MeshType(sharding, vma)
+
+
+def _with_sharding(extra: Any, sharding: Any) -> MeshType | None:
+    return _mesh_type(sharding, vma_of(extra))
+
+
+def _with_vma(extra: Any, vma: Axes) -> MeshType | None:
+    return _mesh_type(extra and extra.sharding, frozenset(vma))
+
+
+def vma_of(extra: Any) -> Axes:
+    return frozenset() if extra is None else extra.vma
+
+
+def sharding_of_type(aval: ShapedArray) -> Any:
+    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
+    if aval._sharding is not None:
+        return aval._sharding
+    from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH  # with the first mesh
+    from tinyjax.many_devices.sharding.named_sharding import NamedSharding
+
+    return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
+
+
+aval_fields.update(sharding=_with_sharding, vma=_with_vma)
+ShapedArray._sharding = property(  # type: ignore[attr-defined]
+    lambda aval: None if aval.extra is None else aval.extra.sharding
+)
+ShapedArray.vma = property(lambda aval: vma_of(aval.extra))  # type: ignore[attr-defined]
+ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]

@@ -35,10 +35,22 @@ class AvalExtra(Protocol):
     def text(self, shape: tuple[int, ...]) -> str:
         """The shape as types show it: [2,3], and what else there is to say."""
 
+    def here(self) -> AvalExtra | None:
+        """The part of it that has a meaning among the named axes around us."""
+
     def result_types(
         self, primitive: Any, rule: Any, avals: Sequence[ShapedArray], params: dict[str, Any]
     ) -> Any:
         """What the abstract_eval rule gives for these operands, with what it does not know of."""
+
+    def cast(self, x: Any) -> Any:
+        """`x`, with of_any_shape() of this in its type."""
+
+    def params_for(self, primitive: str) -> dict[str, Any]:
+        """Parameters of this primitive that give its result this type."""
+
+    def of_mapped_axis(self, leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> Any:
+        """The `extra` of vmap's AxisData; `name` is its spmd_axis_name."""
 
 
 # Names of further fields of an aval -> (extra, value) -> the extra with that field.
@@ -69,6 +81,8 @@ class ShapedArray:
         **fields: Any,
     ) -> ShapedArray:
         for name, value in fields.items():
+            if name not in aval_fields:
+                getattr(cls, name)  # the feature that has it is imported, and adds it
             extra = aval_fields[name](extra, value)
         try:
             return _avals[shape, dtype, weak_type, extra]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -116,6 +116,11 @@ no_rule_reasons: dict[tuple[Primitive, str], str] = {}
 def missing_rule(primitive: Primitive, table: str) -> NoReturn:
     """Raises a NotImplementedError that says why there is no rule, or how to write it."""
     raise missing_rule_error(primitive.name, table, no_rule_reasons.get((primitive, table)))
+
+
+# (primitive, operands, params) -> operands: what features do to the operands of an equation before it is
+# written.
+prepare_operands: list[Callable[[Primitive, Sequence[Any], dict], Sequence[Any]]] = []
 
 
 def type_of_result(
@@ -376,3 +381,8 @@ def axis_size(name: Hashable) -> int:
         f"unbound axis name: {name}. Collectives need a map around them that names the axis, such as "
         f"jax.vmap(f, axis_name={name!r}); the names bound here are: {bound or 'none'}"
     )
+
+
+def in_order(names: Collection[Hashable]) -> tuple[Hashable, ...]:
+    """Names of axes in the order in which the axes are around us."""
+    return tuple([axis[0] for axis in context.axis_env if axis[0] in names])

@@ -27,7 +27,6 @@ from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.dtypes import is_python_scalar
 from tinyjax.core.lists import pick
-from tinyjax.core.varying import result_aval
 
 # ---- the parts of a jaxpr ----
 
@@ -275,7 +274,6 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     out = type_of_result(eqn.primitive, rule, [v.aval for v in eqn.invars], eqn.params)
     expected = out if eqn.primitive.multiple_results else [out]
     for v, aval in zip(eqn.outvars, expected, strict=True):
-        aval = result_aval(eqn.primitive, [v.aval for v in eqn.invars], aval, eqn.params)
         if v.aval.strip_weak_type() != aval.strip_weak_type():
             raise JaxprTypeError(
                 f"{eqn}: {eqn.primitive.name} gives {aval.str_short(short_dtypes=True)}, but the variable is "

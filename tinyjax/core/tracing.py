@@ -37,6 +37,7 @@ from tinyjax.core.bind import (
     context,
     extend_axis_env,
     missing_rule,
+    prepare_operands,
     set_current_trace,
     type_of_result,
 )
@@ -55,7 +56,6 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
-from tinyjax.core.varying import manual_axes, result_aval, varying_alike
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is
@@ -170,24 +170,14 @@ class JaxprTrace(Trace):
         return JaxprTracer(self, var.aval, var)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """Writes an equation, or what the primitive's staging rule says. Within shard_map, operands and
-        results have types that say over which axes of the mesh they vary."""
-        types_vary = context.axis_env and manual_axes()
-        if types_vary:
-            args = varying_alike(primitive, args, params)
+        """Writes an equation, or what the primitive's staging rule says."""
+        for prepare in prepare_operands:
+            args = prepare(primitive, args, params)
         if primitive in staging_rules:
             out = staging_rules[primitive](self, args, params)
             if out is not NotImplemented:
                 return out
-        out = self.add_eqn(primitive, args, params)
-        return self._with_vma(out) if types_vary else out
-
-    def _with_vma(self, out: Any) -> Any:
-        """The results of the last equation, with the axes that they vary over in their types."""
-        eqn, operands = self.eqns[-1], [v.aval for v in self.eqns[-1].invars]
-        for tracer, var in zip(out if eqn.primitive.multiple_results else [out], eqn.outvars):
-            tracer.aval = var.aval = result_aval(eqn.primitive, operands, var.aval, eqn.params)
-        return out
+        return self.add_eqn(primitive, args, params)
 
     def add_eqn(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """Writes the equation, with the user's line, and gives a tracer of its result, or a list of

@@ -19,7 +19,6 @@ from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_leaves
-from tinyjax.core.varying import pvary_to
 from tinyjax.experimental.checkify_error import Error, first_error
 from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, cut, no_error
 from tinyjax.lax.control_flow.cond import cond_p
@@ -27,6 +26,7 @@ from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
 from tinyjax.many_devices.shard_map.primitive import manual_env, mapped_axes, shard_map_p
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
+from tinyjax.many_devices.varying import pvary_to
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.remat.primitive import remat_p
 

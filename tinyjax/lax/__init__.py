@@ -98,7 +98,6 @@ from tinyjax.lax.special import (
     polygamma_p,
 )
 from tinyjax.lax.trigonometric import acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, tan
-from tinyjax.lax.varying import pcast
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinyjax.core.primitives import add, add_p, cos, gt_p, mul, neg, neg_p, sin, transpose_p
 
@@ -108,6 +107,7 @@ if TYPE_CHECKING:
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
     "approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
+    "tinyjax.many_devices.invariant_collectives": ("pcast",),
     "tinyjax.many_devices.constraints": ("sharding_constraint_p", "with_sharding_constraint"),
     "barriers": ("optimization_barrier", "optimization_barrier_p"),
     "convolution_dims": (

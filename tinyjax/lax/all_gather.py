@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tinyjax.core import primitives
@@ -15,12 +16,9 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util import tree_map
-from tinyjax.core.varying import manual_axes
 from tinyjax.lax import shape as shapes
-from tinyjax.lax.dynamic_slicing import dynamic_index_in_dim, dynamic_slice_in_dim
 from tinyjax.lax.parallel import (
     Groups,
-    axis_index,
     canonical_groups,
     check_bound,
     def_collective,
@@ -34,8 +32,8 @@ from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 # ---- all_gather ----
 
 all_gather_p = Primitive("all_gather")
-# Within shard_map, of a result whose type says that it is equal along the axes.
-all_gather_invariant_p = Primitive("all_gather_invariant")
+# A value of all_gather's `to` -> (x, **params) -> what is gathered. Features add theirs.
+gather_to: dict[str, Callable[..., Any]] = {}
 
 
 def all_gather(
@@ -49,19 +47,17 @@ def all_gather(
 ) -> Any:
     """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
 
-    Within shard_map, to="invarying" gives the result a type that says that all devices have the same.
+    `to` is the type of the result, where types say who has equal values ("invarying": all have).
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html
     """
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {"axis_name": names, "axis_size": group_size(names, groups), "tiled": tiled}
-    is_invariant = to == "invarying" and bool(manual_axes())
+    gather = gather_to.get(to, all_gather_p.bind)
 
     def of_leaf(leaf: Any) -> Any:
         ndim = len(shape_of(leaf)) + (not tiled)
         place = {"all_gather_dimension": shapes.canonicalize_axis(axis, ndim)}
-        if is_invariant:
-            return all_gather_invariant_p.bind(leaf, **place, **params)
-        return all_gather_p.bind(leaf, **place, axis_index_groups=groups, **params)
+        return gather(leaf, **place, axis_index_groups=groups, **params)
 
     return tree_map(of_leaf, x) if names else x
 
@@ -128,31 +124,19 @@ def _all_gather_transpose(ct: Any, params: dict[str, Any]) -> Any:
     )
 
 
-def _own_part(ct: Any, params: dict[str, Any]) -> Any:
-    """The cotangent of a result that is equal for all is so too: each takes its part."""
-    place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
-    if not params["tiled"]:
-        return dynamic_index_in_dim(ct, index, place, keepdims=False)
-    size = shape_of(ct)[place] // params["axis_size"]
-    return dynamic_slice_in_dim(ct, index * size, size, place)
+def def_all_gather(primitive: Primitive, transpose: Callable) -> None:
+    """Registers the rules of a primitive that gathers; `transpose` is (ct, params) -> ct of the operand."""
+    def_collective(
+        primitive,
+        _all_gather_aval,
+        _all_gather_along,
+        _all_gather_beside,
+        transpose,
+        _all_gather_one_by_one,
+    )
 
 
-def_collective(
-    all_gather_p,
-    _all_gather_aval,
-    _all_gather_along,
-    _all_gather_beside,
-    _all_gather_transpose,
-    _all_gather_one_by_one,
-)
-def_collective(
-    all_gather_invariant_p,
-    _all_gather_aval,
-    _all_gather_along,
-    _all_gather_beside,
-    _own_part,
-    _all_gather_one_by_one,
-)
+def_all_gather(all_gather_p, _all_gather_transpose)
 
 
 # ---- psum_scatter ----

@@ -16,10 +16,9 @@ import numpy as np
 
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, as_array
+from tinyjax.core.bind import Primitive, as_array, in_order
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util import tree_map
-from tinyjax.core.varying import in_order
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.all_gather import all_gather
 from tinyjax.lax.comparison import eq

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.array import ArrayImpl, AvalExtra, ShapedArray
 from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
-from tinyjax.core.varying import pvary_to
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
 from tinyjax.lax.out_sharding import place_params
@@ -133,6 +132,7 @@ def _filled(
     dtype: np.dtype | None,
     weak_type: bool,
     sharding: Any = None,
+    extra: AvalExtra | None = None,
 ) -> Any:
     if shape_of(fill_value):
         raise TypeError(
@@ -142,8 +142,14 @@ def _filled(
     scalar = convert_type(fill_value, dtype, weak_type)
     if not shape:
         return scalar
-    place = place_params("broadcast_in_dim", sharding)
+    name = "broadcast_in_dim"
+    place = place_params(name, sharding) if extra is None else extra.params_for(name)
     return broadcast_in_dim(scalar, shape, (), **place)
+
+
+def full_of_type(aval: ShapedArray, fill_value: Any, dtype: Any = None) -> Any:
+    """An array of one value, of this type, or of another dtype."""
+    return _filled(aval.shape, fill_value, dtype or aval.dtype, False, extra=aval.extra)
 
 
 def full_like(
@@ -162,16 +168,14 @@ def full_like(
     sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")
     if sharding is not None:
         return _filled(sizes, fill_value, new_dtype, weak_type, sharding)
-    if isinstance(x, Tracer) and shape is None:
-        sharding = x.aval._sharding
-        return like(_filled(sizes, fill_value, new_dtype, weak_type, sharding), x)
-    return like(_filled(sizes, fill_value, new_dtype, weak_type), x)
+    extra = x.aval.extra if isinstance(x, Tracer) and shape is None else None
+    return like(_filled(sizes, fill_value, new_dtype, weak_type, extra=extra), x)
 
 
 def like(out: Any, x: Any) -> Any:
-    """`out`, on the device that `x` was put on, and as varying as x within shard_map."""
-    if isinstance(x, Tracer) and x.aval.vma:
-        return pvary_to(out, x.aval.vma)
+    """`out`, on the device that `x` was put on; what features say of x's type, they say of its too."""
+    if isinstance(x, Tracer) and x.aval.extra is not None:
+        return x.aval.extra.cast(out)
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
         place = x.device
         if out.aval.shape != x.aval.shape:  # how x is split says nothing of another shape

@@ -20,7 +20,7 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
-from tinyjax.lax.creation import full
+from tinyjax.lax.creation import full, full_of_type
 from tinyjax.lax.elementwise import canonicalize_shape, constant
 from tinyjax.lax.gathering import batch_gather
 from tinyjax.lax.joining import concatenate
@@ -98,7 +98,7 @@ def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, .
 def _dynamic_slice_transpose(
     ct: Any, x: Any, *start_indices: Any, slice_sizes: tuple[int, ...]
 ) -> list[Any]:
-    zeros = full(x.aval.shape, 0, x.aval.dtype, sharding=x.aval._sharding)
+    zeros = full_of_type(x.aval, 0)
     return [dynamic_update_slice_p.bind(zeros, ct, *start_indices)] + [None] * len(start_indices)
 
 

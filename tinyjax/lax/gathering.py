@@ -22,7 +22,7 @@ from tinyjax.core.primitives import add, shape_of
 from tinyjax.lax.arithmetic import rem
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
-from tinyjax.lax.creation import full
+from tinyjax.lax.creation import full, full_of_type
 from tinyjax.lax.elementwise import canonicalize_shape, constant
 from tinyjax.lax.joining import concatenate
 from tinyjax.lax.scattering import scatter_add
@@ -129,7 +129,7 @@ def _gather_transpose(
     fill_value: Any,
 ) -> list[Any]:
     x_ct = scatter_add(
-        full(x.aval.shape, 0, ct.dtype, sharding=x.aval._sharding),
+        full_of_type(x.aval, 0, ct.dtype),
         indices,
         ct,
         ScatterDimensionNumbers(*dimension_numbers),

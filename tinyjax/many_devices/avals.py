@@ -7,14 +7,15 @@ may have different values (varying.py). Avals carry both in their `extra`; this 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray, aval_fields
 from tinyjax.core.bind import Primitive
+from tinyjax.core.places import PLACES
+from tinyjax.many_devices.mapped import mapped_axis
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_of
-
-Axes = frozenset[Hashable]
+from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_results
 
 
 class MeshType(NamedTuple):
@@ -44,10 +45,24 @@ class MeshType(NamedTuple):
         avals: Sequence[ShapedArray],
         params: dict[str, Any],
     ) -> Any:
-        for aval in avals:
-            if aval._sharding is not None:
-                return aval._sharding.result_types(primitive, rule, avals, params)
-        return rule(*avals, **params)
+        sharding = next((a._sharding for a in avals if a._sharding is not None), None)
+        if sharding is None:
+            out = rule(*avals, **params)
+        else:
+            out = sharding.result_types(primitive, rule, avals, params)
+        return varying_results(primitive, avals, out, params)
+
+    def here(self) -> MeshType | None:
+        return _mesh_type(self.sharding, self.vma & manual_axes())
+
+    def cast(self, x: Any) -> Any:
+        return pvary_to(x, self.vma)
+
+    def params_for(self, primitive: str) -> dict[str, Any]:
+        return {} if self.sharding is None else {PLACES[primitive]: self.sharding}
+
+    def of_mapped_axis(self, leaves: Any, dims: Any, name: Any) -> Any:
+        return mapped_axis(leaves, dims, name)
 
 
 def split_text(entry: Any) -> str:

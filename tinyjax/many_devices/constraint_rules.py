@@ -21,6 +21,7 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
+from tinyjax.many_devices.mapped import axes_of
 from tinyjax.many_devices.sharding.auto import label_of
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.current_mesh import with_devices
@@ -79,7 +80,7 @@ def _constraint_batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> An
     """The batch axis is split as spmd_axis_name says, or else where the compiler wants it."""
     (x,), (dim,) = vals, dims
     if dim is not not_mapped:
-        params = _with_batch_axis(params, x.ndim - 1, dim, axis.mesh.names)
+        params = _with_batch_axis(params, x.ndim - 1, dim, axes_of(axis.spmd_axis_name))
     return sharding_constraint_p.bind(x, **params), dim
 
 

@@ -50,7 +50,6 @@ CHAPTERS = (
         },
         {
             "core.debug_info": "names of functions and arguments, for errors",
-            "core.varying": "over which axes of a mesh of devices a value varies",
             "core.structs": "what is known of an array, without the array",
         },
     ),
@@ -282,6 +281,9 @@ CHAPTERS = (
             "many_devices.sharding.propagation": "how results are split: a table of primitives",
             "many_devices.sharding.auto": "where results are",
             "many_devices.sharding.types": "types that say how arrays are split",
+            "many_devices.avals": "what a mesh adds to the type of an array",
+            "many_devices.varying": "over which axes of a mesh a value varies",
+            "many_devices.mapped": "how devices share an axis that vmap maps over",
         },
     ),
     Chapter(

@@ -44,15 +44,16 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 class AxisData(NamedTuple):
     """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
     along it, but devices, which pmap brought together. Where several processes, or devices of one, have a
-    part of it each, of this size, `ranks` are these in order, and `place` is ours. `mesh`: which axes of a
-    mesh have it split."""
+    part of it each, of this size, `ranks` are these in order, and `place` is ours. `extra`: what features say
+    of it besides."""
 
     name: Hashable | None
     size: int
     of_devices: bool = False
     ranks: tuple[Any, ...] = ()
     place: int = 0
-    mesh: mapped_axes.OnMesh = mapped_axes.OnMesh()
+    spmd_axis_name: Any = None
+    extra: mapped_axes.AxisExtra | None = None
 
     @property
     def env(self) -> AxisEnv:
@@ -315,8 +316,9 @@ def vmap(
         dims = checked_dims(leaves, dims, names, "vmap")
         size = mapped_size(leaves, dims, names, axis_size, "vmap")
 
-        mesh = mapped_axes.on_mesh(leaves, dims, spmd_axis_name)
-        trace = BatchTrace(context.trace, AxisData(axis_name, size, mesh=mesh))
+        extra = mapped_axes.axis_extra(leaves, dims, spmd_axis_name)
+        axis = AxisData(axis_name, size, spmd_axis_name=spmd_axis_name, extra=extra)
+        trace = BatchTrace(context.trace, axis)
         with set_current_trace(trace), extend_axis_env(trace.axis.env):
             args_in, kwargs_in = tree_unflatten(
                 in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]

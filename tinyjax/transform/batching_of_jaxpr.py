@@ -13,7 +13,6 @@ from typing import Any
 from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.core.varying import manual_axes
 from tinyjax.transform.batching import AxisData, BatchTrace, bdim_at_front, not_mapped
 from tinyjax.transform.mapped_axes import batch_aval
 
@@ -43,8 +42,7 @@ def batch_jaxpr(
         out_dims.extend(dim for _, dim in pairs)
         return [val for val, _ in pairs]
 
-    batches = [
-        batch_aval(a, axis.size, axis.mesh, d) for a, d in zip(closed_jaxpr.in_avals, in_dims)
+    in_avals = [
+        batch_aval(a, axis.size, axis.extra, d) for a, d in zip(closed_jaxpr.in_avals, in_dims)
     ]
-    in_avals = [aval.update(vma=aval.vma & manual_axes()) for aval in batches]
     return trace_to_jaxpr(batched, in_avals), tuple(out_dims)

@@ -36,7 +36,6 @@ from tinyjax.core.tree_util.pytrees import (
     tree_flatten,
     tree_unflatten,
 )
-from tinyjax.core.varying import pvary_to
 
 # ---- tangents that are known to be zero ----
 
@@ -74,9 +73,9 @@ def full(aval: ShapedArray, value: float) -> Any:
     scalar = LiteralArray(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
     out = scalar
     if aval.shape:
-        place = {} if aval._sharding is None else {"sharding": aval._sharding}
+        place = {} if aval.extra is None else aval.extra.params_for("broadcast_in_dim")
         out = primitives.broadcast_in_dim(scalar, aval.shape, (), **place)
-    return pvary_to(out, aval.vma) if aval.vma else out
+    return out if aval.extra is None else aval.extra.cast(out)
 
 
 add_any_p = Primitive("add_any")  # the sum of two tangents or cotangents of one value
@@ -109,7 +108,7 @@ class JVPTracer(Tracer):
         self._trace = trace
         self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)
         self.primal = primal
-        self.tangent = pvary_to(tangent, self.aval.vma) if self.aval.vma else tangent
+        self.tangent = tangent if self.aval.extra is None else self.aval.extra.cast(tangent)
 
     def __repr__(self) -> str:
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"

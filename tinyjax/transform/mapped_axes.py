@@ -7,8 +7,8 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -109,56 +109,29 @@ def _some(texts: Sequence[str]) -> str:
     return ", ".join(texts[:3]) + more
 
 
-# ---- a mapped axis that a mesh has split ----
+# ---- what features say of a mapped axis ----
 
 
-class OnMesh(NamedTuple):
-    """How the devices of a mesh share a mapped axis. `split`: a sharding of this one axis, as types say it
-    (None: they say nothing). `names`: the mesh axes of spmd_axis_name. `varying`: those of them that a
-    shard_map has split it over, and that it varies over within."""
+class AxisExtra(Protocol):
+    """What a feature says of an axis that vmap maps over, besides its name and size."""
 
-    split: Any = None
-    names: tuple[Hashable, ...] = ()
-    varying: frozenset[Hashable] = frozenset()
+    def batch_aval(self, batch: ShapedArray, dim: int) -> ShapedArray:
+        """The aval of a batch along the axis `dim`, with what there is to say of this axis."""
 
 
-def on_mesh(leaves: Sequence[Any], dims: Sequence[int | None], spmd_axis_name: Any) -> OnMesh:
-    """What the types of the mapped leaves and vmap's spmd_axis_name (None, a name, or a tuple of names) say.
-
-    Raises ValueError if the leaves are not split alike, or spmd_axis_name says something else."""
-    names = _names(spmd_axis_name)
-    shardings = [(get_aval(x)._sharding, d) for x, d in zip(leaves, dims) if d is not None]
-    splits = [None if sharding is None else sharding.spec[d] for sharding, d in shardings]
-    for split in splits:
-        if split != splits[0]:
-            raise ValueError(
-                "Mapped away dimension of inputs passed to vmap should be sharded the same: one is split "
-                f"over {splits[0]}, another over {split}. Reshard one of them, as in "
-                "jax.sharding.reshard(x, P(...))"
-            )
-    if not splits or splits[0] is None:
-        return OnMesh(names=names)
-    if names and names != _names(splits[0]):
-        raise ValueError(
-            f"Only one of spmd_axis_name={spmd_axis_name!r} and arrays that are split over Explicit axes "
-            f"of a mesh, here {splits[0]!r}, can say how the mapped axis is split: leave spmd_axis_name out"
-        )
-    sharding, dim = shardings[0]
-    return OnMesh(sharding.with_axes([dim]), names)
+def axis_extra(leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> AxisExtra | None:
+    """What the types of the mapped leaves say of the axis; `name` is vmap's spmd_axis_name."""
+    for x, dim in zip(leaves, dims):
+        if dim is not None and (extra := get_aval(x).extra) is not None:
+            return extra.of_mapped_axis(leaves, dims, name)
+    return None
 
 
-def _names(axes: Any) -> tuple[Hashable, ...]:
-    if isinstance(axes, tuple):
-        return axes
-    return () if axes is None else (axes,)
-
-
-def batch_aval(aval: ShapedArray, size: int, mesh: OnMesh, dim: int | None) -> ShapedArray:
-    """The aval of a batch of such arrays, along its axis `dim`, which a mesh may have split."""
-    if dim is None:
-        return aval
-    batch = aval.with_axis(dim, size).update(vma=aval.vma | mesh.varying)
-    if mesh.split is None:
-        return batch
-    sharding = aval._sharding or mesh.split.whole_everywhere
-    return sharding.with_axis(dim, mesh.split.spec[0]).typed(batch)
+def batch_aval(
+    aval: ShapedArray, size: int, extra: AxisExtra | None, dim: int | None
+) -> ShapedArray:
+    """The aval of a batch of such arrays, along its axis `dim`, as it is among the named axes here."""
+    if dim is not None:
+        aval = aval.with_axis(dim, size)
+        aval = aval if extra is None else extra.batch_aval(aval, dim)
+    return aval if aval.extra is None else aval.update(extra=aval.extra.here())

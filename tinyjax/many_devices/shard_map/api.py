@@ -18,7 +18,6 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import constvars_as_invars
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from tinyjax.core.varying import pvary_to
 from tinyjax.many_devices.shard_map.nested_vmap import Specs
 from tinyjax.many_devices.shard_map.primitive import (
     manual_env,
@@ -39,6 +38,7 @@ from tinyjax.many_devices.shard_map.specs import (
 from tinyjax.many_devices.sharding.current_mesh import get_abstract_mesh, use_abstract_mesh
 from tinyjax.many_devices.sharding.mesh import AbstractMesh, Mesh
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
+from tinyjax.many_devices.varying import pvary_to
 
 
 class _Infer:

@@ -55,8 +55,11 @@ def nested_vmaps(
         outs = jaxpr_as_fun(batched)(*parts)
         return [join(x, spec, names) for x, spec, names in zip(outs, out_specs, axes_of_outs)]
 
-    avals = zip(body.in_avals, in_specs)
-    return trace_to_jaxpr(whole, [a.update(shape=whole_shape(a.shape, s, axes)) for a, s in avals])
+    in_avals = [
+        aval.update(shape=whole_shape(aval.shape, spec, axes), extra=None)
+        for aval, spec in zip(body.in_avals, in_specs)
+    ]
+    return trace_to_jaxpr(whole, in_avals)
 
 
 def split(x: Any, spec: PartitionSpec, axes: MeshAxes) -> Any:

@@ -3,7 +3,7 @@
 After this file you can read such an equation: the specs say how the operands are cut, the types within,
 such as f32[2]{V:x}, over which axes of the mesh the parts differ, and the specs of the results how parts
 become arrays. To run it, and to compile it, nested vmaps take its place. Builds on nested_vmap and
-core/varying.py.
+many_devices/varying.py.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -25,7 +25,7 @@ from tinyjax.core.bind import (
 from tinyjax.core.inlining import CALLS, inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.core.pretty_printer import printed_params
-from tinyjax.core.varying import ManualAxis
+from tinyjax.many_devices import invariant_collectives as _collectives  # noqa: F401  (fills rule tables)
 from tinyjax.many_devices.shard_map.across_devices import shard_map_on_devices
 from tinyjax.many_devices.shard_map.nested_vmap import (
     MeshAxes,
@@ -41,6 +41,7 @@ from tinyjax.many_devices.sharding.mesh import AbstractMesh, AxisType
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_at, names_of
 from tinyjax.many_devices.sharding.sharding import places_asked
+from tinyjax.many_devices.varying import ManualAxis
 from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.jit.primitive import call_across_processes

@@ -29,7 +29,7 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.core.varying import pvary_p
+from tinyjax.many_devices.mapped import MappedAxis, axes_of
 from tinyjax.many_devices.shard_map.primitive import (
     manual_env,
     mapped_axes,
@@ -37,6 +37,7 @@ from tinyjax.many_devices.shard_map.primitive import (
     whole_aval,
 )
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_of
+from tinyjax.many_devices.varying import pvary_p
 from tinyjax.transform.batching import AxisData, axis_batch_rules, not_mapped
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
@@ -86,13 +87,13 @@ def _batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
 
 
 def _with_batch_dims(specs: Any, dims: Any, axis: AxisData) -> tuple[PartitionSpec, ...]:
-    names = axis.mesh.names or None
+    names = axes_of(axis.spmd_axis_name) or None
     return tuple([s if d is not_mapped else s.with_axis(d, names) for s, d in zip(specs, dims)])
 
 
 def _within(axis: AxisData, params: Params) -> AxisData:
     """The axis as one device has it: some of the examples, if spmd_axis_name splits them over the mesh."""
-    names = axis.mesh.names
+    names = axes_of(axis.spmd_axis_name)
     if not names:
         return axis
     sizes = dict(mapped_axes(params))
@@ -118,8 +119,9 @@ def _within(axis: AxisData, params: Params) -> AxisData:
             f"vmap spmd_axis_name {names} splits the batch into {parts} parts, and its size is "
             f"{axis.size}: a multiple of {parts} is needed"
         )
-    mesh = axis.mesh._replace(names=(), varying=axis.mesh.varying.union(names))
-    return axis._replace(size=axis.size // parts, mesh=mesh)
+    outside: Any = axis.extra or MappedAxis()
+    within = outside._replace(varying=outside.varying.union(names))
+    return axis._replace(size=axis.size // parts, spmd_axis_name=None, extra=within)
 
 
 def _names_used(body: ClosedJaxpr) -> set[Any]:

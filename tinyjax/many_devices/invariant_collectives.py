@@ -3,7 +3,7 @@
 After this file you can say why the gradient of a loss by weights that all devices share is summed over the
 devices, though no one wrote a sum: the weights went through `pvary` where they met the data, and the
 transpose of pvary is psum; that of psum is pvary. Within shard_map `psum(x, "i")` is written down as
-psum_invariant, whose result is equal along "i". Builds on parallel and core/varying.py.
+psum_invariant, whose result is equal along "i". Builds on parallel and varying.py.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#how-check-vma-true-enables-rep-rewrite-optimizations-during-ad
 """
@@ -14,20 +14,37 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.bind import (
+    Primitive,
+    abstract_eval_rules,
+    impl_rules,
+    in_order,
+    no_rule_reasons,
+    prepare_operands,
+)
+from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.core.tree_util import tree_map
-from tinyjax.core.varying import in_order, manual_axes, needed_vma, pvary_p, pvary_to, vma_rules
-from tinyjax.lax.all_gather import all_gather_invariant_p, all_gather_p, reduce_scatter_p
+from tinyjax.lax.all_gather import all_gather_p, def_all_gather, gather_to, reduce_scatter_p
 from tinyjax.lax.all_to_all_ppermute import all_to_all_p, pbroadcast_p, ppermute_p
+from tinyjax.lax.dynamic_slicing import dynamic_index_in_dim, dynamic_slice_in_dim
 from tinyjax.lax.parallel import (
     NAME_IS_GONE,
+    axis_index,
     axis_index_p,
     names_of,
     not_evaluated,
     pmax_p,
     pmin_p,
     psum_p,
+)
+from tinyjax.many_devices.varying import (
+    manual_axes,
+    needed_vma,
+    pvary_p,
+    pvary_to,
+    varying_alike,
+    vma_rules,
 )
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.transposition import deflinear2
@@ -135,6 +152,31 @@ deflinear2(psum_invariant_p, _psum_invariant_transpose)
 no_rule_reasons[psum_invariant_p, "lowering"] = NAME_IS_GONE
 
 
+# ---- all_gather to="invarying" ----
+
+# An all_gather whose result has a type that says that it is equal along the axes.
+all_gather_invariant_p = Primitive("all_gather_invariant")
+
+
+def _gather_invarying(x: Any, *, axis_index_groups: Any, **params: Any) -> Any:
+    if manual_axes():
+        return all_gather_invariant_p.bind(x, **params)
+    return all_gather_p.bind(x, axis_index_groups=axis_index_groups, **params)
+
+
+def _own_part(ct: Any, params: dict[str, Any]) -> Any:
+    """The cotangent of a result that is equal for all is so too: each takes its part."""
+    place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
+    if not params["tiled"]:
+        return dynamic_index_in_dim(ct, index, place, keepdims=False)
+    size = shape_of(ct)[place] // params["axis_size"]
+    return dynamic_slice_in_dim(ct, index * size, size, place)
+
+
+gather_to["invarying"] = _gather_invarying
+def_all_gather(all_gather_invariant_p, _own_part)
+
+
 # ---- the types of the others ----
 
 
@@ -146,8 +188,12 @@ def _named(*, axis_name: Any, **_: Any) -> Any:
     return manual_axes().intersection(names_of(axis_name))
 
 
+prepare_operands.append(varying_alike)
 vma_rules[psum_invariant_p] = vma_rules[pmax_p] = vma_rules[pmin_p] = _without_axes
-vma_rules[axis_index_p] = lambda vma, *, axis_name: _named(axis_name=axis_name)
+_index_aval = abstract_eval_rules[axis_index_p]  # it has no operand whose type could say it
+abstract_eval_rules[axis_index_p] = lambda *, axis_name: _index_aval(axis_name=axis_name).update(
+    vma=_named(axis_name=axis_name)
+)
 for _primitive in (pmax_p, pmin_p):
     needed_vma[_primitive] = lambda *, axes, **_: manual_axes().intersection(axes)
 vma_rules[all_gather_invariant_p] = lambda vma, *, axis_name, **_: vma.difference(axis_name)

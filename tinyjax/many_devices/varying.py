@@ -16,8 +16,13 @@ from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, abstract_eval_rules, context, impl_rules
-from tinyjax.many_devices import avals as _avals  # noqa: F401  (gives avals `vma`)
+from tinyjax.core.bind import (
+    Primitive,
+    abstract_eval_rules,
+    context,
+    impl_rules,
+    in_order,
+)
 
 Axes = frozenset[Hashable]
 
@@ -46,11 +51,6 @@ def manual_axes() -> Axes:
 pvary_p = Primitive("pvary")
 impl_rules[pvary_p] = lambda x, *, axes: x
 abstract_eval_rules[pvary_p] = lambda x, *, axes: x.update(vma=x.vma.union(axes))
-
-
-def in_order(axes: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """The axes in the order in which they are around us, which is the mesh's."""
-    return tuple([axis[0] for axis in context.axis_env if axis[0] in axes])
 
 
 def pvary_to(x: Any, vma: Axes) -> Any:
@@ -85,8 +85,8 @@ TYPED_BY_JAXPRS = {
 
 
 def varying_alike(primitive: Primitive, args: Sequence[Any], params: dict) -> Sequence[Any]:
-    """The operands, of which all vary over the same axes."""
-    if primitive.name in TYPED_BY_JAXPRS or not args:
+    """The operands of an equation within shard_map, of which all vary over the same axes."""
+    if primitive.name in TYPED_BY_JAXPRS or not args or not manual_axes():
         return args
     found = [get_aval(x).vma for x in args]
     needed = needed_vma.get(primitive)
@@ -94,12 +94,15 @@ def varying_alike(primitive: Primitive, args: Sequence[Any], params: dict) -> Se
     return [pvary_to(x, vma) if have != vma else x for x, have in zip(args, found)]
 
 
-def result_aval(
-    primitive: Primitive, operands: Sequence[ShapedArray], aval: ShapedArray, params: dict
-) -> ShapedArray:
-    """The aval of a result, as the abstract_eval rule gives it, with the axes that it varies over."""
+def varying_results(
+    primitive: Primitive, operands: Sequence[ShapedArray], out: Any, params: dict
+) -> Any:
+    """The types of results, as the abstract_eval rule gives them, with the axes that they vary over."""
     if primitive.name in TYPED_BY_JAXPRS:
-        return aval
+        return out
     vma: Axes = frozenset().union(*[operand.vma for operand in operands])
     rule = vma_rules.get(primitive)
-    return aval.update(vma=rule(vma, **params) if rule else vma)
+    vma = rule(vma, **params) if rule else vma
+    if primitive.multiple_results:
+        return [aval.update(vma=vma) for aval in out]
+    return out.update(vma=vma)

@@ -30,6 +30,7 @@ from tinyjax.core.errors import (
     made_at,
     missing_rule_error,
 )
+from tinyjax.core.facts import Facts, declare
 from tinyjax.core.quiet import run_quietly
 
 AxisEnv = tuple[tuple[Hashable, int], ...]  # names and sizes of axes, the innermost last
@@ -44,10 +45,11 @@ class Primitive:
     binds primitives itself (jit, cond, scan); all other impl rules get and give NumPy arrays.
     `has_effects`: it does something besides giving results (debug_print): never dropped or merged.
     `takes_functions`: its parameters are Python functions (custom_jvp_call), and so it may depend on
-    tracers that are not among its operands.
+    tracers that are not among its operands. `facts` are those of core/facts.py.
     """
 
     takes_functions = False
+    facts = Facts()
 
     def __init__(
         self,
@@ -55,11 +57,13 @@ class Primitive:
         multiple_results: bool = False,
         takes_arrays: bool = False,
         has_effects: bool = False,
+        **facts: Any,
     ):
         self.name = name
         self.multiple_results = multiple_results
         self.takes_arrays = takes_arrays
         self.has_effects = has_effects
+        declare(self, **facts)
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Applies the primitive to arrays, scalars or tracers, in the current trace."""

@@ -1,9 +1,10 @@
 """`jax_debug_key_reuse`: a random key that is used twice raises KeyReuseError.
 
-A key is used by the operations that make random bits or other keys from it. Part of an array of keys, such as
-`keys[0]`, shares the uses of the array: the same part, or the whole, can't be used again. A watcher
-(core.bind) follows eager operations. The keys that a jitted function, a loop, a branch or a checkpoint uses
-are read from its jaxpr at each call. A loop must not use in its second round a key that its first has used.
+A key is used by the operations that make random bits or other keys from it (`keys` of core/facts.py). Part of
+an array of keys, such as `keys[0]`, shares the uses of the array: the same part, or the whole, can't be used
+again. A watcher (core.bind) follows eager operations. The keys that a jitted function, a loop, a branch or a
+checkpoint uses are read from its jaxpr at each call. A loop must not use in its second round a key that its
+first has used.
 
 Source: https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html
 """
@@ -20,10 +21,6 @@ from tinyjax.core.config import config, when_set
 from tinyjax.core.errors import KeyReuseError
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
 from tinyjax.core.tracing import line_text, user_line
-
-USES = {"random_bits", "random_split", "random_gamma"}  # of the first operand, the keys
-SAME_KEYS = {"broadcast_in_dim", "convert_element_type", "copy", "reshape", "squeeze"}
-PARTS = {"slice", "dynamic_slice", "gather"}
 
 Part = tuple[Hashable, ...]  # the slices that were taken, one of the other
 
@@ -49,7 +46,7 @@ class Keys(NamedTuple):
 
 
 def follow(
-    name: str,
+    primitive: Primitive,
     params: dict[str, Any],
     operands: Sequence[Keys],
     index: Hashable,
@@ -60,11 +57,12 @@ def follow(
 
     `index` has the operands by which a slice is chosen. If `called_at` is given, all uses within a call are
     at this line: a jaxpr that an earlier call has traced has the lines of that call."""
-    if name in USES:
+    name, keys = primitive.name, primitive.facts.keys
+    if keys == "used":
         operands[0].use(line)
-    if name in SAME_KEYS:
+    if keys == "same":
         return [operands[0]]
-    if name in PARTS:
+    if keys == "part":
         part = (name, str(params), index)
         return [Keys(operands[0].uses, (*operands[0].part, part))]
     if name == "cond":
@@ -95,7 +93,7 @@ def _follow_eqn(eqn: JaxprEqn, env: dict[Any, Keys], called_at: str | None) -> l
     operands = [Keys({}) if isinstance(v, Literal) else env.get(v, Keys({})) for v in eqn.invars]
     index = tuple(v.meaning if isinstance(v, Literal) else v for v in eqn.invars[1:])
     line = called_at or line_text(eqn.source_info) or eqn.primitive.name
-    found = follow(eqn.primitive.name, eqn.params, operands, index, line, called_at=line)
+    found = follow(eqn.primitive, eqn.params, operands, index, line, called_at=line)
     return found or [Keys({}) for _ in eqn.outvars]
 
 
@@ -161,9 +159,9 @@ def follow_call(
         return
     if not any(isinstance(x, ArrayImpl) and _is_key(x) for x in [*operands, *results]):
         return
-    index = tuple(str(x) for x in operands[1:]) if primitive.name in PARTS else ()
+    index = tuple(str(x) for x in operands[1:]) if primitive.facts.keys == "part" else ()
     line = line_text(user_line()) or primitive.name
-    found = follow(primitive.name, params, list(map(_keys_of, operands)), index, line)
+    found = follow(primitive, params, list(map(_keys_of, operands)), index, line)
     for result, keys in zip(results, found or ()):
         vars(result)["keys"] = keys
 

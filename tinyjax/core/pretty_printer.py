@@ -291,18 +291,10 @@ Params = list[tuple[str, Any]]
 printed_params: dict[str, Callable[[JaxprEqn, JaxprPpContext], Params]] = {}
 
 
-# What JAX prints besides: parameters that say nothing here, and that these primitives do not have.
-UNSAID_PARAMS: dict[str, tuple[str, ...]] = {
-    "conv_general_dilated": ("out_sharding",),
-    "iota": ("sharding",),
-    "reduce_sum": ("out_sharding",),
-    "reshape": ("dimensions", "sharding"),
-}
-
-
 def _sorted_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
-    unsaid = dict.fromkeys(UNSAID_PARAMS.get(eqn.primitive.name, ()))
-    return sorted((unsaid | eqn.params).items())
+    """With those that primitives have in JAX alone, as JAX prints them: all but accuracy and out_dtype."""
+    ignored = {*eqn.primitive.facts.ignored_params} - {"accuracy", "out_dtype"}
+    return sorted((dict.fromkeys(ignored) | eqn.params).items())
 
 
 def _broadcast_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:

@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import ACCURACY, FUNCTION, MOVES
 
 # ---- what elementwise primitives share ----
 
@@ -76,16 +77,22 @@ def def_elementwise(primitive: Primitive, impl: Callable, kinds: str) -> None:
     abstract_eval_rules[primitive] = functools.partial(elementwise_aval, primitive.name, kinds)
 
 
-add_p = Primitive("add")
-mul_p = Primitive("mul")
-neg_p = Primitive("neg")
-sin_p = Primitive("sin")
-cos_p = Primitive("cos")
-gt_p = Primitive("gt")
-reduce_sum_p = Primitive("reduce_sum")
-broadcast_in_dim_p = Primitive("broadcast_in_dim")
-reshape_p = Primitive("reshape")
-transpose_p = Primitive("transpose")
+add_p = Primitive("add", axes="elementwise", cost=1, makes_nan=True, linear="all")
+mul_p = Primitive(
+    "mul", axes="elementwise", cost=1, makes_nan=True, linear="each", ignored_params=("out_dtype",)
+)
+neg_p = Primitive("neg", axes="elementwise", cost=1, makes_nan=False)
+sin_p = Primitive("sin", axes="elementwise", **FUNCTION, ignored_params=ACCURACY)
+cos_p = Primitive("cos", axes="elementwise", **FUNCTION, ignored_params=ACCURACY)
+gt_p = Primitive("gt", axes="elementwise", cost=1, makes_nan=False)
+reduce_sum_p = Primitive(
+    "reduce_sum", axes="reduction", makes_nan=True, ignored_params=("out_sharding",)
+)
+broadcast_in_dim_p = Primitive(
+    "broadcast_in_dim", **MOVES, linear="all", keys="same", ignored_params=("sharding",)
+)
+reshape_p = Primitive("reshape", **MOVES, keys="same", ignored_params=("dimensions", "sharding"))
+transpose_p = Primitive("transpose", **MOVES)
 
 def_elementwise(add_p, np.add, "iufc")
 def_elementwise(mul_p, np.multiply, "iufc")

@@ -14,6 +14,7 @@ from typing import Any
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
@@ -31,7 +32,7 @@ from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 
 # ---- all_gather ----
 
-all_gather_p = Primitive("all_gather")
+all_gather_p = Primitive("all_gather", axes="unclear", **MOVES)
 # A value of all_gather's `to` -> (x, **params) -> what is gathered. Features add theirs.
 gather_to: dict[str, Callable[..., Any]] = {}
 
@@ -141,7 +142,7 @@ def_all_gather(all_gather_p, _all_gather_transpose)
 
 # ---- psum_scatter ----
 
-reduce_scatter_p = Primitive("reduce_scatter")
+reduce_scatter_p = Primitive("reduce_scatter", axes="unclear", makes_nan=True)
 
 
 def psum_scatter(

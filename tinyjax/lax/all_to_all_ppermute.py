@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, as_array, in_order
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
@@ -40,7 +41,7 @@ from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 
 # ---- all_to_all ----
 
-all_to_all_p = Primitive("all_to_all")
+all_to_all_p = Primitive("all_to_all", axes="unclear", **MOVES)
 
 
 def all_to_all(
@@ -184,8 +185,8 @@ def_collective(
 
 # ---- ppermute and pbroadcast ----
 
-ppermute_p = Primitive("ppermute")
-pbroadcast_p = Primitive("pbroadcast")
+ppermute_p = Primitive("ppermute", axes="each operand", **MOVES)
+pbroadcast_p = Primitive("pbroadcast", axes="each operand", **MOVES)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:

@@ -27,7 +27,7 @@ from tinyjax.transform.jit.api import jitted
 from tinyjax.transform.jvp import jvp_rules, zero_tangent
 
 # Parameters: k, reduction_dimension, is_max_k, and what an approximation would go by.
-approx_top_k_p = Primitive("approx_top_k", multiple_results=True)
+approx_top_k_p = Primitive("approx_top_k", multiple_results=True, cost=0, makes_nan=False)
 
 
 def _approx_impl(

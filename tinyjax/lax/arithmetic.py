@@ -7,6 +7,7 @@ complex_numbers and selection.
 
 from __future__ import annotations
 
+import builtins
 import functools
 from typing import Any
 
@@ -16,6 +17,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import ACCURACY, FUNCTION
 from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p
 from tinyjax.lax.comparison import eq, ge
 from tinyjax.lax.complex_numbers import conj, real
@@ -83,11 +85,11 @@ def _sub_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     ]
 
 
-sub_p = nary("sub", NUMBER, np.subtract)
+sub_p = nary("sub", NUMBER, np.subtract, cost=1, makes_nan=True, linear="all")
 jvp_rules[sub_p] = sum_jvp(sub_p, neg)
 transpose_rules[sub_p] = _sub_transpose
 
-div_p = nary("div", NUMBER, _div_impl)
+div_p = nary("div", NUMBER, _div_impl, cost=1, makes_nan=True)
 defjvp(
     div_p,
     lambda g, x, y: div(g, y),
@@ -103,7 +105,7 @@ def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
 
 transpose_rules[div_p] = _div_transpose
 
-rem_p = nary("rem", "iuf", _rem_impl)
+rem_p = nary("rem", "iuf", _rem_impl, cost=1, makes_nan=True)
 defjvp(rem_p, _rem_jvp_x, _rem_jvp_y)
 
 
@@ -130,8 +132,8 @@ def _share(x: Any, out: Any, other: Any) -> Any:
     )
 
 
-max_p = nary("max", ANY, _extremum(np.maximum, 1))
-min_p = nary("min", ANY, _extremum(np.minimum, -1))
+max_p = nary("max", ANY, _extremum(np.maximum, 1), cost=1, makes_nan=True)
+min_p = nary("min", ANY, _extremum(np.minimum, -1), cost=1, makes_nan=True)
 for _primitive in (max_p, min_p):
     defjvp2(
         _primitive,
@@ -158,17 +160,27 @@ def replace_zero(x: Any) -> Any:
     return select(eq(x, constant(x, 0)), full_like(x, 1), x)
 
 
-sign_p = unary("sign", NUMBER, _sign_impl)
+sign_p = unary("sign", NUMBER, _sign_impl, cost=1, makes_nan=False)
 defzero(sign_p)
 
-abs_p = unary("abs", "ifc", wrapping(np.abs), real_dtype)
+abs_p = unary("abs", "ifc", wrapping(np.abs), real_dtype, cost=1, makes_nan=False)
 impl_rules[neg_p] = wrapping(np.negative)
 defjvp2(abs_p, _abs_jvp)
 
 
 # ---- powers ----
 
-integer_pow_p = Primitive("integer_pow")
+
+def _operations(eqn: Any) -> int:
+    """The multiplications of a power by squaring, and a division if it is negative."""
+    power = eqn.params["y"]
+    bits = f"{np.abs(power):b}"
+    return eqn.outvars[0].aval.size * (
+        builtins.max(len(bits) + bits.count("1") - 2, 0) + (power < 0)
+    )
+
+
+integer_pow_p = Primitive("integer_pow", axes="elementwise", cost=_operations, makes_nan=True)
 
 
 def _integer_pow_impl(x: np.ndarray, *, y: int) -> np.ndarray:
@@ -208,19 +220,25 @@ abstract_eval_rules[integer_pow_p] = _integer_pow_aval
 defjvp(integer_pow_p, _integer_pow_jvp)
 defvectorized(integer_pow_p)
 
-square_p = unary("square", NUMBER, lambda x: np.multiply(x, x))
+square_p = unary("square", NUMBER, lambda x: np.multiply(x, x), cost=1, makes_nan=True)
 defjvp2(square_p, lambda g, out, x: mul(g, mul(constant(x, 2), x)))
 
 
 # ---- roots ----
 
-sqrt_p = unary("sqrt", INEXACT, np.sqrt)
+sqrt_p = unary("sqrt", INEXACT, np.sqrt, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(sqrt_p, lambda g, out, x: mul(g, div(constant(x, 0.5), out)))
 
-rsqrt_p = unary("rsqrt", INEXACT, in_float32(lambda x: np.reciprocal(np.sqrt(x))))
+rsqrt_p = unary(
+    "rsqrt",
+    INEXACT,
+    in_float32(lambda x: np.reciprocal(np.sqrt(x))),
+    **FUNCTION,
+    ignored_params=ACCURACY,
+)
 defjvp2(rsqrt_p, lambda g, out, x: mul(g, mul(constant(x, -0.5), div(out, x))))
 
-cbrt_p = unary("cbrt", FLOAT, np.cbrt)
+cbrt_p = unary("cbrt", FLOAT, np.cbrt, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(cbrt_p, lambda g, out, x: mul(g, mul(constant(x, 1 / 3), integer_pow(out, -2))))
 
 

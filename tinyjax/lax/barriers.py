@@ -13,12 +13,15 @@ from typing import Any
 
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.tree_util import tree_flatten, tree_unflatten
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jvp import instantiate_zeros, jvp_rules
 from tinyjax.transform.transposition import transpose_rules
 
-optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+optimization_barrier_p = Primitive(
+    "optimization_barrier", multiple_results=True, axes="each operand", **MOVES
+)
 
 
 def _barrier_jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:

@@ -22,6 +22,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.errors import JaxRuntimeError, callback_error
+from tinyjax.core.facts import MOVES
 from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.shape import batch_size
@@ -108,7 +109,9 @@ def _as_aval(struct: Any) -> ShapedArray:
 
 # ---- pure_callback ----
 
-pure_callback_p = Primitive("pure_callback", multiple_results=True, takes_arrays=True)
+pure_callback_p = Primitive(
+    "pure_callback", multiple_results=True, takes_arrays=True, axes="none", **MOVES
+)
 
 VMAP_METHODS = (
     "sequential",
@@ -206,7 +209,9 @@ jvp_rules[pure_callback_p] = transpose_rules[pure_callback_p] = _pure_not_differ
 
 # ---- io_callback ----
 
-io_callback_p = Primitive("io_callback", multiple_results=True, takes_arrays=True, has_effects=True)
+io_callback_p = Primitive(
+    "io_callback", multiple_results=True, takes_arrays=True, has_effects=True, axes="none", **MOVES
+)
 
 
 def io_callback(

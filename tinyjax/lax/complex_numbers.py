@@ -49,10 +49,10 @@ def _only_32_and_64_bits(name: str, rule: Any) -> Any:
     return abstract_eval
 
 
-real_p = unary("real", "c", np.real, real_dtype)
-imag_p = unary("imag", "c", np.imag, real_dtype)
-complex_p = nary("complex", "f", _complex_impl, _complex_dtype)
-conj_p = unary("conj", "fc", _conj_impl, _complex_dtype)
+real_p = unary("real", "c", np.real, real_dtype, cost=1, makes_nan=False)
+imag_p = unary("imag", "c", np.imag, real_dtype, cost=1, makes_nan=False)
+complex_p = nary("complex", "f", _complex_impl, _complex_dtype, cost=1, makes_nan=False)
+conj_p = unary("conj", "fc", _conj_impl, _complex_dtype, cost=1, makes_nan=False)
 for _p in (complex_p, conj_p):
     abstract_eval_rules[_p] = _only_32_and_64_bits(_p.name, abstract_eval_rules[_p])
 

@@ -14,6 +14,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
@@ -26,7 +27,15 @@ from tinyjax.transform.transposition import deflinear2, transpose_rules
 
 # ---- convert_element_type: the value, in another dtype ----
 
-convert_element_type_p = Primitive("convert_element_type")
+convert_element_type_p = Primitive(
+    "convert_element_type",
+    axes="elementwise",
+    cost=1,
+    makes_nan=False,
+    linear="all",
+    keys="same",
+    ignored_params=("sharding",),
+)
 
 
 def _convert_impl(x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool = False) -> np.ndarray:
@@ -141,7 +150,7 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
 
 # ---- bitcast_convert_type: the bits, as another dtype ----
 
-bitcast_convert_type_p = Primitive("bitcast_convert_type")
+bitcast_convert_type_p = Primitive("bitcast_convert_type", axes="first operand", makes_nan=False)
 
 
 def _bitcast_impl(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
@@ -205,7 +214,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
 # ---- copy ----
 
-copy_p = Primitive("copy")
+copy_p = Primitive("copy", axes="elementwise", **MOVES, keys="same")
 impl_rules[copy_p] = np.copy
 abstract_eval_rules[copy_p] = lambda x: x
 deflinear2(copy_p, lambda ct, x: [copy_p.bind(ct)])

@@ -32,7 +32,9 @@ from tinyjax.many_devices.typed_rules import place_of_cotangent, placed
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import defbilinear
 
-conv_general_dilated_p = Primitive("conv_general_dilated")
+conv_general_dilated_p = Primitive(
+    "conv_general_dilated", makes_nan=True, ignored_params=("out_sharding",)
+)
 
 
 # ---- abstract_eval ----

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, AvalExtra, ShapedArray
 from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
@@ -24,7 +25,7 @@ from tinyjax.runtime.placement import commit
 
 # ---- iota ----
 
-iota_p = Primitive("iota")
+iota_p = Primitive("iota", axes="none", **MOVES, ignored_params=("sharding",))
 
 
 def _iota_impl(
@@ -78,7 +79,7 @@ def broadcasted_iota(
 
 # ---- empty ----
 
-empty2_p = Primitive("empty2")  # JAX's name
+empty2_p = Primitive("empty2", axes="none", **MOVES)  # JAX's name
 
 
 def _empty_impl(*, dtype: np.dtype, memory_space: str) -> np.ndarray:

@@ -29,11 +29,11 @@ from tinyjax.transform.transposition import deflinear2
 
 # ---- the primitives ----
 
-cumsum_p = Primitive("cumsum")
-cumprod_p = Primitive("cumprod")
-cummax_p = Primitive("cummax")
-cummin_p = Primitive("cummin")
-cumlogsumexp_p = Primitive("cumlogsumexp")
+cumsum_p = Primitive("cumsum", axes="cumulative", cost=1, makes_nan=True)
+cumprod_p = Primitive("cumprod", axes="cumulative", cost=1, makes_nan=True)
+cummax_p = Primitive("cummax", axes="cumulative", cost=1, makes_nan=True)
+cummin_p = Primitive("cummin", axes="cumulative", cost=1, makes_nan=True)
+cumlogsumexp_p = Primitive("cumlogsumexp", axes="cumulative", cost=1, makes_nan=True)
 
 
 def _def_cumulative(primitive: Primitive, accumulate: Callable) -> None:

@@ -24,6 +24,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.lists import drop
 from tinyjax.core.tracing import user_line
@@ -40,9 +41,16 @@ logger = logging.getLogger(__name__)
 # ---- two primitives without results, and their rules ----
 
 debug_callback_p = Primitive(
-    "debug_callback", multiple_results=True, takes_arrays=True, has_effects=True
+    "debug_callback",
+    multiple_results=True,
+    takes_arrays=True,
+    has_effects=True,
+    axes="none",
+    **MOVES,
 )
-debug_print_p = Primitive("debug_print", multiple_results=True, takes_arrays=True, has_effects=True)
+debug_print_p = Primitive(
+    "debug_print", multiple_results=True, takes_arrays=True, has_effects=True, axes="none", **MOVES
+)
 
 
 class DebugEffect:

@@ -55,7 +55,17 @@ def _tuples_as_ints(dimension_numbers: Any) -> Any:
 
 # ---- dot_general: impl ----
 
-dot_general_p = Primitive("dot_general")
+
+def _operations(eqn: Any) -> int:
+    """A multiplication and an addition for each term of a sum."""
+    (summed, _), _ = eqn.params["dimension_numbers"]
+    lhs = eqn.invars[0].aval.shape
+    return 2 * eqn.outvars[0].aval.size * math.prod(lhs[axis] for axis in summed)
+
+
+dot_general_p = Primitive(
+    "dot_general", cost=_operations, makes_nan=True, ignored_params=("out_sharding",)
+)
 
 
 def _remaining(ndim: int, *taken: Sequence[int]) -> list[int]:

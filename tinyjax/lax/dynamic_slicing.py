@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
@@ -36,7 +37,9 @@ from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- dynamic_slice ----
 
-dynamic_slice_p = Primitive("dynamic_slice")
+dynamic_slice_p = Primitive(
+    "dynamic_slice", axes="first operand", **MOVES, linear=(0,), keys="part"
+)
 
 
 def _window(
@@ -142,7 +145,7 @@ batch_rules[dynamic_slice_p] = _dynamic_slice_batch
 
 # ---- dynamic_update_slice ----
 
-dynamic_update_slice_p = Primitive("dynamic_update_slice")
+dynamic_update_slice_p = Primitive("dynamic_update_slice", **MOVES, linear=(0, 1))
 
 
 def _dynamic_update_slice_impl(

@@ -30,13 +30,19 @@ FLOAT, INEXACT, INTEGER, BOOL_OR_INT = "f", "fc", "iu", "biu"
 NUMBER, ORDERED, ANY = "iufc", "biuf", "biufc"
 
 
+OutDtype = Callable[[Any], Any] | None
+
+
 def elementwise(
-    name: str, kinds: str, impl: Callable, out_dtype: Callable[[Any], Any] | None = None
+    name: str, kinds: str, impl: Callable, out_dtype: OutDtype = None, **facts: Any
 ) -> Primitive:
     """A primitive that works element by element on operands of one dtype, whose kind is in `kinds`.
 
-    The result has that dtype, or `out_dtype(dtype)`."""
-    primitive = Primitive(name)
+    The result has that dtype, or `out_dtype(dtype)`. `facts` are those of core/facts.py. `cost` and
+    `makes_nan` are known if the result can't be a float: it is one operation."""
+    if out_dtype is to_bool or not {*kinds} & {*INEXACT}:
+        facts = {"cost": 1, "makes_nan": False} | facts
+    primitive = Primitive(name, axes="elementwise", **facts)
     impl_rules[primitive] = impl
 
     rule = functools.partial(elementwise_aval, name, kinds)
@@ -51,19 +57,19 @@ def elementwise(
 
 
 def unary(
-    name: str, kinds: str, impl: Callable, out_dtype: Callable[[Any], Any] | None = None
+    name: str, kinds: str, impl: Callable, out_dtype: OutDtype = None, **facts: Any
 ) -> Primitive:
     """An elementwise primitive of one operand, with its batch rule."""
-    primitive = elementwise(name, kinds, impl, out_dtype)
+    primitive = elementwise(name, kinds, impl, out_dtype, **facts)
     defvectorized(primitive)
     return primitive
 
 
 def nary(
-    name: str, kinds: str, impl: Callable, out_dtype: Callable[[Any], Any] | None = None
+    name: str, kinds: str, impl: Callable, out_dtype: OutDtype = None, **facts: Any
 ) -> Primitive:
     """An elementwise primitive of several operands, with its batch rule."""
-    primitive = elementwise(name, kinds, impl, out_dtype)
+    primitive = elementwise(name, kinds, impl, out_dtype, **facts)
     defbroadcasting(primitive)
     return primitive
 

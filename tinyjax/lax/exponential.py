@@ -14,6 +14,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import ACCURACY, FUNCTION
 from tinyjax.core.primitives import add, elementwise_aval, mul, shape_of
 from tinyjax.lax.arithmetic import div, integer_pow, replace_zero, rsqrt, square, sub
 from tinyjax.lax.comparison import eq
@@ -32,13 +33,13 @@ def _one(x: Any) -> Any:
 
 # ---- exponentials and logarithms ----
 
-exp_p = unary("exp", INEXACT, np.exp)
+exp_p = unary("exp", INEXACT, np.exp, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(exp_p, lambda g, out, x: mul(g, out))
 
-exp2_p = unary("exp2", INEXACT, np.exp2)
+exp2_p = unary("exp2", INEXACT, np.exp2, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(exp2_p, lambda g, out, x: mul(log(constant(x, 2)), mul(g, out)))
 
-log_p = unary("log", INEXACT, np.log)
+log_p = unary("log", INEXACT, np.log, **FUNCTION, ignored_params=ACCURACY)
 defjvp(log_p, lambda g, x: div(g, x))
 
 
@@ -62,16 +63,16 @@ def _expm1_impl(x: np.ndarray) -> np.ndarray:
     return np.tanh(x / np.float32(2)) * (np.exp(x) + np.float32(1))
 
 
-expm1_p = unary("expm1", INEXACT, _expm1_impl)
+expm1_p = unary("expm1", INEXACT, _expm1_impl, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(expm1_p, lambda g, out, x: mul(g, add(out, _one(out))))
 
-log1p_p = unary("log1p", INEXACT, np.log1p)
+log1p_p = unary("log1p", INEXACT, np.log1p, **FUNCTION, ignored_params=ACCURACY)
 defjvp(log1p_p, lambda g, x: div(g, add(x, _one(x))))
 
 
 # ---- any power ----
 
-pow_p = Primitive("pow")
+pow_p = Primitive("pow", axes="elementwise", **FUNCTION)
 
 
 def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -115,7 +116,7 @@ defbroadcasting(pow_p)
 
 # ---- hyperbolic functions ----
 
-tanh_p = unary("tanh", INEXACT, np.tanh)
+tanh_p = unary("tanh", INEXACT, np.tanh, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(tanh_p, lambda g, out, x: mul(add(g, mul(g, out)), sub(_one(x), out)))
 
 
@@ -124,22 +125,24 @@ def _logistic_impl(x: np.ndarray) -> np.ndarray:
     return np.reciprocal(1 + np.exp(-x))
 
 
-logistic_p = unary("logistic", INEXACT, _logistic_impl)
+logistic_p = unary(
+    "logistic", INEXACT, _logistic_impl, cost=(3, 1), makes_nan=True, ignored_params=ACCURACY
+)
 defjvp2(logistic_p, lambda g, out, x: mul(g, mul(out, sub(_one(out), out))))
 
-sinh_p = unary("sinh", INEXACT, np.sinh)
+sinh_p = unary("sinh", INEXACT, np.sinh, **FUNCTION)
 defjvp(sinh_p, lambda g, x: mul(g, cosh(x)))
 
-cosh_p = unary("cosh", INEXACT, np.cosh)
+cosh_p = unary("cosh", INEXACT, np.cosh, **FUNCTION)
 defjvp(cosh_p, lambda g, x: mul(g, sinh(x)))
 
-asinh_p = unary("asinh", INEXACT, np.arcsinh)
+asinh_p = unary("asinh", INEXACT, np.arcsinh, **FUNCTION)
 defjvp(asinh_p, lambda g, x: mul(g, rsqrt(add(square(x), _one(x)))))
 
-acosh_p = unary("acosh", INEXACT, np.arccosh)
+acosh_p = unary("acosh", INEXACT, np.arccosh, **FUNCTION)
 defjvp(acosh_p, lambda g, x: mul(g, rsqrt(sub(square(x), _one(x)))))
 
-atanh_p = unary("atanh", INEXACT, np.arctanh)
+atanh_p = unary("atanh", INEXACT, np.arctanh, **FUNCTION)
 defjvp(
     atanh_p,
     lambda g, x: mul(integer_pow(add(_one(x), x), -1), div(g, sub(_one(x), x))),

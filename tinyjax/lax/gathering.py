@@ -18,6 +18,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import add, shape_of
 from tinyjax.lax.arithmetic import rem
 from tinyjax.lax.comparison import lt
@@ -46,7 +47,7 @@ from tinyjax.transform.transposition import transpose_rules
 
 # ---- gather ----
 
-gather_p = Primitive("gather")
+gather_p = Primitive("gather", **MOVES, linear=(0,), keys="part")
 
 
 def _gather_impl(

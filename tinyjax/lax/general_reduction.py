@@ -114,7 +114,9 @@ def check_operands(
 
 # Parameters: computation (kept to be shown), jaxpr, dimensions. Operands: the arrays, then as many
 # initial scalars.
-reduce_p = Primitive("reduce", multiple_results=True, takes_arrays=True)
+reduce_p = Primitive(
+    "reduce", multiple_results=True, takes_arrays=True, axes="reduction", makes_nan=True
+)
 
 
 def _reduce_aval(

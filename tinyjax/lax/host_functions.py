@@ -15,6 +15,7 @@ import numpy as np
 
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.bind import Primitive
+from tinyjax.core.facts import FUNCTION
 from tinyjax.lax.elementwise import FLOAT, nary, unary
 
 
@@ -38,6 +39,6 @@ def host_primitive(
     """An elementwise primitive that `function(special, *arrays)` computes on the host; `kinds` are those of
     its dtypes."""
     make = unary if operands == 1 else nary
-    primitive = make(name, kinds, from_scipy(function))
+    primitive = make(name, kinds, from_scipy(function), **FUNCTION)
     lowering_rules[primitive] = OnHost("SciPy computes it")
     return primitive

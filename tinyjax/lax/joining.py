@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.shape import (
     all_weak,
@@ -33,8 +34,8 @@ from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 # ---- concatenate and split ----
 
-concatenate_p = Primitive("concatenate")
-split_p = Primitive("split", multiple_results=True)
+concatenate_p = Primitive("concatenate", **MOVES)
+split_p = Primitive("split", multiple_results=True, axes="first operand", **MOVES)
 
 
 def _concatenate_aval(*operands: ShapedArray, dimension: int) -> ShapedArray:
@@ -101,8 +102,8 @@ batch_rules[split_p] = _split_batch
 
 # ---- stack and unstack ----
 
-stack_p = Primitive("stack")
-unstack_p = Primitive("unstack", multiple_results=True)
+stack_p = Primitive("stack", **MOVES)
+unstack_p = Primitive("unstack", multiple_results=True, **MOVES)
 
 
 def _stack_aval(*operands: ShapedArray, axis: int) -> ShapedArray:
@@ -158,7 +159,7 @@ batch_rules[unstack_p] = _unstack_batch
 
 # ---- tile ----
 
-tile_p = Primitive("tile")
+tile_p = Primitive("tile", axes="first operand", **MOVES)
 
 
 def _tile_aval(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:

@@ -23,6 +23,7 @@ from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import reduced_aval, shape_of
 from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
@@ -121,9 +122,9 @@ def not_evaluated(*args: Any, **params: Any) -> NoReturn:
 
 # ---- reductions: psum, pmax, pmin ----
 
-psum_p = Primitive("psum")
-pmax_p = Primitive("pmax")
-pmin_p = Primitive("pmin")
+psum_p = Primitive("psum", axes="each operand", makes_nan=True)
+pmax_p = Primitive("pmax", axes="each operand", makes_nan=False)
+pmin_p = Primitive("pmin", axes="each operand", makes_nan=False)
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
@@ -261,7 +262,7 @@ for _primitive in (pmax_p, pmin_p):
 
 # ---- axis_index ----
 
-axis_index_p = Primitive("axis_index")
+axis_index_p = Primitive("axis_index", axes="none", **MOVES)
 
 
 def axis_index(axis_name: Any) -> Any:

@@ -52,9 +52,9 @@ from tinyjax.transform.transposition import deflinear2
 
 # ---- sums, maxima and minima over windows ----
 
-reduce_window_sum_p = Primitive("reduce_window_sum")
-reduce_window_max_p = Primitive("reduce_window_max")
-reduce_window_min_p = Primitive("reduce_window_min")
+reduce_window_sum_p = Primitive("reduce_window_sum", axes="first operand", makes_nan=True)
+reduce_window_max_p = Primitive("reduce_window_max", axes="first operand", makes_nan=False)
+reduce_window_min_p = Primitive("reduce_window_min", axes="first operand", makes_nan=False)
 
 
 def _def_window_reduction(primitive: Primitive, combine: np.ufunc, identity: Callable) -> None:
@@ -135,7 +135,9 @@ _def_choosing_jvp(reduce_window_min_p, le_p)
 
 # Parameters: jaxpr and consts of the function, and those of the windows. Operands: the arrays, then as
 # many initial scalars.
-reduce_window_p = Primitive("reduce_window", multiple_results=True, takes_arrays=True)
+reduce_window_p = Primitive(
+    "reduce_window", multiple_results=True, takes_arrays=True, axes="first operand", makes_nan=True
+)
 
 
 def _reduce_window_aval(

@@ -53,7 +53,7 @@ def min_identity(dtype: np.dtype) -> np.ndarray:
 
 # ---- reduce_prod ----
 
-reduce_prod_p = Primitive("reduce_prod")
+reduce_prod_p = Primitive("reduce_prod", axes="reduction", makes_nan=True)
 
 
 def _reduce_prod_aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
@@ -97,8 +97,8 @@ defreducer(reduce_prod_p)
 
 # ---- reduce_max and reduce_min ----
 
-reduce_max_p = Primitive("reduce_max")
-reduce_min_p = Primitive("reduce_min")
+reduce_max_p = Primitive("reduce_max", axes="reduction", makes_nan=True)
+reduce_min_p = Primitive("reduce_min", axes="reduction", makes_nan=True)
 
 
 def _chosen_jvp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -125,9 +125,9 @@ _def_extreme(reduce_min_p, np.minimum.reduce, min_identity)
 
 # ---- reduce_and, reduce_or and reduce_xor ----
 
-reduce_and_p = Primitive("reduce_and")
-reduce_or_p = Primitive("reduce_or")
-reduce_xor_p = Primitive("reduce_xor")
+reduce_and_p = Primitive("reduce_and", axes="reduction", makes_nan=False)
+reduce_or_p = Primitive("reduce_or", axes="reduction", makes_nan=False)
+reduce_xor_p = Primitive("reduce_xor", axes="reduction", makes_nan=False)
 
 
 def _def_bitwise(primitive: Primitive, ufunc: np.ufunc) -> None:
@@ -155,8 +155,8 @@ _def_bitwise(reduce_xor_p, np.bitwise_xor)
 
 # ---- argmax and argmin ----
 
-argmax_p = Primitive("argmax")
-argmin_p = Primitive("argmin")
+argmax_p = Primitive("argmax", axes="reduction", makes_nan=False)
+argmin_p = Primitive("argmin", axes="reduction", makes_nan=False)
 
 
 def _def_arg_extreme(primitive: Primitive, find: Callable) -> None:

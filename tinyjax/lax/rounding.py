@@ -34,11 +34,11 @@ def _round_impl(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.float32(1), x), whole)
 
 
-floor_p = unary("floor", FLOAT, np.floor)
-ceil_p = unary("ceil", FLOAT, np.ceil)
-round_p = unary("round", FLOAT, _round_impl)
+floor_p = unary("floor", FLOAT, np.floor, cost=1, makes_nan=False)
+ceil_p = unary("ceil", FLOAT, np.ceil, cost=1, makes_nan=False)
+round_p = unary("round", FLOAT, _round_impl, cost=1, makes_nan=False)
 is_finite_p = unary("is_finite", FLOAT, np.isfinite, to_bool)
-nextafter_p = nary("nextafter", FLOAT, np.nextafter)
+nextafter_p = nary("nextafter", FLOAT, np.nextafter, cost=1, makes_nan=True)
 no_rule_reasons[nextafter_p, "jvp"] = (
     "the next float is no differentiable function; nor has JAX one"
 )

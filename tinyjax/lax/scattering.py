@@ -43,12 +43,12 @@ from tinyjax.transform.batching import batch_rules, bdim_at_front, not_mapped
 
 # ---- impl, abstract_eval and batch, which all kinds share ----
 
-scatter_p = Primitive("scatter")
-scatter_add_p = Primitive("scatter-add")
-scatter_sub_p = Primitive("scatter-sub")
-scatter_mul_p = Primitive("scatter-mul")
-scatter_min_p = Primitive("scatter-min")
-scatter_max_p = Primitive("scatter-max")
+scatter_p = Primitive("scatter", axes="scatter", makes_nan=False)
+scatter_add_p = Primitive("scatter-add", axes="scatter", makes_nan=True, linear=(0, 2))
+scatter_sub_p = Primitive("scatter-sub", axes="scatter", makes_nan=True)
+scatter_mul_p = Primitive("scatter-mul", axes="scatter", makes_nan=True)
+scatter_min_p = Primitive("scatter-min", axes="scatter", makes_nan=False)
+scatter_max_p = Primitive("scatter-max", axes="scatter", makes_nan=False)
 
 
 def window_sizes(

@@ -31,9 +31,9 @@ from tinyjax.transform.jvp import Zero, jvp_rules, zero_tangent
 from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # source, operand -> of each window of `operand`, the element of `source` at the place chosen
-select_and_gather_add_p = Primitive("select_and_gather_add")
+select_and_gather_add_p = Primitive("select_and_gather_add", makes_nan=False)
 # source, operand -> each element of `source` at the place that its window of `operand` chooses
-select_and_scatter_add_p = Primitive("select_and_scatter_add")
+select_and_scatter_add_p = Primitive("select_and_scatter_add", makes_nan=True)
 
 
 def _neutral(select_prim: Primitive, dtype: np.dtype) -> np.ndarray:

@@ -27,7 +27,7 @@ from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- select_n ----
 
-select_n_p = Primitive("select_n")
+select_n_p = Primitive("select_n", cost=1, makes_nan=False)
 
 
 @with_shortcut
@@ -145,7 +145,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 # ---- clamp ----
 
-clamp_p = Primitive("clamp")
+clamp_p = Primitive("clamp", cost=1, makes_nan=False)
 
 
 def _clamp_aval(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:

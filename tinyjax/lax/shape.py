@@ -23,6 +23,7 @@ from tinyjax.core import primitives
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import canonicalize_shape
 from tinyjax.lax.out_sharding import place_params
@@ -80,7 +81,7 @@ def batched_at_front(vals: Sequence[Any], dims: Sequence[int | None]) -> list[An
 
 # ---- squeeze ----
 
-squeeze_p = Primitive("squeeze")
+squeeze_p = Primitive("squeeze", **MOVES, keys="same")
 
 
 def _squeeze_aval(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
@@ -109,7 +110,7 @@ batch_rules[squeeze_p] = _squeeze_batch
 
 # ---- rev ----
 
-rev_p = Primitive("rev")
+rev_p = Primitive("rev", axes="first operand", **MOVES)
 
 
 def _rev_aval(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:

@@ -19,6 +19,7 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full_like
@@ -29,7 +30,7 @@ from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 # ---- slice ----
 
-slice_p = Primitive("slice")
+slice_p = Primitive("slice", axes="first operand", **MOVES, keys="part")
 
 
 def _slice_impl(
@@ -108,7 +109,7 @@ batch_rules[slice_p] = _slice_batch
 
 # ---- pad ----
 
-pad_p = Primitive("pad")
+pad_p = Primitive("pad", axes="first operand", **MOVES)
 
 
 def _pad_impl(x: np.ndarray, padding_value: np.ndarray, *, padding_config: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ elements went. Builds on gathering.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,13 @@ from tinyjax.transform.jvp import Zero, jvp_rules, zero_tangent
 
 # ---- sort ----
 
-sort_p = Primitive("sort", multiple_results=True)
+
+def _comparisons(eqn: Any) -> int:
+    aval = eqn.outvars[0].aval
+    return aval.size * math.ceil(math.log2(max(aval.shape[eqn.params["dimension"]], 1)))
+
+
+sort_p = Primitive("sort", multiple_results=True, cost=_comparisons, makes_nan=False)
 
 
 def _sort_impl(
@@ -103,7 +110,7 @@ batch_rules[sort_p] = _sort_batch
 
 # ---- top_k ----
 
-top_k_p = Primitive("top_k", multiple_results=True)
+top_k_p = Primitive("top_k", multiple_results=True, cost=0, makes_nan=False)
 
 
 def _top_k_impl(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:

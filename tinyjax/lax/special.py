@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core.facts import FUNCTION
 from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import square
 from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, unary
@@ -207,22 +208,22 @@ def _polygamma_impl(m: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 # ---- primitives ----
 
-erf_p = unary("erf", FLOAT, _erf_impl)
+erf_p = unary("erf", FLOAT, _erf_impl, **FUNCTION)
 defjvp(erf_p, lambda g, x: mul(constant(x, _TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
 
-erfc_p = unary("erfc", FLOAT, _erfc_impl)
+erfc_p = unary("erfc", FLOAT, _erfc_impl, **FUNCTION)
 defjvp(erfc_p, lambda g, x: mul(constant(x, -_TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
 
-erf_inv_p = unary("erf_inv", FLOAT, _erf_inv_impl)
+erf_inv_p = unary("erf_inv", FLOAT, _erf_inv_impl, **FUNCTION)
 defjvp2(
     erf_inv_p,
     lambda g, out, x: mul(constant(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))),
 )
 
-lgamma_p = unary("lgamma", FLOAT, _lgamma_impl)
+lgamma_p = unary("lgamma", FLOAT, _lgamma_impl, **FUNCTION)
 defjvp(lgamma_p, lambda g, x: mul(g, digamma(x)))
 
-digamma_p = unary("digamma", FLOAT, _digamma_impl)
+digamma_p = unary("digamma", FLOAT, _digamma_impl, **FUNCTION)
 defjvp(digamma_p, lambda g, x: mul(g, polygamma(constant(x, 1), x)))
 
 
@@ -230,7 +231,7 @@ def _polygamma_jvp_m(g: Any, m: Any, x: Any) -> Any:
     raise ValueError("polygamma gradient with respect to m is not supported: m is an order")
 
 
-polygamma_p = nary("polygamma", FLOAT, _polygamma_impl)
+polygamma_p = nary("polygamma", FLOAT, _polygamma_impl, **FUNCTION)
 defjvp(
     polygamma_p,
     _polygamma_jvp_m,

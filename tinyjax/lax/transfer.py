@@ -28,6 +28,7 @@ from tinyjax.core.bind import (
     impl_rules,
     no_rule_reasons,
 )
+from tinyjax.core.facts import MOVES
 from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.many_devices.distributed.processes import process_index
@@ -58,7 +59,7 @@ class ArrayCopySemantics(enum.Enum):
 
 # Parameters, an entry an operand: devices (a Device, a Sharding or None), srcs (the same: from where)
 # and copy_semantics.
-device_put_p = Primitive("device_put", multiple_results=True, takes_arrays=True)
+device_put_p = Primitive("device_put", multiple_results=True, takes_arrays=True, **MOVES)
 
 
 def _device_put_impl(

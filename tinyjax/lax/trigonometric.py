@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core.facts import ACCURACY, FUNCTION
 from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import div, rsqrt, square, sub
 from tinyjax.lax.elementwise import INEXACT, constant, nary, unary
@@ -26,19 +27,19 @@ def _atan2_impl(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (-1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))).astype(dtype)
 
 
-tan_p = unary("tan", INEXACT, np.tan)
+tan_p = unary("tan", INEXACT, np.tan, **FUNCTION, ignored_params=ACCURACY)
 defjvp2(tan_p, lambda g, out, x: mul(g, add(constant(x, 1), square(out))))
 
-asin_p = unary("asin", INEXACT, np.arcsin)
+asin_p = unary("asin", INEXACT, np.arcsin, **FUNCTION)
 defjvp(asin_p, lambda g, x: mul(g, rsqrt(sub(constant(x, 1), square(x)))))
 
-acos_p = unary("acos", INEXACT, np.arccos)
+acos_p = unary("acos", INEXACT, np.arccos, **FUNCTION)
 defjvp(acos_p, lambda g, x: mul(g, neg(rsqrt(sub(constant(x, 1), square(x))))))
 
-atan_p = unary("atan", INEXACT, np.arctan)
+atan_p = unary("atan", INEXACT, np.arctan, **FUNCTION)
 defjvp(atan_p, lambda g, x: div(g, add(constant(x, 1), square(x))))
 
-atan2_p = nary("atan2", INEXACT, _atan2_impl)
+atan2_p = nary("atan2", INEXACT, _atan2_impl, **FUNCTION)
 defjvp(
     atan2_p,
     lambda g, x, y: mul(g, div(y, add(square(x), square(y)))),

@@ -4,7 +4,7 @@ Code written for JAX binds with them: `lax.reduce_sum_p.bind(x, axes=(0,), out_s
 primitive from jax.lax, which takes it from here when it is first asked for it; from then on that primitive
 leaves them out where they are None, and its rules refuse any other value, as that of a parameter that they
 do not know. tinyjax itself takes primitives from where they are defined, and does not come by here. Printed
-jaxprs show these parameters as JAX does (pretty_printer.UNSAID_PARAMS). Builds on lax.
+jaxprs show these parameters as JAX does. Each primitive declares them: `ignored_params` of core/facts.py.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+# ruff: noqa: F401  (jax.lax has these primitives from here)
 from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import broadcast_in_dim_p, cos_p, mul_p, reduce_sum_p, reshape_p, sin_p
 from tinyjax.lax.arithmetic import cbrt_p, rsqrt_p, sqrt_p
@@ -22,17 +23,6 @@ from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.lax.exponential import exp2_p, exp_p, expm1_p, log1p_p, log_p, logistic_p, tanh_p
 from tinyjax.lax.trigonometric import tan_p
 
-_UNSAID: dict[tuple[str, ...], tuple[Primitive, ...]] = {
-    ("accuracy",): (
-        *(cbrt_p, cos_p, exp2_p, exp_p, expm1_p, log1p_p, log_p),
-        *(logistic_p, rsqrt_p, sin_p, sqrt_p, tan_p, tanh_p),
-    ),
-    ("dimensions", "sharding"): (reshape_p,),
-    ("out_dtype",): (mul_p,),
-    ("out_sharding",): (conv_general_dilated_p, dot_general_p, reduce_sum_p),
-    ("sharding",): (broadcast_in_dim_p, convert_element_type_p, iota_p),
-}
-
 
 def _bind_without(unsaid: tuple[str, ...], primitive: Primitive) -> Callable[..., Any]:
     def bind(*args: Any, **params: Any) -> Any:
@@ -42,6 +32,5 @@ def _bind_without(unsaid: tuple[str, ...], primitive: Primitive) -> Callable[...
     return bind
 
 
-for _names, _primitives in _UNSAID.items():
-    for _primitive in _primitives:
-        _primitive.bind = _bind_without(_names, _primitive)  # type: ignore[method-assign]
+for _primitive in filter(lambda value: isinstance(value, Primitive), list(globals().values())):
+    _primitive.bind = _bind_without(_primitive.facts.ignored_params, _primitive)

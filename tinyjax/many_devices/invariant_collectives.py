@@ -22,6 +22,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
     prepare_operands,
 )
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.core.tree_util import tree_map
@@ -115,7 +116,7 @@ no_rule_reasons[pvary_p, "lowering"] = NAME_IS_GONE
 # ---- psum_invariant ----
 
 # A psum that knows that its operand varies over `axes`, and that its result does not.
-psum_invariant_p = Primitive("psum_invariant")
+psum_invariant_p = Primitive("psum_invariant", axes="each operand", makes_nan=True)
 
 
 def _stage_psum(trace: JaxprTrace, args: Any, params: dict) -> Any:
@@ -155,7 +156,7 @@ no_rule_reasons[psum_invariant_p, "lowering"] = NAME_IS_GONE
 # ---- all_gather to="invarying" ----
 
 # An all_gather whose result has a type that says that it is equal along the axes.
-all_gather_invariant_p = Primitive("all_gather_invariant")
+all_gather_invariant_p = Primitive("all_gather_invariant", axes="unclear", **MOVES)
 
 
 def _gather_invarying(x: Any, *, axis_index_groups: Any, **params: Any) -> Any:

@@ -23,6 +23,7 @@ from tinyjax.core.bind import (
     impl_rules,
     in_order,
 )
+from tinyjax.core.facts import MOVES
 
 Axes = frozenset[Hashable]
 
@@ -48,7 +49,7 @@ def manual_axes() -> Axes:
 # ---- pvary ----
 
 # The value as it is, with a type that says that it varies over `axes` too.
-pvary_p = Primitive("pvary")
+pvary_p = Primitive("pvary", axes="each operand", **MOVES)
 impl_rules[pvary_p] = lambda x, *, axes: x
 abstract_eval_rules[pvary_p] = lambda x, *, axes: x.update(vma=x.vma.union(axes))
 

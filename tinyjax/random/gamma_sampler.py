@@ -26,6 +26,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
+from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.incomplete_gamma import random_gamma_grad
@@ -170,7 +171,7 @@ def _loop_in_kernel(again: Callable, step: Callable, consts: list, carry: list) 
 # ---- the primitive ----
 
 # Operands: keys of shape s, and alpha of a shape that begins with s.
-random_gamma_p = Primitive("random_gamma")
+random_gamma_p = Primitive("random_gamma", axes="elementwise", **MOVES, keys="used")
 
 
 def _random_gamma_impl(keys: np.ndarray, alpha: np.ndarray, *, log_space: bool) -> Any:

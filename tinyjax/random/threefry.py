@@ -22,6 +22,7 @@ from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.config import config
+from tinyjax.core.facts import MOVES
 from tinyjax.transform.batching import batch_rules, bdim_at_front, defbroadcasting, defvectorized
 from tinyjax.transform.jvp import defzero
 
@@ -171,14 +172,16 @@ class PRNGImpl:
 
 threefry_impl = PRNGImpl()
 
-threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
-random_seed_p = Primitive("random_seed")
-random_wrap_p = Primitive("random_wrap")
-random_unwrap_p = Primitive("random_unwrap")
-random_split_p = Primitive("random_split")
-random_fold_in_p = Primitive("random_fold_in")
-random_bits_p = Primitive("random_bits")
-random_clone_p = Primitive("random_clone")
+threefry2x32_p = Primitive(
+    "threefry2x32", multiple_results=True, axes="elementwise", cost=1, makes_nan=False
+)
+random_seed_p = Primitive("random_seed", axes="elementwise", **MOVES)
+random_wrap_p = Primitive("random_wrap", axes="keys", **MOVES)
+random_unwrap_p = Primitive("random_unwrap", axes="keys", **MOVES, keys="other")
+random_split_p = Primitive("random_split", axes="keys", **MOVES, keys="used")
+random_fold_in_p = Primitive("random_fold_in", axes="elementwise", **MOVES, keys="other")
+random_bits_p = Primitive("random_bits", axes="keys", **MOVES, keys="used")
+random_clone_p = Primitive("random_clone", axes="elementwise", **MOVES, keys="other")
 
 
 def words_of(keys: np.ndarray) -> np.ndarray:

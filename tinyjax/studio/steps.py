@@ -28,6 +28,7 @@ CHAPTERS = (
             "core.errors": "what goes wrong with tracers",
             "core.config": "the flags",
             "core.quiet": "NumPy without its warnings",
+            "core.facts": "what else is declared of a primitive: its cost, whether it is linear, ...",
         },
     ),
     Chapter(

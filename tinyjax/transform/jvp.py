@@ -29,6 +29,7 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.errors import Origin
+from tinyjax.core.facts import declare
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import (
     PyTreeDef,
@@ -78,7 +79,8 @@ def full(aval: ShapedArray, value: float) -> Any:
     return out if aval.extra is None else aval.extra.cast(out)
 
 
-add_any_p = Primitive("add_any")  # the sum of two tangents or cotangents of one value
+# The sum of two tangents or cotangents of one value
+add_any_p = Primitive("add_any", axes="elementwise", cost=1, makes_nan=True)
 bind.impl_rules[add_any_p] = np.add
 
 
@@ -203,6 +205,7 @@ def _jvp_by_operand(
 
 def deflinear_jvp(primitive: Primitive) -> None:
     """For a primitive that is linear in all operands together: it maps tangents as it maps primals."""
+    declare(primitive, linear="all")
     jvp_rules[primitive] = functools.partial(_linear_jvp, primitive)
 
 
@@ -214,6 +217,7 @@ def _linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any
 
 def defzero(primitive: Primitive) -> None:
     """For a primitive whose result does not move with its operands: comparisons, rounding."""
+    declare(primitive, is_step=True)
     jvp_rules[primitive] = functools.partial(_zero_jvp, primitive)
 
 

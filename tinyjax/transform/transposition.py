@@ -21,6 +21,7 @@ from tinyjax.core.api_util import FlatFun, check_callable
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, as_array, context, missing_rule, set_current_trace
+from tinyjax.core.facts import declare
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.lists import drop, pick
 from tinyjax.core.structs import arg_aval
@@ -165,6 +166,7 @@ def deflinear2(primitive: Primitive, transpose_rule: Callable) -> None:
 
 def defbilinear(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Callable) -> None:
     """For a product: rules `(ct, x, y, **params)` for the cotangent of x, and for that of y."""
+    declare(primitive, linear="each")
     defjvp(
         primitive,
         lambda g, x, y, **params: primitive.bind(g, y, **params),

@@ -38,16 +38,10 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.kernel.scalar_ops import DIVISION
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
-from tinyjax.compile.passes.products import multiplications
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.inlining import called_jaxpr, is_call
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn
 
-FUNCTIONS = frozenset(
-    "acos acosh asin asinh atan atan2 atanh cbrt cos cosh digamma erf erf_inv erfc exp exp2 expm1 "
-    "lgamma log log1p logistic polygamma pow rsqrt sin sinh sqrt tan tanh".split()
-)
-FREE = frozenset("copy device_put name optimization_barrier stop_gradient".split())
 OPERATIONS_TO_COMPARE = 4  # what an index map does with each of several elements, to choose one
 UNKNOWN_ITERATIONS = 16  # how often a loop of unknown length is thought to run
 
@@ -156,30 +150,14 @@ def of_one_iteration(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:
 
 
 def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
-    """(operations, special functions) of an equation."""
-    name, size = eqn.primitive.name, eqn.outvars[0].aval.size if eqn.outvars else 0
-    if name == "dot_general":
-        return 2 * multiplications(eqn), 0
-    if name == "sort":
-        length = eqn.outvars[0].aval.shape[eqn.params["dimension"]]
-        return size * math.ceil(math.log2(max(length, 1))), 0
-    if name == "fft":  # XLA multiplies the logarithms of several axes, instead of adding them
-        logarithms = [length.bit_length() - 1 for length in eqn.params["fft_lengths"]]
-        return 8 * eqn.invars[0].aval.size * math.prod(logarithms), 0
-    if name == "integer_pow":
-        return size * _multiplications(eqn.params["y"]), 0
-    if name == "logistic":  # 1 / (1 + exp(-x))
-        return 3 * size, size
-    if name in FUNCTIONS:
-        return 0, size
+    """(operations, special functions) of an equation: as its primitive declares, or as it is lowered."""
+    cost, size = eqn.primitive.facts.cost, eqn.outvars[0].aval.size if eqn.outvars else 0
+    if callable(cost):
+        return cost(eqn), 0
+    if isinstance(cost, tuple):
+        return cost[0] * size, cost[1] * size
+    if cost is not None:
+        return cost * size, 0
     if isinstance(lowering, (IndexMap, Reduction, ArgReduction)):
         return size * (combined(eqn, lowering) - 1), 0
-    if name.startswith("cum"):
-        return sum(v.aval.size for v in eqn.invars), 0
-    return (size if isinstance(lowering, Elementwise) and name not in FREE else 0), 0
-
-
-def _multiplications(power: int) -> int:
-    """How many multiplications make x to a whole power, by squaring; and a division if it is negative."""
-    bits = f"{abs(power):b}"
-    return max(len(bits) + bits.count("1") - 2, 0) + (power < 0)
+    return (size if isinstance(lowering, Elementwise) else 0), 0

@@ -250,7 +250,10 @@ def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
 
 def elementwise(op: str) -> Elementwise:
     """The rule of a primitive that is one operation of scalar_ops."""
-    return Elementwise(lambda ctx, *atoms, **params: ctx.op(op, *atoms), scalar_ops[op].cost)
+    return Elementwise(
+        lambda ctx, *atoms, **params: ctx.op(op, *atoms, dtype=ctx.avals_out[0].dtype),
+        scalar_ops[op].cost,
+    )
 
 
 def comparison(op: str) -> Elementwise:

@@ -31,7 +31,7 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 
-cholesky_p = Primitive("cholesky")
+cholesky_p = Primitive("cholesky", axes="matrices 2", makes_nan=True)
 
 
 def _cholesky_impl(x: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ class EigImplementation(enum.Enum):
     LAPACK = "lapack"
 
 
-eig_p = Primitive("eig", multiple_results=True)
+eig_p = Primitive("eig", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _eig_impl(

@@ -41,7 +41,7 @@ class EighImplementation(enum.Enum):
     QDWH = "qdwh"
 
 
-eigh_p = Primitive("eigh", multiple_results=True)
+eigh_p = Primitive("eigh", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _eigh_impl(x: np.ndarray, *, lower: bool, **_: Any) -> list[np.ndarray]:

@@ -38,7 +38,9 @@ from tinyjax.transform.jvp import defzero, zero_tangent
 # ---- pivots ----
 
 # Parameter: permutation_size. Operand: at step i, the row that is exchanged with row i.
-lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation")
+lu_pivots_to_permutation_p = Primitive(
+    "lu_pivots_to_permutation", axes="matrices 1", makes_nan=False
+)
 
 
 def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
@@ -95,7 +97,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
 
 # ---- the decomposition ----
 
-lu_p = Primitive("lu", multiple_results=True)
+lu_p = Primitive("lu", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _lu_impl(x: np.ndarray) -> Any:

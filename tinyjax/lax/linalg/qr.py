@@ -36,7 +36,7 @@ from tinyjax.transform.jvp import zero_tangent
 # ---- qr ----
 
 # Parameters: pivoting, full_matrices; use_magma chooses among GPU libraries in JAX.
-qr_p = Primitive("qr", multiple_results=True)
+qr_p = Primitive("qr", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _qr_impl(
@@ -139,9 +139,9 @@ def qr(
 # ---- the reflections, and their product ----
 
 # A reflection is I - tau v v^H. v, whose first number is 1, stands below the diagonal of `a`.
-geqrf_p = Primitive("geqrf", multiple_results=True)
-householder_product_p = Primitive("householder_product")
-ormqr_p = Primitive("ormqr")
+geqrf_p = Primitive("geqrf", multiple_results=True, axes="matrices 2", makes_nan=True)
+householder_product_p = Primitive("householder_product", axes="matrices 2 1", makes_nan=True)
+ormqr_p = Primitive("ormqr", axes="matrices 2 1 2", makes_nan=True)
 
 
 def _geqrf_impl(a: np.ndarray) -> list[np.ndarray]:

@@ -24,8 +24,8 @@ from tinyjax.lax.linalg.matrices import (
     on_matrices,
 )
 
-schur_p = Primitive("schur", multiple_results=True)
-hessenberg_p = Primitive("hessenberg", multiple_results=True)
+schur_p = Primitive("schur", multiple_results=True, axes="matrices 2", makes_nan=True)
+hessenberg_p = Primitive("hessenberg", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _schur_impl(

@@ -44,7 +44,7 @@ class SvdAlgorithm(enum.Enum):
     DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
-svd_p = Primitive("svd", multiple_results=True)
+svd_p = Primitive("svd", multiple_results=True, axes="matrices 2", makes_nan=True)
 _matmul = functools.partial(typed_matmul, precision=lax.Precision.HIGHEST)
 
 

@@ -35,7 +35,7 @@ from tinyjax.transform.jvp import Zero, defjvp2
 from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
 
 # Parameters: those of the function triangular_solve.
-triangular_solve_p = Primitive("triangular_solve")
+triangular_solve_p = Primitive("triangular_solve", makes_nan=True)
 
 
 def _impl(

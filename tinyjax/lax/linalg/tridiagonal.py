@@ -30,7 +30,7 @@ from tinyjax.transform.transposition import is_undefined_primal, not_linear, tra
 
 # ---- tridiagonal ----
 
-tridiagonal_p = Primitive("tridiagonal", multiple_results=True)
+tridiagonal_p = Primitive("tridiagonal", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _tridiagonal_impl(a: np.ndarray, *, lower: bool) -> list[np.ndarray]:
@@ -70,7 +70,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> list[Array]:
 
 # ---- tridiagonal_solve ----
 
-tridiagonal_solve_p = Primitive("tridiagonal_solve")
+tridiagonal_solve_p = Primitive("tridiagonal_solve", axes="matrices 1 1 1 2", makes_nan=True)
 
 
 def _solve_impl(

@@ -30,7 +30,7 @@ def _check_floats(name: str, *avals: ShapedArray) -> None:
 
 # ---- cholesky_update ----
 
-cholesky_update_p = Primitive("cholesky_update")
+cholesky_update_p = Primitive("cholesky_update", axes="unclear", makes_nan=True)
 
 
 def _cholesky_update_impl(r: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
 # ---- symmetric_product ----
 
 # Parameters: alpha, beta, Python floats.
-symmetric_product_p = Primitive("symmetric_product")
+symmetric_product_p = Primitive("symmetric_product", axes="matrices 2 2", makes_nan=True)
 
 
 def _symmetric_product_impl(

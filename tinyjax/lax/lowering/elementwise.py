@@ -27,9 +27,9 @@ from tinyjax.compile.kernel.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define
+from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define, scalar_ops
 from tinyjax.core import dtypes
-from tinyjax.core.bind import impl_rules
+from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.transform.jvp import add_any_p
@@ -42,13 +42,9 @@ BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 
 # ---- one operation each ----
 
-_named = {primitive.name: primitive for primitive in impl_rules}
-for _name in """sub div rem max min sign abs sqrt rsqrt cbrt not and or xor shift_left
-    shift_right_arithmetic shift_right_logical population_count clz exp exp2 log expm1 log1p tanh
-    logistic sinh cosh asinh acosh atanh tan asin acos atan atan2 erf erfc floor ceil""".split():
-    lowering_rules[_named[_name]] = elementwise(_name)
-for _name in ("eq", "ne", "lt", "le", "ge", "is_finite"):
-    lowering_rules[_named[_name]] = comparison(_name)
+for _primitive in impl_rules:
+    if _primitive.facts.axes == "elementwise" and _primitive.name in scalar_ops:
+        lowering_rules[_primitive] = elementwise(_primitive.name)
 
 lowering_rules[add_any_p] = elementwise("add")
 lowering_rules[lax.nextafter_p] = lambda eqn, target: (
@@ -149,10 +145,11 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
 
 
 def _without_float64(
-    op: str, cost: int = FUNCTION
+    primitive: Primitive, cost: int = FUNCTION
 ) -> Callable[[JaxprEqn, Target], Elementwise | OnHost]:
     """The rule of an operation that compile/kernel/functions/ has for float32, and OpenCL does not have."""
-    define(op, {}, impl_rules[_named[op]], cost)
+    op = primitive.name
+    define(op, {}, impl_rules[primitive], cost)
 
     def rule(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
         if eqn.outvars[0].aval.dtype == np.float64:
@@ -162,9 +159,9 @@ def _without_float64(
     return rule
 
 
-lowering_rules[lax.erf_inv_p] = _without_float64("erf_inv", 3 * FUNCTION)
-lowering_rules[lax.lgamma_p] = _without_float64("lgamma")
-lowering_rules[lax.digamma_p] = _without_float64("digamma")
+lowering_rules[lax.erf_inv_p] = _without_float64(lax.erf_inv_p, 3 * FUNCTION)
+lowering_rules[lax.lgamma_p] = _without_float64(lax.lgamma_p)
+lowering_rules[lax.digamma_p] = _without_float64(lax.digamma_p)
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
 lowering_rules[convert_element_type_p] = Elementwise(_convert)

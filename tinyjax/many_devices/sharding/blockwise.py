@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.many_devices.sharding.axes import Use
-from tinyjax.many_devices.sharding.propagation import rules
+from tinyjax.many_devices.sharding.propagation import rule_of, rules
 
 
 class OnBlocks(NamedTuple):
@@ -40,7 +40,8 @@ def on_blocks(eqn: JaxprEqn, use: Use) -> OnBlocks | None:
     is_elementwise = isinstance(lowering_rules.get(eqn.primitive), Elementwise)
     if not (is_elementwise or use.name in EVEN):
         return None
-    axes = (rules["add"] if is_elementwise else rules[use.name])(use).results[0]
+    rule: Any = rules["elementwise"] if is_elementwise else rule_of(use.name)
+    axes = rule(use).results[0]
     spec: list[tuple] = []
     needed: list[list[tuple]] = [[()] * len(shape) for shape in use.shapes]
     for sources in axes:

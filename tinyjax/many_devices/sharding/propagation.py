@@ -1,4 +1,4 @@
-"""How results are split: from the way operands are, by one table with an entry for each primitive.
+"""How results are split: from the way operands are, by one table of the words that primitives declare.
 
 After this file you can say along which mesh axes each axis of a result lies. The rules, two here and the
 others in axes.py, say what becomes of the operands' axes. Then "an axis that survives keeps what it is
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tinyjax.core.facts import axes_words
 from tinyjax.many_devices.sharding.axes import (
     Axes,
     Rule,
@@ -68,45 +69,21 @@ def dot_general(use: Use) -> Axes:
 
 # ---- the table ----
 
-ELEMENTWISE = """
-abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e bessel_jv cbrt ceil clz
-complex complex_digamma complex_loggamma conj convert_element_type copy cos cosh cosine_integral dawsn
-digamma div eq eq_to erf erf_inv erfc erfcx exp exp2 expi expm1 expn floor fresnel_cosine fresnel_sine ge gt
-hyp1f1 hyp1f1_slope0 hyp1f1_slope1 hyp2f1 hyp2f1_slope0 hyp2f1_slope1 hyp2f1_slope2 igamma igamma_grad_a
-igammac imag integer_pow is_finite le le_to lgamma log log1p logistic lt lt_to max min mul name ndtri ne neg
-nextafter not or owens_t poch polygamma population_count pow random_clone random_fold_in random_gamma
-random_gamma_grad random_seed real reduce_precision regularized_incomplete_beta rem round rsqrt shift_left
-shift_right_arithmetic shift_right_logical sign sin sine_integral sinh spence
-spherical_harmonic_polar_part sqrt square stop_gradient sub tan tanh threefry2x32 wofz xor zeta
-""".split()
-REDUCTIONS = """
-argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor
-""".split()
-WINDOWS = """
-bitcast_convert_type dynamic_slice fft pad reduce_window reduce_window_max reduce_window_min
-reduce_window_sum rev slice split tile
-""".split()
-SCATTERS = "scatter scatter-add scatter-max scatter-min scatter-mul scatter-sub".split()
-CUMULATIVE = "cumlogsumexp cummax cummin cumprod cumsum".split()
-ONE_BY_ONE = "optimization_barrier pbroadcast pmax pmin ppermute psum psum_invariant pvary".split()
-OF_THE_HOST = "axis_index debug_callback debug_print empty2 io_callback iota pure_callback".split()
-OF_KEYS = "random_bits random_split random_unwrap random_wrap".split()
 _SORTED = "Arguments to sort must be unsharded over the sorting dimension."
 _SUMMED = "Input should be unsharded over the axis being reduced."
 _BEST = "The input should be unsharded over the axis along which to find the largest elements."
 _ABOUT_BEST = "reduction dimension {axis} of an approximate top_k must be unsharded."
 
+# By the word that primitives declare (`axes` of core/facts.py), or by the name of one that is like no other
 rules: dict[str, Rule] = {
-    **dict.fromkeys(ELEMENTWISE, elementwise),
-    **dict.fromkeys(REDUCTIONS, reduction),
-    **dict.fromkeys(WINDOWS, same_axes),
-    **dict.fromkeys(SCATTERS, scatter),
-    **dict.fromkeys(CUMULATIVE, along("axis", _SUMMED)),
-    **dict.fromkeys(ONE_BY_ONE, each),
-    **dict.fromkeys(OF_THE_HOST, nothing),
-    **dict.fromkeys(OF_KEYS, of_keys),
-    **dict.fromkeys(("cholesky", "eig", "eigh", "lu", "qr", "svd"), matrices(2)),
-    **dict.fromkeys(("geqrf", "hessenberg", "schur", "tridiagonal"), matrices(2)),
+    "elementwise": elementwise,
+    "reduction": reduction,
+    "first operand": same_axes,
+    "scatter": scatter,
+    "cumulative": along("axis", _SUMMED),
+    "each operand": each,
+    "none": nothing,
+    "keys": of_keys,
     "approx_top_k": along("reduction_dimension", _ABOUT_BEST),
     "broadcast_in_dim": broadcast_in_dim,
     "clamp": clamp,
@@ -115,26 +92,25 @@ rules: dict[str, Rule] = {
     "dot_general": dot_general,
     "dynamic_update_slice": update_slice,
     "gather": gather,
-    "householder_product": matrices(2, 1),
-    "lu_pivots_to_permutation": matrices(1),
-    "ormqr": matrices(2, 1, 2),
     "select_and_gather_add": gather_windows,
     "select_and_scatter_add": scatter_windows,
     "select_n": select,
     "sort": along("dimension", _SORTED),
     "squeeze": squeeze,
     "stack": stack,
-    "symmetric_product": matrices(2, 2),
     "top_k": along("axis", _BEST),
     "transpose": transpose,
     "triangular_solve": triangular_solve,
-    "tridiagonal_solve": matrices(1, 1, 1, 2),
     "unstack": unstack,
 }
-# What types can't be told of: a program that has such arrays calls these within `auto_axes`.
-WITHOUT_RULE = """
-all_gather all_gather_invariant all_to_all cholesky_update reduce_scatter
-""".split()
+
+
+def rule_of(name: str) -> Rule | None:
+    """The rule of a primitive; None if how its results are split is not known, or "unclear"."""
+    word, *ranks = axes_words.get(name, name).split()
+    return (
+        matrices(*map(int, ranks)) if word == "matrices" else rules.get(axes_words.get(name, name))
+    )
 
 
 # ---- from axes to specs ----
@@ -145,7 +121,7 @@ def propagate(use: Use) -> list[Spec]:
     before it has, is whole."""
     if use.name == "reshape":
         return [reshaped(use) or whole(use.out_shapes[0])]
-    rule = rules.get(use.name)
+    rule = rule_of(use.name)
     if rule is None or not any(any(spec) for spec in use.specs):
         return [whole(shape) for shape in use.out_shapes]
     results = rule(use).results

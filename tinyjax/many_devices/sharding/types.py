@@ -15,13 +15,14 @@ from typing import Any
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.config import config
+from tinyjax.core.facts import axes_words
 from tinyjax.core.places import sharding_said
 from tinyjax.many_devices.avals import split_text
 from tinyjax.many_devices.sharding.axes import Spec, Use, whole
 from tinyjax.many_devices.sharding.mesh import AbstractMesh
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, entry_of, names_of
-from tinyjax.many_devices.sharding.propagation import WITHOUT_RULE, rules
+from tinyjax.many_devices.sharding.propagation import rule_of
 from tinyjax.many_devices.sharding.reshaping import reshaped
 
 
@@ -107,12 +108,12 @@ def result_types(
 
     Raises ShardingTypeError where that is not clear."""
     name = primitive.name
-    if name in WITHOUT_RULE:
+    if axes_words.get(name) == "unclear":
         raise ShardingTypeError(
             f"sharding rule for {name} is not implemented. Call it in auto mode, and say how its results are "
             "to be split: jax.sharding.auto_axes(fun, out_sharding=...)"
         )
-    if name not in rules and name != "reshape":
+    if rule_of(name) is None and name != "reshape":
         return rule(*avals, **params)  # calls and loops: their jaxprs say it; and what users define
     mesh = _mesh_of(name, avals)
     outs = rule(*[a.update(sharding=None) for a in avals], **params)
@@ -154,7 +155,7 @@ def _reshape_spec(use: Use, avals: Sequence[ShapedArray]) -> list[Spec]:
 
 
 def _specs(use: Use, avals: Sequence[ShapedArray]) -> list[Spec]:
-    axes = rules[use.name](use)
+    axes = rule_of(use.name)(use)  # type: ignore[misc]
     for (operand, axis), why in axes.whole.items():
         if use.specs[operand][axis]:
             raise ShardingTypeError(

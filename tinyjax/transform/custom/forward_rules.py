@@ -26,6 +26,7 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.debug_info import DebugInfo
+from tinyjax.core.facts import MOVES
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.core.lists import pick
@@ -65,7 +66,7 @@ from tinyjax.transform.jvp import (
 
 # ---- stop_gradient: the rule that the tangent is zero ----
 
-stop_gradient_p = Primitive("stop_gradient")
+stop_gradient_p = Primitive("stop_gradient", axes="elementwise", **MOVES)
 impl_rules[stop_gradient_p] = lambda x: x
 abstract_eval_rules[stop_gradient_p] = lambda x: x
 defzero(stop_gradient_p)  # and so never transposed

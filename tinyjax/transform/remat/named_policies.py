@@ -18,6 +18,7 @@ from typing import Any
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.transform.batching import defvectorized
 from tinyjax.transform.jvp import jvp_rules
@@ -32,7 +33,7 @@ from tinyjax.transform.remat.policies import (
 
 # ---- names for values ----
 
-name_p = Primitive("name")  # parameter: name
+name_p = Primitive("name", axes="elementwise", **MOVES)  # parameter: name
 impl_rules[name_p] = lambda x, *, name: x
 abstract_eval_rules[name_p] = lambda x, *, name: x
 # The tangent needs no name: policies ask about what is known in the forward pass.

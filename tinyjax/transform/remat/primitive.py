@@ -62,9 +62,8 @@ from tinyjax.transform.transposition import (
 
 # Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
 # differentiated: whether it is the staged part, which computes again.
-reduce_precision_p = Primitive(
-    "reduce_precision"
-)  # a residual, rounded to its own type: lax/conversion.py
+# A residual, rounded to its own type: lax/reduce_precision.py
+reduce_precision_p = Primitive("reduce_precision", axes="elementwise", cost=1, makes_nan=False)
 remat_p = BodyPrimitive("remat2", multiple_results=True, takes_arrays=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals

@@ -1,0 +1,50 @@
+"""The facts of a primitive: what other folders derive their rules from, declared where it is defined.
+
+A fact that is not declared is None, and rules that are derived from it assume nothing: the result is not
+split over devices, and its lowering rule implies the cost. `tests/lax/test_facts.py` finds what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tinyjax.core.bind import Primitive
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1"): a word of
+    the table in many_devices/sharding/propagation.py. If None, the primitive's name is the word.
+    `cost`: arithmetic operations for each element of the result, or (operations, special functions); or a
+    function from an equation to all of its operations. If None, the lowering rule implies it.
+    `makes_nan`: whether its arithmetic can give NaN.
+    `linear`: "all" if it is linear in all operands together (add), "each" if in each while the others stay
+    (mul), else the numbers of the operands that it is linear in together. `is_step`: its derivative is zero.
+    `keys`: what becomes of random keys in the first operand: they are "used", or the result has the "same"
+    keys, a "part" of them, or "other" ones.
+    `ignored_params`: parameters that it has in JAX, of which only None is accepted here."""
+
+    axes: str | None = None
+    cost: Any = None
+    makes_nan: bool | None = None
+    linear: str | tuple[int, ...] | None = None
+    is_step: bool = False
+    keys: str | None = None
+    ignored_params: tuple[str, ...] = ()
+
+
+# Facts of exp, sin, ...; of what only moves elements; the ignored parameter of many functions
+FUNCTION: dict[str, Any] = {"cost": (0, 1), "makes_nan": True}
+MOVES: dict[str, Any] = {"cost": 0, "makes_nan": False}
+ACCURACY = ("accuracy",)
+
+axes_words: dict[str, str] = {}  # the declared `axes`, by the primitive's name
+
+
+def declare(primitive: Primitive, **facts: Any) -> None:
+    """Adds to the facts of a primitive. Raises TypeError for a name that is no fact."""
+    primitive.facts = replace(primitive.facts, **facts)
+    if primitive.facts.axes:
+        axes_words[primitive.name] = primitive.facts.axes

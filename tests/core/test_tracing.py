@@ -1,5 +1,7 @@
 """Tracing: a function runs once on tracers, and a jaxpr is what it did."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -42,10 +44,15 @@ def test_an_array_that_is_no_scalar_is_a_constvar():
     assert isinstance(atom, Var) and atom.aval == bind.get_aval(array)
 
 
-def test_a_ref_is_a_constvar_also_that_of_a_scalar():
-    ref = jax.new_ref(1.0)
-    atom = JaxprTrace().atom(ref)
-    assert isinstance(atom, Var) and atom.aval == bind.get_aval(ref)
+def test_what_has_a_type_of_another_kind_is_a_constvar_also_without_axes():
+    class TypeOfBox(ShapedArray):
+        __slots__ = ()
+
+    box = SimpleNamespace(_aval_of_struct=object.__new__(TypeOfBox))
+    for name in ShapedArray.__slots__:
+        setattr(box._aval_of_struct, name, getattr(bind.get_aval(1.0), name))
+    atom = JaxprTrace().atom(box)
+    assert isinstance(atom, Var) and atom.aval is box._aval_of_struct
 
 
 def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():

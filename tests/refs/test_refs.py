@@ -143,15 +143,6 @@ def test_a_slice_of_traced_start_is_written(ref, jit):
     assert holds(ref, 0, 1, 1)
 
 
-def test_dslice_is_a_slice_by_start_and_size():
-    x = jnp.arange(12.0).reshape(3, 4)
-    assert np.array_equal(x[jax.ds(1, 2), jax.ds(jnp.int32(0), 2)], x[1:3, :2])
-    assert np.array_equal(x[jax.ds(2), jax.ds(None)], x[:2])
-    assert np.array_equal(x[:, jax.ds(0, 2, 3)], x[:, ::3])
-    with pytest.raises(ValueError, match="stride"):
-        jax.ds(0, 2, -1)
-
-
 def test_struct_like_has_the_type_of_what_it_is_given():
     assert jax.ShapeDtypeStruct.like(jnp.ones((2, 3))) == jax.ShapeDtypeStruct((2, 3), jnp.float32)
     assert jax.ShapeDtypeStruct((2,), jnp.int8).update(shape=(3,)).shape == (3,)

@@ -50,6 +50,17 @@ def lazy_names(module: str) -> dict[str, str]:
     return {name: places[part] for part, names in listed.items() for name in names}
 
 
+def imported(module: str) -> Any:
+    """A module. Raises AttributeError if it needs a tinyjax folder that was deleted, as features may be."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("tinyjax."):
+            raise
+        folder = str(error.name).replace(".", "/")
+        raise AttributeError(f"{module} needs {folder}, which is not there") from error
+
+
 def getattr_of(module: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module of tinyjax: what is neither one of its _LAZY_NAMES nor a module in it
     raises AttributeError. A module that `import tinyjax` does not import ends with
@@ -60,14 +71,14 @@ def getattr_of(module: str) -> Callable[[str], Any]:
 
     def missing(name: str) -> Any:
         if name in (lazy := lazy_names(module)):
-            value = getattr(importlib.import_module(lazy[name]), name)
+            value = getattr(imported(lazy[name]), name)
             setattr(sys.modules[module], name, value)  # asked for once
             return value
         if name == "__all__":  # `from module import *` asks for it
             return [public for public in dir_of(module)() if not public.startswith("_")]
         if not name.startswith("_"):
             if is_submodule(module, name):
-                return importlib.import_module(f"{module}.{name}")
+                return imported(f"{module}.{name}")
             with contextlib.suppress(KeyError):
                 return older(f"{jax_module}.{name}")
             if is_jax_name(jax_module, name):

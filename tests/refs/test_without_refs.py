@@ -17,6 +17,7 @@ HOUSE = ("core", "transform", "compile", "runtime", "lax", "numpy")
 NOTICING = [
     "core/test_bind.py",
     "core/test_avals.py",
+    "core/test_primitives.py",
     "core/test_tracing.py",
     "lax/control_flow",
     "numpy/test_slices.py",

@@ -1,8 +1,12 @@
-"""`jax.distributed`: several processes; runtime/distributed/ has how they meet.
+"""`jax.distributed`: several processes; many_devices/distributed/ has how they meet.
 
 Source: https://docs.jax.dev/en/latest/jax.distributed.html
 """
 
-from tinyjax.many_devices.distributed.initialize import initialize as initialize
-from tinyjax.many_devices.distributed.initialize import shutdown as shutdown
-from tinyjax.many_devices.distributed.processes import is_initialized as is_initialized
+from tinyjax.core.missing_names import dir_of, getattr_of
+
+_LAZY_NAMES = {
+    "many_devices.distributed.initialize": ("initialize", "shutdown"),
+    "many_devices.distributed.processes": ("is_initialized",),
+}
+__getattr__, __dir__ = getattr_of(__name__), dir_of(__name__)

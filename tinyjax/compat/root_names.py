@@ -18,6 +18,7 @@ from tinyjax import sharding as sharding
 from tinyjax import stages as stages
 from tinyjax import tree as tree
 from tinyjax import tree_util as tree_util
+from tinyjax.core import array as _array
 from tinyjax.core.array import Array as Array
 from tinyjax.core.avals import typeof as typeof
 from tinyjax.core.config import check_tracer_leaks as check_tracer_leaks
@@ -46,10 +47,6 @@ from tinyjax.lax.transfer import block_until_ready as block_until_ready
 from tinyjax.lax.transfer import device_get as device_get
 from tinyjax.lax.transfer import device_put as device_put
 from tinyjax.lax.transfer import live_arrays as live_arrays
-from tinyjax.many_devices.distributed.processes import process_count as process_count
-from tinyjax.many_devices.distributed.processes import process_index as process_index
-from tinyjax.many_devices.distributed.processes import process_indices as process_indices
-from tinyjax.many_devices.sharding import shards as _shards  # noqa: F401  (gives arrays their .sharding)
 from tinyjax.runtime.client import device_count as device_count
 from tinyjax.runtime.client import local_device_count as local_device_count
 from tinyjax.runtime.devices import Device as Device
@@ -112,6 +109,7 @@ LAZY_NAMES = {
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
     "lax.jacobian": ("jacobian",),
     "many_devices.constraints": ("reshard",),
+    "many_devices.distributed.processes": ("process_count", "process_index", "process_indices"),
     "many_devices.sharding.arrays": (
         "make_array_from_callback",
         "make_array_from_process_local_data",
@@ -143,4 +141,22 @@ LAZY_NAMES = {
     "lax.transfer": ("copy_to_host_async",),
     "many_devices.pmap.api": ("pmap",),
     "many_devices.shard_map.api": ("shard_map", "smap"),
+}
+
+# Attributes that a feature's module gives to classes: {class: {the module: their names}}.
+LAZY_ATTRIBUTES: dict[type, dict[str, tuple[str, ...]]] = {
+    _array.ArrayImpl: {
+        "many_devices.sharding.shards": (
+            "addressable_data",
+            "addressable_shards",
+            "devices",
+            "global_shards",
+            "is_fully_addressable",
+            "is_fully_replicated",
+            "on_device_size_in_bytes",
+            "platform",
+            "sharding",
+        )
+    },
+    _array.ShapedArray: {"many_devices.avals": ("_sharding", "sharding", "vma")},
 }

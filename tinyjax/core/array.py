@@ -43,6 +43,15 @@ class AvalExtra(Protocol):
     ) -> Any:
         """What the abstract_eval rule gives for these operands, with what it does not know of."""
 
+    def difference(self, a: ShapedArray, b: ShapedArray) -> str:
+        """In which part of it two types differ, for messages."""
+
+    def advice(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]], what: str) -> str:
+        """How to give `what` the other one's type of a pair, for messages."""
+
+    def check_scanned(self, avals: Sequence[ShapedArray]) -> None:
+        """Raises ValueError where scan can't go along axis 0 of arrays of these types."""
+
     def cast(self, x: Any) -> Any:
         """`x`, with of_any_shape() of this in its type."""
 

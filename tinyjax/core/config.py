@@ -94,9 +94,6 @@ class Config(threading.local):
     are attributes of the instance, of which each thread has its own."""
 
     _global_key: tuple = ()
-    # Of no flag, but set by `with` blocks too: the mesh of jax.set_mesh, and that of `with mesh:`.
-    mesh: Any = None
-    block_mesh: Any = None
     # Another one after each `update`: what was known before may not hold.
     settings: object = object()
 
@@ -121,11 +118,12 @@ class Config(threading.local):
 
     @property
     def key(self) -> tuple:
-        """The values of TRACED_FLAGS; outside of `with` blocks, a tuple that is there already."""
+        """The values of TRACED_FLAGS, and what `with` blocks of features set; outside of `with` blocks, a
+        tuple that is there already."""
         if not vars(self):
             return Config._global_key
-        meshes = () if self.mesh is self.block_mesh is None else (self.mesh, self.block_mesh)
-        return (*_traced_values(self), *meshes)
+        others = [item for item in vars(self).items() if item[0] not in FLAGS]
+        return (*_traced_values(self), *others)
 
     @property
     def values(self) -> dict[str, Any]:

@@ -17,10 +17,11 @@ import importlib
 import importlib.machinery
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+LazyAttributes = Mapping[type, Mapping[str, Sequence[str]]]  # {class: {module: names}}
 NAMES_FILE = Path(__file__).parent / "jax_names.json"
 
 
@@ -145,8 +146,30 @@ MODULES = (
 )
 
 
-def install() -> None:
+class LazyAttribute:
+    """An attribute that a feature's module gives to a class: the first access imports the module, which
+    puts the real one in place of this."""
+
+    def __init__(self, module: str, name: str):
+        self.module, self.name = module, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        importlib.import_module(self.module)
+        return getattr(owner if instance is None else instance, self.name)
+
+
+def add_lazy_attributes(listed: LazyAttributes) -> None:
+    """Gives classes the attributes whose modules are not imported yet."""
+    for cls, modules in listed.items():
+        for module, names in modules.items():
+            for name in names:
+                if name not in vars(cls):
+                    setattr(cls, name, LazyAttribute(f"tinyjax.{module}", name))
+
+
+def install(attributes: LazyAttributes) -> None:
     """Makes the modules that are imported now say which names they lack, and Python ask here at the end."""
+    add_lazy_attributes(attributes)
     for name in MODULES:
         vars(sys.modules[name])["__getattr__"] = getattr_of(name)
         vars(sys.modules[name])["__dir__"] = dir_of(name)

@@ -310,16 +310,11 @@ def _jit_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
         context.suggest_same_names(jaxpr.invars, eqn.invars)
         context.suggest_same_names(jaxpr.outvars, eqn.outvars)
     shown: Params = [("name", eqn.params["name"])]
-    if any(eqn.params["donated_invars"]):
-        shown.append(("donated_invars", eqn.params["donated_invars"]))
-    places = {k: eqn.params.get(k, ()) for k in ("in_shardings", "out_shardings")}
-    if any(places["in_shardings"]):
-        shown.append(("in_shardings", _places_text(places["in_shardings"])))
-    shown.append(("jaxpr", eqn.params["jaxpr"]))
-    if eqn.params["keep_unused"]:
-        shown.append(("keep_unused", True))
-    if any(places["out_shardings"]):
-        shown.append(("out_shardings", _places_text(places["out_shardings"])))
+    for name, value in sorted(eqn.params.items()):
+        is_tuple = type(value) is tuple
+        is_set = any(value) if is_tuple else value
+        if is_set and name not in ("device", "inline", "name"):
+            shown.append((name, _unspecified_text(value) if is_tuple else value))
     return shown
 
 
@@ -327,8 +322,9 @@ def _jit_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
 printed_eqns: dict[str, Callable[[JaxprEqn, JaxprPpContext], Doc]] = {}
 
 
-def _places_text(places: tuple) -> str:
-    return str(places).replace("None,", "UnspecifiedValue,").replace("None)", "UnspecifiedValue)")
+def _unspecified_text(values: tuple) -> str:
+    """The entries, one an argument or result; JAX calls one that is not given so."""
+    return str(values).replace("None,", "UnspecifiedValue,").replace("None)", "UnspecifiedValue)")
 
 
 printed_params["broadcast_in_dim"] = _broadcast_params

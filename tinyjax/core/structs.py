@@ -95,9 +95,9 @@ class ShapeDtypeStruct:
 
 
 def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(
-        aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=aval._sharding
-    )
+    extra: Any = aval.extra
+    sharding = None if extra is None else extra.sharding
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=sharding)
 
 
 def arg_aval(x: Any) -> ShapedArray:

@@ -55,6 +55,27 @@ class MeshType(NamedTuple):
     def here(self) -> MeshType | None:
         return _mesh_type(self.sharding, self.vma & manual_axes())
 
+    def difference(self, a: ShapedArray, b: ShapedArray) -> str:
+        return "manual axis types" if a.vma != b.vma else "shardings"
+
+    def advice(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]], what: str) -> str:
+        missing = {name for a, b in pairs for name in (a.vma ^ b.vma)}
+        if not missing:
+            return ""
+        names = tuple(sorted(map(str, missing)))
+        return (
+            f", jax.lax.pcast(..., {names}, to='varying') of {what} where it is equal along axes of the "
+            "mesh, and the other varies over them"
+        )
+
+    def check_scanned(self, avals: Sequence[ShapedArray]) -> None:
+        split = [a.str_short() for a in avals if a._sharding and a._sharding.spec[0] is not None]
+        if split:
+            raise ValueError(
+                f"0th dimension of xs that scan goes along must not be sharded, got {', '.join(split)}. "
+                "Reshard it first: jax.sharding.reshard(xs, P(None, ...))"
+            )
+
     def cast(self, x: Any) -> Any:
         return pvary_to(x, self.vma)
 

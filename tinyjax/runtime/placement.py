@@ -110,7 +110,7 @@ def follow_operands(
 
 def current_mesh_place() -> Place | None:
     """Where what depends on nothing is within `with jax.set_mesh(mesh):`, on the mesh; else None."""
-    return getattr(config.mesh, "whole_everywhere", None)
+    return getattr(vars(config).get("mesh"), "whole_everywhere", None)
 
 
 class Asked(NamedTuple):

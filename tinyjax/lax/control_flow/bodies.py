@@ -56,12 +56,16 @@ def fixed_point(
 
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
     """Whether a value of one aval can stand for one of the other: weak types don't matter."""
-    return a.shape == b.shape and a.dtype == b.dtype and a.vma == b.vma
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.extra is b.extra is None:
+        return True
+    return (a.extra and a.extra.of_any_shape()) == (b.extra and b.extra.of_any_shape())
 
 
-def split_alike(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether they also have one type where types say how arrays are split."""
-    return same_type(a, b) and a._sharding == b._sharding
+def equal_types(a: ShapedArray, b: ShapedArray) -> bool:
+    """Whether they also have the same `extra`."""
+    return same_type(a, b) and a.extra == b.extra
 
 
 def promote_weak_carry(
@@ -112,14 +116,14 @@ def check_carry_type(
         f"{place(path)} has type {a.str_short()} but the corresponding output carry component has "
         f"type {b.str_short()}, so the {_what_differs(a, b)} do not match"
         for path, a, b in zip(paths, in_avals, out_avals)
-        if not split_alike(a, b)
+        if not equal_types(a, b)
     ]
     if differences:
         raise TypeError(
             f"{what} function carry input and carry output must have equal types, but they differ:\n"
             f"{_listed(differences)}\nReturn each part of the carry in the shape and dtype in which "
             "the body takes it, or change the first carry: x.astype(...), jnp.zeros(shape, dtype)"
-            + pcast_advice(zip(in_avals, out_avals), "the first carry")
+            + advice(zip(in_avals, out_avals), "the first carry")
         )
 
 
@@ -128,19 +132,16 @@ def _what_differs(a: ShapedArray, b: ShapedArray) -> str:
         return "shapes"
     if a.dtype != b.dtype:
         return "dtypes"
-    return "manual axis types" if a.vma != b.vma else "shardings"
+    extra = a.extra or b.extra
+    assert extra is not None
+    return extra.difference(a, b)
 
 
-def pcast_advice(pairs: Iterable[tuple[ShapedArray, ShapedArray]], what: str) -> str:
-    """What to do where a value varies over more mesh axes than the one that it is to be like."""
-    missing = {name for a, b in pairs for name in (a.vma ^ b.vma)}
-    if not missing:
-        return ""
-    names = tuple(sorted(map(str, missing)))
-    return (
-        f", jax.lax.pcast(..., {names}, to='varying') of {what} where it is equal along axes of the mesh, "
-        "and the other varies over them"
-    )
+def advice(pairs: Iterable[tuple[ShapedArray, ShapedArray]], what: str) -> str:
+    """How to give `what` the type that it must be like, where their extras differ."""
+    pairs = list(pairs)
+    extra = next((a.extra or b.extra for a, b in pairs if a.extra != b.extra), None)
+    return "" if extra is None else extra.advice(pairs, what)
 
 
 def _first_parameter(fun: Callable) -> str:

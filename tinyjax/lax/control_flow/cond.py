@@ -37,9 +37,9 @@ from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.control_flow.bodies import (
-    pcast_advice,
+    advice,
+    equal_types,
     same_type,
-    split_alike,
     with_common_consts,
 )
 from tinyjax.lax.conversion import convert_element_type
@@ -284,7 +284,7 @@ def _check_same_results(
             f"the output of {a_name}{_at(path)} has type {ours.str_short()} but the corresponding "
             f"output of {b_name} has type {theirs.str_short()}"
             for path, ours, theirs in zip(paths, a_body.out_avals, b_body.out_avals)
-            if not split_alike(ours, theirs)
+            if not equal_types(ours, theirs)
         ]
         what = "branches must have equal output types"
     if differences:
@@ -293,7 +293,7 @@ def _check_same_results(
             f"{name} {what} but they differ:\n{listed}\n{a_name} is {name_and_place(a)}, {b_name} is "
             f"{name_and_place(b)}. Make both return one tree, with "
             "equal shapes and dtypes at each place (x.astype, jnp.zeros_like, ... bring them together"
-            f"{pcast_advice(zip(a_body.out_avals, b_body.out_avals), 'one')})"
+            f"{advice(zip(a_body.out_avals, b_body.out_avals), 'one')})"
         )
 
 

@@ -190,12 +190,9 @@ def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
             f"scan got value with no leading axis to scan over: {', '.join(scalars)} in xs. Let the "
             "body close over what is the same at each iteration"
         )
-    split = [a.str_short() for a in xs_avals if a._sharding and a._sharding.spec[0] is not None]
-    if split:
-        raise ValueError(
-            f"0th dimension of xs that scan goes along must not be sharded, got {', '.join(split)}. Reshard "
-            "it first: jax.sharding.reshard(xs, P(None, ...))"
-        )
+    for aval in xs_avals:
+        if aval.extra is not None:
+            aval.extra.check_scanned(xs_avals)
     lengths = [aval.shape[0] for aval in xs_avals]
     if isinstance(length, Tracer):
         raise ConcretizationTypeError(

@@ -20,11 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.core.config import config
+from tinyjax.core.config import Config, config
 from tinyjax.many_devices.distributed.processes import process_index
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
+
+# What `with` blocks set besides flags: the mesh of jax.set_mesh, and that of `with mesh:`.
+Config.mesh = Config.block_mesh = None  # type: ignore[attr-defined]
 
 
 class AxisType(enum.Enum):

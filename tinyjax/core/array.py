@@ -58,6 +58,9 @@ class AvalExtra(Protocol):
     def params_for(self, primitive: str) -> dict[str, Any]:
         """Parameters of this primitive that give its result this type."""
 
+    def place_of_cotangent(self, aval: ShapedArray, cts: Sequence[Any]) -> Any:
+        """As lax.placing.place_of_cotangent, where any of these types has an extra."""
+
     def of_mapped_axis(self, leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> Any:
         """The `extra` of vmap's AxisData; `name` is its spmd_axis_name."""
 

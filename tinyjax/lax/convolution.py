@@ -27,8 +27,8 @@ from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.convolution_dims import ConvDimensionNumbers, conv_shape_tuple, in_layout
 from tinyjax.lax.convolution_product import convolve
+from tinyjax.lax.placing import place_of_cotangent, placed
 from tinyjax.lax.sliding_windows import dilated
-from tinyjax.many_devices.typed_rules import place_of_cotangent, placed
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import defbilinear
 

@@ -22,7 +22,7 @@ from tinyjax.lax.convolution import check_window, conv_general_dilated_p
 from tinyjax.lax.convolution_dims import conv_dimension_numbers, transposed_pads
 from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.dot_product import dot_general
-from tinyjax.lax.out_sharding import place_params
+from tinyjax.lax.placing import place_params
 from tinyjax.lax.precision import canonicalize_precision
 from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
 

@@ -19,8 +19,7 @@ from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
-from tinyjax.lax.out_sharding import place_params
-from tinyjax.many_devices.typed_rules import placed
+from tinyjax.lax.placing import place_params, placed
 from tinyjax.runtime.placement import commit
 
 # ---- iota ----

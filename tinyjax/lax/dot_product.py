@@ -24,9 +24,8 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_type
-from tinyjax.lax.out_sharding import place_params
+from tinyjax.lax.placing import batched_place, place_of_cotangent, place_params, placed
 from tinyjax.lax.precision import canonicalize_precision
-from tinyjax.many_devices.typed_rules import batched_place, place_of_cotangent, placed
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import defbilinear, inverse
 
@@ -304,8 +303,7 @@ def dot_general(
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); the result has
     the batch axes, then lhs's others, then rhs's others. Sums are kept in `preferred_element_type`,
     which is also the result's dtype. `out_sharding`, a PartitionSpec, says how the result is split over
-    "Explicit" axes of a mesh. Raises TypeError where axes, sizes or dtypes do not fit, ShardingTypeError
-    where the result's type is not clear from those of lhs and rhs.
+    devices. Raises TypeError where axes, sizes or dtypes do not fit.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dot_general.html
     """
     preferred = preferred_element_type

@@ -24,7 +24,7 @@ from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
-from tinyjax.lax.out_sharding import place_params
+from tinyjax.lax.placing import place_params
 from tinyjax.transform.batching import defreducer
 from tinyjax.transform.jvp import defjvp2, defzero, jvp, jvp_rules
 

@@ -26,7 +26,7 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rul
 from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import canonicalize_shape
-from tinyjax.lax.out_sharding import place_params
+from tinyjax.lax.placing import place_params
 from tinyjax.transform import batching
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import deflinear2
@@ -157,7 +157,7 @@ def broadcast_in_dim(
 ) -> Array:
     """Puts axis i of `operand` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere.
 
-    `out_sharding`, a PartitionSpec, says how the result is split over "Explicit" axes of a mesh.
+    `out_sharding`, a PartitionSpec, says how the result is split over devices.
     Raises TypeError where a size is neither 1 nor that of its place; as jax.lax.broadcast_in_dim."""
     place = place_params("broadcast_in_dim", out_sharding)
     sizes = canonicalize_shape(shape, "broadcast_in_dim")
@@ -209,7 +209,7 @@ def reshape(
     """The elements of `operand`, in row-major order, in a new shape of the same size.
 
     With `dimensions`, a permutation, they are read in that order of the axes. `out_sharding`, a
-    PartitionSpec, says how the result is split over "Explicit" axes of a mesh.
+    PartitionSpec, says how the result is split over devices.
     Raises TypeError where the sizes differ; as jax.lax.reshape."""
     new_sizes = canonicalize_shape(new_sizes, "reshape")
     if dimensions is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray, aval_fields
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive
 from tinyjax.core.places import PLACES
 from tinyjax.many_devices.mapped import mapped_axis
@@ -81,6 +82,12 @@ class MeshType(NamedTuple):
 
     def params_for(self, primitive: str) -> dict[str, Any]:
         return {} if self.sharding is None else {PLACES[primitive]: self.sharding}
+
+    def place_of_cotangent(self, aval: ShapedArray, cts: Sequence[Any]) -> Any:
+        if aval._sharding is not None:
+            return aval._sharding
+        split = (get_aval(ct)._sharding for ct in cts)
+        return next((s.whole_everywhere for s in split if s is not None), None)
 
     def of_mapped_axis(self, leaves: Any, dims: Any, name: Any) -> Any:
         return mapped_axis(leaves, dims, name)

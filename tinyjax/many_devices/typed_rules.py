@@ -11,45 +11,16 @@ Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.places import PLACES
-from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
+from tinyjax.lax.placing import batched_place, place_of_cotangent, placed
+from tinyjax.transform.batching import batch_rules, moveaxis
 from tinyjax.transform.transposition import transpose_rules
-
-# ---- what a program says of a result ----
-
-
-def placed(aval: ShapedArray, sharding: Any) -> ShapedArray:
-    """The aval of a result of which the program says, where `sharding` is not None, how it is split."""
-    return aval if sharding is None else sharding.typed(aval)
-
-
-def batched_place(sharding: Any, vals: Sequence[Any], dims: Sequence[Any], out_dim: int) -> Any:
-    """How a batch of results is split, of which the program says how each is: the batch dim as that of the
-    operands."""
-    if sharding is None:
-        return None
-    shardings = [(get_aval(x)._sharding, d) for x, d in zip(vals, dims) if d is not not_mapped]
-    split = [s.spec[d] for s, d in shardings if s is not None and s.spec[d] is not None]
-    return sharding.with_axis(out_dim, split[0] if split else None)
-
-
-def place_of_cotangent(aval: ShapedArray, *cts: Any) -> Any:
-    """How the cotangent of an operand is split: as the operand is. None, if no type speaks of that."""
-    if aval._sharding is not None:
-        return aval._sharding
-    for ct in cts:
-        sharding = get_aval(ct)._sharding
-        if sharding is not None:
-            return sharding.whole_everywhere
-    return None
-
 
 # ---- the rules of three primitives ----
 

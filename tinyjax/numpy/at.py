@@ -19,11 +19,11 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.bind import as_array
 from tinyjax.core.tracing import user_level
+from tinyjax.lax.placing import with_place
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import expand_masks, parse
 from tinyjax.numpy.indexing import rewriting_take
-from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.ufuncs import divide, power
 from tinyjax.numpy.util import broadcast_to, constant, convert, weak_constant_like

@@ -21,9 +21,8 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
-from tinyjax.lax.out_sharding import place_params
+from tinyjax.lax.placing import place_params, with_place
 from tinyjax.numpy.contraction_order import contraction_path
-from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.util import constant, convert, ensure_arraylike, user_dtype
 
 

@@ -16,10 +16,11 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core.avals import check_unmasked, get_aval
+from tinyjax.core.avals import check_unmasked
 from tinyjax.core.bind import Tracer, as_array, new_array, watched
+from tinyjax.core.primitives import broadcast_in_dim
+from tinyjax.lax.placing import put_result
 from tinyjax.lax.transfer import device_put
-from tinyjax.numpy.placing import resharded
 from tinyjax.numpy.util import (
     as_value,
     broadcast_to,
@@ -167,8 +168,8 @@ def _on_device(x: Any, device: Any, out_sharding: Any = None) -> Any:
         raise ValueError(
             f"Only one of `device` or `out_sharding` can be set. Got {device=} and {out_sharding=}"
         )
-    if out_sharding is not None and get_aval(x)._sharding is None:
-        return resharded(x, out_sharding)
+    if out_sharding is not None:
+        x = put_result(x, out_sharding)
     return as_value(x) if device is None else device_put(x, device)
 
 
@@ -337,6 +338,7 @@ def _full_like(
     if fill.shape or out_sharding is not None:
         out = broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill, out_sharding)
         return out if out_sharding is not None else lax.creation.like(out, a)
-    if isinstance(a, Tracer) and shape is None:
-        return lax.creation.like(_fill(new_shape, fill, a.aval._sharding), a)
-    return lax.creation.like(_fill(new_shape, fill), a)
+    extra = a.aval.extra if isinstance(a, Tracer) and shape is None else None
+    place = {} if extra is None else extra.params_for("broadcast_in_dim")
+    out = broadcast_in_dim(fill, new_shape, (), **place) if new_shape else fill
+    return lax.creation.like(out, a)

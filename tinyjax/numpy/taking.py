@@ -18,12 +18,12 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
 from tinyjax.lax.gathering import gather_along_axis
+from tinyjax.lax.placing import with_place
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import zeros, zeros_like
 from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.logic import less
 from tinyjax.numpy.manipulation import ravel, reshape, roll
-from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, remainder, subtract

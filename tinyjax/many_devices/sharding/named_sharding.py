@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.many_devices.sharding.mesh import AbstractMesh, Mesh
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_at, names_of
 from tinyjax.many_devices.sharding.sharding import Index, IndivisibleError, Sharding
@@ -70,6 +71,12 @@ class NamedSharding(Sharding):
 
     def with_axes(self, axes: Sequence[int]) -> NamedSharding:
         return self.update(spec=self.spec.with_axes(axes))
+
+    def batched(self, vals: Sequence[Any], dims: Sequence[Any], out_dim: int) -> NamedSharding:
+        """How a batch of results is split, each of which is split so: the batch dim as the operands'."""
+        shardings = [(get_aval(x)._sharding, d) for x, d in zip(vals, dims) if d is not None]
+        split = [s.spec[d] for s, d in shardings if s is not None and s.spec[d] is not None]
+        return self.with_axis(out_dim, split[0] if split else None)
 
     # ---- the mesh's devices ----
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tinyjax.many_devices.placing import OutSharding
+
 
 class _Unconstrained:
     """In a constraint: this axis of the array may be split in any way."""
@@ -26,7 +28,7 @@ class _Unconstrained:
 UNCONSTRAINED = _Unconstrained()
 
 
-class PartitionSpec:
+class PartitionSpec(OutSharding):
     """For each axis of an array, the mesh axis that it is split over: a name, some names, or None.
 
     `unreduced`: mesh axes along which each device has a part of a sum that nobody has added up;

@@ -16,6 +16,7 @@ from typing import Any
 from tinyjax.core.array import ShapedArray
 from tinyjax.many_devices import avals as _avals  # noqa: F401  (gives avals `_sharding`)
 from tinyjax.many_devices.distributed.processes import process_index
+from tinyjax.many_devices.placing import OutSharding
 from tinyjax.runtime.devices import Device
 
 Index = tuple[slice, ...]
@@ -29,7 +30,7 @@ class IndivisibleError(ValueError):
     """An axis of an array can't be split into equal parts."""
 
 
-class Sharding:
+class Sharding(OutSharding):
     """The base class: how an array is spread over devices."""
 
     memory_kind: str | None = "device"

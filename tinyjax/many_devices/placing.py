@@ -1,0 +1,39 @@
+"""What a PartitionSpec or a sharding means as the `out_sharding=` of a function (lax/placing.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import watch
+from tinyjax.core.places import PLACES
+
+
+class OutSharding:
+    """The base of what can be an `out_sharding`. The first one that is given imports what it needs, which
+    imports this in turn."""
+
+    __slots__ = ()
+
+    def result_params(self, primitive: str, function: str) -> dict[str, Any]:
+        """The parameter by which this primitive's result is split so."""
+        place = import_module("tinyjax.many_devices.sharding.types").explicit_sharding(
+            self, function
+        )
+        watch(
+            import_module("tinyjax.runtime.placement").follow_operands
+        )  # results are where it says
+        return {PLACES[primitive]: place}
+
+    def within(self, f: Callable, function: str) -> Callable[..., Any]:
+        """`f` in auto mode, with its result split so."""
+        axis_types = import_module("tinyjax.many_devices.axis_types")
+        return axis_types.within_auto_axes(f, self, function)
+
+    def put_result(self, x: Any) -> Any:
+        """`x` split so, unless its type says how it is."""
+        if get_aval(x)._sharding is not None:
+            return x
+        return import_module("tinyjax.many_devices.constraints").reshard(x, self)

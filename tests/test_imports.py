@@ -36,11 +36,6 @@ STILL_IMPORTED = {
     "lax/control_flow/cond.py": "refs.discharge",
     "lax/control_flow/scan.py": "refs.discharge",
     "lax/control_flow/while_loop.py": "refs.discharge",
-    "lax/convolution.py": "many_devices.typed_rules",
-    "lax/creation.py": "many_devices.typed_rules",
-    "lax/dot_product.py": "many_devices.typed_rules",
-    "lax/out_sharding.py": "many_devices.sharding.types",
-    "lax/parallel.py": "many_devices.across_processes",
     "lax/transfer.py": (
         "many_devices.distributed.processes many_devices.sharding.blocks "
         "many_devices.sharding.current_mesh many_devices.sharding.device_blocks "
@@ -49,7 +44,6 @@ STILL_IMPORTED = {
     "numpy/gather_plan.py": "refs.indices",
     "numpy/index_parts.py": "refs.indices",
     "numpy/indexing.py": "refs.ref refs.types",
-    "numpy/placing.py": "many_devices.axis_types many_devices.constraints",
     "runtime/client.py": "many_devices.distributed.processes",
     "runtime/devices.py": (
         "many_devices.distributed.all_devices many_devices.distributed.processes wasm.availability"

@@ -158,5 +158,8 @@ LAZY_ATTRIBUTES: dict[type, dict[str, tuple[str, ...]]] = {
             "sharding",
         )
     },
-    _array.ShapedArray: {"many_devices.avals": ("_sharding", "sharding", "vma")},
+    _array.ShapedArray: {
+        "many_devices.avals": ("_sharding", "vma"),
+        "many_devices.sharding.shards": ("sharding",),
+    },
 }

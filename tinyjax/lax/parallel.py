@@ -30,7 +30,6 @@ from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import iota
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
-from tinyjax.many_devices.across_processes import over_processes
 from tinyjax.transform.batching import (
     AxisData,
     BatchTrace,
@@ -250,9 +249,7 @@ for _primitive, _over_positions in (
 ):
     impl_rules[_primitive] = functools.partial(_reduction_impl, _over_positions)
     abstract_eval_rules[_primitive] = functools.partial(_reduction_aval, _primitive.name)
-    axis_batch_rules[_primitive] = over_processes(
-        functools.partial(_reduction_batch, _primitive), is_sum=_primitive is psum_p
-    )
+    axis_batch_rules[_primitive] = functools.partial(_reduction_batch, _primitive)
 deflinear2(psum_p, _psum_transpose)
 for _primitive in (pmax_p, pmin_p):
     no_rule_reasons[_primitive, "jvp"] = (
@@ -294,7 +291,7 @@ impl_rules[axis_index_p] = not_evaluated
 no_rule_reasons[axis_index_p, "jvp"] = "it has no operand"
 no_rule_reasons[axis_index_p, "lowering"] = NAME_IS_GONE
 abstract_eval_rules[axis_index_p] = _axis_index_aval
-axis_batch_rules[axis_index_p] = over_processes(_axis_index_batch)
+axis_batch_rules[axis_index_p] = _axis_index_batch
 
 
 # ---- rules for collectives that move data (all_gather.py, all_to_all_ppermute.py) ----
@@ -332,7 +329,7 @@ def def_collective(
 
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule
-    axis_batch_rules[primitive] = over_processes(batch, binds_each=among is None)
+    axis_batch_rules[primitive] = batch
     deflinear2(primitive, lambda ct, x, **params: [transpose(ct, params)])
     no_rule_reasons[primitive, "lowering"] = NAME_IS_GONE
 

@@ -22,11 +22,20 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rul
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax import shape as shapes
+from tinyjax.lax.all_gather import all_gather_p, reduce_scatter_p
+from tinyjax.lax.all_to_all_ppermute import all_to_all_p, pbroadcast_p, ppermute_p
+from tinyjax.lax.parallel import axis_index_p, pmax_p, pmin_p, psum_p
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.many_devices.collectives import bytes_sent, collective
 from tinyjax.many_devices.distributed.processes import when_several
 from tinyjax.runtime.devices import Device
-from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
+from tinyjax.transform.batching import (
+    AxisData,
+    axis_batch_rules,
+    batch_rules,
+    moveaxis,
+    not_mapped,
+)
 from tinyjax.transform.jit.primitive import find_calls_across_processes
 
 # Of several operands, each the sum of those of a group: `ranks`, processes or OpenCL devices; `at` says which
@@ -144,3 +153,10 @@ def _own_part(axis: AxisData, out: Any, dim: int | None) -> Any:
         return out, not_mapped
     first = axis.size * axis.place
     return slice_in_dim(out, first, first + axis.size, axis=dim), dim
+
+
+axis_batch_rules[psum_p] = over_processes(axis_batch_rules[psum_p], is_sum=True)
+for _primitive in (pmax_p, pmin_p, axis_index_p, all_to_all_p):
+    axis_batch_rules[_primitive] = over_processes(axis_batch_rules[_primitive])
+for _primitive in (all_gather_p, reduce_scatter_p, ppermute_p, pbroadcast_p):
+    axis_batch_rules[_primitive] = over_processes(axis_batch_rules[_primitive], binds_each=True)

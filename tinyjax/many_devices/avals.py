@@ -2,7 +2,7 @@
 
 `f32[8@x,4]{V:y}`: axis 0 is split over the explicit mesh axis "x" (sharding/types.py), and devices along "y"
 may have different values (varying.py). Avals carry both in their `extra`; this file gives them the attributes
-`sharding` and `vma`, by which JAX names the two.
+`_sharding` and `vma`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive
 from tinyjax.core.places import PLACES
 from tinyjax.many_devices.mapped import mapped_axis
-from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_of
+from tinyjax.many_devices.sharding.partition_spec import names_of
 from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_results
 
 
@@ -122,19 +122,8 @@ def vma_of(extra: Any) -> Axes:
     return frozenset() if extra is None else extra.vma
 
 
-def sharding_of_type(aval: ShapedArray) -> Any:
-    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
-    if aval._sharding is not None:
-        return aval._sharding
-    from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH  # with the first mesh
-    from tinyjax.many_devices.sharding.named_sharding import NamedSharding
-
-    return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
-
-
 aval_fields.update(sharding=_with_sharding, vma=_with_vma)
 ShapedArray._sharding = property(  # type: ignore[attr-defined]
     lambda aval: None if aval.extra is None else aval.extra.sharding
 )
 ShapedArray.vma = property(lambda aval: vma_of(aval.extra))  # type: ignore[attr-defined]
-ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]

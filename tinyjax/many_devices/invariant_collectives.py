@@ -39,6 +39,7 @@ from tinyjax.lax.parallel import (
     pmin_p,
     psum_p,
 )
+from tinyjax.many_devices.across_processes import over_processes
 from tinyjax.many_devices.varying import (
     manual_axes,
     needed_vma,
@@ -176,6 +177,9 @@ def _own_part(ct: Any, params: dict[str, Any]) -> Any:
 
 gather_to["invarying"] = _gather_invarying
 def_all_gather(all_gather_invariant_p, _own_part)
+axis_batch_rules[all_gather_invariant_p] = over_processes(
+    axis_batch_rules[all_gather_invariant_p], binds_each=True
+)
 
 
 # ---- the types of the others ----

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tinyjax.core.array import Array, ArrayImpl
+from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.many_devices.distributed.processes import process_index
 from tinyjax.many_devices.sharding.blocks import part_of
 from tinyjax.many_devices.sharding.device_blocks import block_at
@@ -85,6 +85,17 @@ def _on_device_size_in_bytes(array: ArrayImpl) -> int:
     return math.prod(sharding.shard_shape(array.shape)) * sharding.num_devices * array.itemsize
 
 
+def sharding_of_type(aval: ShapedArray) -> Sharding:
+    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
+    if aval._sharding is not None:
+        return aval._sharding
+    from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH
+    from tinyjax.many_devices.sharding.named_sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
+
+
+ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]
 ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
 ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
 ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]

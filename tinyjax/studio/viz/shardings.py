@@ -17,8 +17,8 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
 from tinyjax.core.tree_util.key_paths import keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.pytrees import tree_leaves
-from tinyjax.many_devices.avals import sharding_of_type
 from tinyjax.many_devices.sharding.sharding import Sharding
+from tinyjax.many_devices.sharding.shards import sharding_of_type
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.style import shade

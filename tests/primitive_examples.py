@@ -25,6 +25,7 @@ from tinyjax.scipy.special import hypergeometric
 from tinyjax.scipy.special.complex_gamma import complex_digamma_p
 from tinyjax.sharding import AxisType, Mesh, NamedSharding, reshard
 from tinyjax.sharding import PartitionSpec as P
+from tinyjax.sparse.creation import todense
 from tinyjax.transform.custom import linear_call
 from tinyjax.transform.custom.custom_vmap import custom_vmap
 from tinyjax.transform.jvp import add_any_p
@@ -332,6 +333,7 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "reduce_precision": step(lambda a: lax.reduce_precision(a, 5, 10), x),
     "copy": unary(lax.copy),
+    "todense": unary(todense),
     "stop_gradient": step(lax.stop_gradient, x),
     "iota": step(lambda a: lax.broadcasted_iota(np.float32, (2, 3), 1) + a, x),
     "device_put": unary(lambda a: device_put(a)),

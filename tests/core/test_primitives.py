@@ -76,6 +76,8 @@ def test_each_primitive_has_an_example_that_binds_it(primitive, monkeypatch):
         seen.add(self.name)
         return bind(self, *args, **params)
 
+    name = primitive.name
+    assert name in EXAMPLES, f'example: add "{name}": unary({name}) to tests/primitive_examples.py'
     monkeypatch.setattr(core.Primitive, "bind", noted)
     for example in EXAMPLES[primitive.name]:
         seen |= primitives_in(jax.make_jaxpr(example.fun)(*example.args).jaxpr)

@@ -15,6 +15,7 @@ import numpy as np
 import tinyjax.numpy as jnp
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules
+from tinyjax.core.facts import MOVES
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.random import choice, split, uniform
 from tinyjax.sparse.base import JAXSparse
@@ -27,7 +28,7 @@ from tinyjax.transform.transposition import deflinear2
 # ---- todense ----
 
 # Nothing happens to an ordinary array; the rule of sparsify makes one of a sparse array.
-todense_p = Primitive("todense")
+todense_p = Primitive("todense", axes="elementwise", **MOVES)
 impl_rules[todense_p] = lambda x: x
 abstract_eval_rules[todense_p] = lambda x: x
 deflinear2(todense_p, lambda ct, x: [ct])

@@ -30,35 +30,10 @@ from tinyjax.sparse.bcsr import (
     bcsr_dot_general,
 )
 from tinyjax.sparse.creation import todense_p
-from tinyjax.sparse.sparsify import evaluate, makes_dense, sparse_rules
+from tinyjax.sparse.sparsify import evaluate, sparse_rules
 from tinyjax.transform.jvp import add_any_p
 
 # ---- element by element ----
-
-_LINEAR = "convert_element_type copy imag neg real reduce_precision".split()
-_ZERO_FOR_ZERO = (
-    "abs asin asinh atan atanh cbrt ceil conj erf erf_inv expm1 floor log1p round sign sin sinh sqrt "
-    "square tan tanh"
-).split()
-makes_dense |= set(
-    "acos acosh atan2 bessel_i0e cos cosh digamma eq erfc exp exp2 ge gt is_finite le lgamma log logistic "
-    "lt ne not pow regularized_incomplete_beta rsqrt".split()
-)
-makes_dense -= {"pow"}
-
-
-def _elementwise(primitive: Primitive, linear: bool) -> Callable[..., Any]:
-    def rule(mat: Any, **params: Any) -> Any:
-        if isinstance(mat, BCSR):
-            return BCSR.from_bcoo(rule(mat.to_bcoo(), **params))
-        return arithmetic.on_elements(lambda x: primitive.bind(x, **params), mat, linear)
-
-    return rule
-
-
-for _name in _LINEAR + _ZERO_FOR_ZERO:
-    _primitive = getattr(lax, f"{_name}_p")
-    sparse_rules[_primitive] = _elementwise(_primitive, _name in _LINEAR)
 
 
 def _of_bcoo(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:

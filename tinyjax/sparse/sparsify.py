@@ -2,7 +2,8 @@
 
 After this file you can say how: the function is traced as for ordinary arrays of the same shapes, and its
 equations are run on what was given. An equation that reads a sparse array is run by a rule of the table
-`sparse_rules`; the others are bound as ever, so that sparsify works within all transformations.
+`sparse_rules`, or as what works on its elements; the others are bound as ever, so that sparsify works within
+all transformations.
 Builds on the jaxpr's evaluation; sparse_rules.py fills the table.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.sparsify.html
@@ -13,20 +14,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tinyjax.core.api_util import wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive
+from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, Literal, Var, literal_value
+from tinyjax.core.quiet import run_quietly
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.sparse.arithmetic import on_elements
 from tinyjax.sparse.base import JAXSparse
+from tinyjax.sparse.bcsr import BCSR
 
 # primitive -> (*operands, **params) -> result (a list if multiple_results); one operand at least is sparse
 sparse_rules: dict[Primitive, Callable[..., Any]] = {}
-# Primitives that give something else than 0 for 0.
-makes_dense: set[str] = set()
 
 
 def is_sparse(x: Any) -> bool:
@@ -83,15 +87,29 @@ def _apply(primitive: Primitive, args: list[Any], params: dict[str, Any]) -> lis
     elif primitive.name in CALLS:
         return evaluate(called_by(primitive.name, params), args)
     else:
-        _no_rule(primitive)
+        out = _of_elements(primitive, args, params)
     return out if primitive.multiple_results else [out]
 
 
-def _no_rule(primitive: Primitive) -> None:
+def _of_elements(primitive: Primitive, args: list[Any], params: dict[str, Any]) -> Any:
+    """Applies a primitive of one operand that works element by element to the elements that are stored.
+
+    Raises NotImplementedError where it gives something else than 0 for 0, and for other primitives."""
     text = f"sparse rule for {primitive.name} is not implemented"
-    if primitive.name in makes_dense:
-        text += (
-            " because it would result in dense output. If this is your intent, use sparse.todense() to "
-            "convert your arguments to dense matrices"
+    if primitive.facts.axes != "elementwise":
+        raise NotImplementedError(f"{text}.")
+    zeros = [np.zeros((), aval_of(x).dtype) for x in args]
+    of_zeros = np.asarray(run_quietly(impl_rules[primitive], *zeros, **params))
+    if of_zeros.dtype == np.bool_ or (len(args) == 1 and of_zeros != 0):
+        raise NotImplementedError(
+            f"{text} because it would result in dense output. If this is your intent, use sparse.todense() "
+            "to convert your arguments to dense matrices."
         )
-    raise NotImplementedError(f"{text}.")
+    if len(args) > 1:
+        raise NotImplementedError(f"{text}.")
+    mat, is_linear = args[0], primitive.facts.linear == "all"
+    is_rows = isinstance(mat, BCSR)
+    out = on_elements(
+        lambda x: primitive.bind(x, **params), mat.to_bcoo() if is_rows else mat, is_linear
+    )
+    return BCSR.from_bcoo(out) if is_rows else out

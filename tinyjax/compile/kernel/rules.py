@@ -256,10 +256,6 @@ def elementwise(op: str) -> Elementwise:
     )
 
 
-def comparison(op: str) -> Elementwise:
-    return Elementwise(lambda ctx, *atoms: ctx.op(op, *atoms, dtype=np.dtype(bool)))
-
-
 def zero_of(dtype: np.dtype) -> Any:
     return dtype.type(0)
 
@@ -284,12 +280,6 @@ def greatest(dtype: np.dtype) -> Any:
 
 # ---- the first primitives ----
 
-lowering_rules[primitives.add_p] = elementwise("add")
-lowering_rules[primitives.mul_p] = elementwise("mul")
-lowering_rules[primitives.neg_p] = elementwise("neg")
-lowering_rules[primitives.sin_p] = elementwise("sin")
-lowering_rules[primitives.cos_p] = elementwise("cos")
-lowering_rules[primitives.gt_p] = comparison("gt")
 lowering_rules[primitives.reduce_sum_p] = Reduction("add", zero_of)
 
 

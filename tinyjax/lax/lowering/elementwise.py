@@ -19,7 +19,6 @@ from tinyjax.compile.kernel.rules import (
     Lowering,
     OnHost,
     Reduction,
-    comparison,
     elementwise,
     greatest,
     least,
@@ -133,7 +132,7 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
     def rule(eqn: JaxprEqn, target: Target) -> Lowering:
         dtype = eqn.invars[0].aval.dtype
         if not dtypes.is_float(dtype):
-            return comparison(op)
+            return elementwise(op)
         if dtype in HALVES:
             return OnHost("kernels hold no bits of 16-bit floats and bools")
         signed = np.dtype(f"int{8 * dtype.itemsize}")

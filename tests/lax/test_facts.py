@@ -1,0 +1,101 @@
+"""Each primitive declares its facts; the message says which one is missing, and where it goes."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from primitive_examples import EXAMPLES
+
+import tinyjax as jax
+from tinyjax.core import dtypes
+from tinyjax.core.bind import Primitive, impl_rules
+from tinyjax.core.facts import axes_words
+from tinyjax.experimental import checkify
+from tinyjax.many_devices.sharding.propagation import rule_of, rules
+
+SOURCE = Path(jax.__file__).parent
+FILES = {path.relative_to(SOURCE).as_posix(): path.read_text() for path in SOURCE.rglob("*.py")}
+
+
+def file_of(name: str) -> str | None:
+    """The file of tinyjax that defines a primitive of this name."""
+    define = re.compile(rf'\b(?:\w*Primitive|unary|nary|elementwise|host_primitive)\(\s*"{name}"')
+    return next((file for file, text in FILES.items() if define.search(text)), None)
+
+
+# Those that run jaxprs or Python functions have what these do; group_ ones are many_devices' own.
+PRIMITIVES = [
+    p
+    for p in impl_rules
+    if not p.takes_arrays and not p.name.startswith("group_") and file_of(p.name)
+]
+
+
+def check(primitives, fact: str, how: str) -> None:
+    lines = [f"{fact}: add {how} where {file_of(p.name)} defines {p.name}_p" for p in primitives]
+    if lines:
+        pytest.fail("\n".join(lines), pytrace=False)
+
+
+def test_each_says_whether_it_makes_nan():
+    missing = [p for p in PRIMITIVES if p.facts.makes_nan is None]
+    check(
+        missing, "makes_nan", "makes_nan=True, or makes_nan=False if it moves or chooses elements,"
+    )
+
+
+def test_each_elementwise_one_has_a_cost():
+    missing = [p for p in PRIMITIVES if p.facts.axes == "elementwise" and p.facts.cost is None]
+    check(missing, "cost", "cost=1, or **FUNCTION for what is like exp,")
+
+
+def test_each_says_which_axes_its_result_has():
+    known = {"unclear", "reshape"}
+    missing = [p for p in PRIMITIVES if not rule_of(p.name) and not {p.name, p.facts.axes} & known]
+    check(
+        missing,
+        "axes",
+        f'axes="elementwise", or one of {", ".join(rules)}, matrices RANKS, unclear,',
+    )
+
+
+def test_each_that_takes_keys_says_what_it_does_with_them():
+    eqns = [
+        eqn
+        for examples in EXAMPLES.values()
+        for eqn in jax.make_jaxpr(examples[0].fun)(*examples[0].args).jaxpr.eqns
+    ]
+    takes_keys = {
+        e.primitive for e in eqns if e.invars and e.invars[0].aval.dtype == dtypes.key_dtype
+    }
+    missing = [p for p in PRIMITIVES if p in takes_keys and p.facts.keys is None]
+    check(missing, "keys", 'keys="used", "same", "part" or "other"')
+
+
+def test_a_missing_fact_is_said_with_its_place():
+    with pytest.raises(
+        pytest.fail.Exception, match="add cost=1 where lax/exponential.py defines exp_p"
+    ):
+        check([jax.lax.exp_p], "cost", "cost=1")
+
+
+def test_a_name_that_is_no_fact_is_refused():
+    with pytest.raises(TypeError, match="price"):
+        Primitive("thrice", price=1)
+
+
+def test_a_primitive_of_a_user_needs_no_facts():
+    thrice_p = Primitive("thrice")
+    thrice_p.def_impl(lambda x: 3 * x)
+    thrice_p.def_abstract_eval(lambda x: x)
+    f = lambda x: thrice_p.bind(x) + 1  # noqa: E731
+    x = np.arange(3.0, dtype=np.float32)
+    assert "thrice" not in axes_words
+    lowered = jax.jit(f).lower(x)
+    assert lowered.compile()(x).tolist() == [1, 4, 7]
+    assert lowered.compile().cost_analysis()["flops"] == 3
+    error, out = checkify.checkify(f, errors=checkify.float_checks)(x)
+    assert error.get() is None and out.tolist() == [1, 4, 7]
+    with pytest.raises(NotImplementedError, match="jet rule for 'thrice'"):
+        jax.experimental.jet.jet(f, (x,), ((x,),))

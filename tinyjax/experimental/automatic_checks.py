@@ -1,7 +1,6 @@
 """The checks that checkify makes by itself: NaN, division by zero, indices out of bounds.
 
-After this file you can add one: a function from a primitive's operands and results to whether they fail,
-as an array. Builds on checkify_error, lax and numpy.
+Results of primitives whose arithmetic can give NaN (`makes_nan` of core/facts.py) are checked for it.
 
 Source: https://docs.jax.dev/en/latest/debugging/checkify_guide.html
 """

@@ -1,8 +1,7 @@
 """The trace of `jet`: a value carries its Taylor series along, as in jvp it carries its tangent.
 
-After this file you can say what a jet rule is given and gives, and how jit takes part. A series is a
-list of Taylor coefficients [x0, x1, ..., xK], of x0 + x1 t + ... + xK t^K. Builds on jvp (whose trace
-this one is like) and jit. Most rules follow from what a primitive declares; the others stand in jet.py.
+A series is a list of Taylor coefficients [x0, x1, ..., xK], of x0 + x1 t + ... + xK t^K. Most rules follow
+from what a primitive declares; the others stand in jet.py.
 """
 
 from __future__ import annotations

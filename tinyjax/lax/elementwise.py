@@ -1,8 +1,6 @@
 """What the elementwise families share: how a primitive is made, and constants for rules.
 
-After this file you can define an elementwise primitive in one line (`unary("tanh", "fc", np.tanh)`),
-and say why a rule writes `constant(x, 2)` and not `2`: the constant must have x's dtype. Builds on
-core, jvp and batching.
+A rule writes `constant(x, 2)` and not `2`: the constant must have x's dtype.
 """
 
 from __future__ import annotations

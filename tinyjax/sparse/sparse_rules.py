@@ -1,7 +1,6 @@
-"""What each primitive does with sparse arrays: the table of sparsify.
+"""The rules of sparsify for primitives that move elements, combine them, or have several operands.
 
-After this file you can give a primitive a rule: a function of its operands and parameters, at least one of
-them sparse. Builds on sparsify and all operations of the folder.
+A rule is a function of the operands and parameters; at least one of the operands is sparse.
 """
 
 from __future__ import annotations

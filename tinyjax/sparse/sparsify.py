@@ -1,10 +1,8 @@
 """sparsify: a function of ordinary arrays becomes one that takes sparse ones.
 
-After this file you can say how: the function is traced as for ordinary arrays of the same shapes, and its
-equations are run on what was given. An equation that reads a sparse array is run by a rule of the table
-`sparse_rules`, or as what works on its elements; the others are bound as ever, so that sparsify works within
-all transformations.
-Builds on the jaxpr's evaluation; sparse_rules.py fills the table.
+The function is traced as for ordinary arrays of the same shapes, and its equations are run on the arguments.
+An equation that reads a sparse array is run by a rule of the table `sparse_rules`, or applied to the stored
+elements if it works element by element. The others are bound: sparsify works within all transformations.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.sparsify.html
 """

@@ -1,8 +1,8 @@
-"""The cost record: what an equation takes, counted here for all who ask.
+"""The cost model: the arithmetic, bytes and work of an equation.
 
-After this file you can say what each estimate is made of: fusion asks for the operations of one element,
-the schedules of loops for the `work` of an iteration, `as_text("cost")` and the choice of threads for
-arithmetic and bytes. Costs are added: those of a group, of a body, of a program.
+Primitives declare their arithmetic (core/facts.py). Fusion reads the operations of one element, the schedules
+of loops the `work` of an iteration, `as_text("cost")` and the choice of threads arithmetic and bytes. Costs
+are added: those of a group, of a body, of a program.
 
 `flops`, `transcendentals` and `bytes` are XLA's, so that numbers can be compared with JAX's:
 
@@ -13,7 +13,7 @@ arithmetic and bytes. Costs are added: those of a group, of a body, of a program
 - What moves elements or makes them up (transpose, broadcast, slice, iota) has no arithmetic.
 - A loop counts one iteration, and a branch that one which costs most.
 
-`work` is what a kernel does: simple operations, in all iterations. Builds on rules and loops.
+`work` is what a kernel does: simple operations, in all iterations.
 
 Source: XLA's HloCostAnalysis, as jax.stages.Compiled.cost_analysis shows it:
 https://docs.jax.dev/en/latest/aot.html#debug-information-and-analyses-when-available

@@ -1,7 +1,6 @@
 """The lowering rules of elementwise primitives and reductions, and of those that run on the host.
 
-After this file you can look up what any primitive of lax becomes: an operation, an index map, a
-reduction, or a host step with its reason. Builds on rules and on the families of lax.
+An elementwise primitive that has the name of a scalar operation is that operation.
 """
 
 from __future__ import annotations

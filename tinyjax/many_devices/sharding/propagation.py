@@ -1,10 +1,8 @@
 """How results are split: from the way operands are, by one table of the words that primitives declare.
 
-After this file you can say along which mesh axes each axis of a result lies. The rules, two here and the
-others in axes.py, say what becomes of the operands' axes. Then "an axis that survives keeps what it is
-split over; the first claim wins". What the table does not have gives results that are whole everywhere,
-which is right for any program: how a value is split never changes it. types.py refuses what types can't
-say. Builds on axes and reshaping.
+The rules, two here and the others in axes.py, say what becomes of the operands' axes. Then "an axis that
+survives keeps what it is split over; the first claim wins". A primitive without a rule gives results that are
+whole everywhere, which is right for any program: how a value is split never changes it.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

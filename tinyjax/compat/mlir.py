@@ -14,7 +14,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tinyjax.core.bind import Primitive, context, impl_rules, missing_rule, no_rule_reasons
+from tinyjax.core.bind import (
+    Primitive,
+    context,
+    impl_rules,
+    missing_rule,
+    no_rule_reasons,
+    restore_source_info,
+)
 from tinyjax.core.inlining import OPENED
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -34,12 +41,10 @@ class LoweredFun:
 
     def jaxpr_of(self, eqn: JaxprEqn) -> ClosedJaxpr:
         """The function traced for an equation of the primitive, of whose line all its equations are."""
-        before, context.source_info = context.source_info, eqn.source_info
-        try:
+        with restore_source_info():
+            context.source_info = eqn.source_info
             results = functools.partial(self.results, **eqn.params)
             return trace_to_jaxpr(results, [v.aval for v in eqn.invars])
-        finally:
-            context.source_info = before
 
     def __call__(self, ctx: Any, *args: Any, **params: Any) -> NoReturn:
         raise NotImplementedError(

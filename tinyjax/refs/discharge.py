@@ -19,7 +19,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.bind import Primitive, as_array, bind_bodies, context, impl_rules
+from tinyjax.core.bind import (
+    Primitive,
+    as_array,
+    bind_bodies,
+    context,
+    impl_rules,
+    restore_source_info,
+)
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
@@ -136,15 +143,12 @@ def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
     """As eval_jaxpr, on boxes."""
     jaxpr = closed.jaxpr
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts)) | dict(zip(jaxpr.invars, args))
-    source_before = context.source_info
-    try:
+    with restore_source_info():
         for eqn in jaxpr.eqns:
             context.source_info = eqn.source_info
             invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
             outs = _run_eqn(eqn.primitive, invals, eqn.params)
             env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
-    finally:
-        context.source_info = source_before
     return [literal_value(v) if isinstance(v, Literal) else env[v] for v in jaxpr.outvars]
 
 

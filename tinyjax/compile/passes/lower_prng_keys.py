@@ -18,7 +18,7 @@ from tinyjax.compile.passes.loops import control_flow, is_control_flow
 from tinyjax.compile.record import event
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import to_numpy
-from tinyjax.core.bind import Primitive, context
+from tinyjax.core.bind import Primitive, context, restore_source_info
 from tinyjax.core.dtypes import key_dtype
 from tinyjax.core.inlining import CALLS, called_jaxpr
 from tinyjax.core.jaxpr import (
@@ -60,13 +60,10 @@ def _lower_prng_keys(closed: ClosedJaxpr) -> ClosedJaxpr:
         def read(atoms: Sequence[Any]) -> list[Any]:
             return [literal_value(v) if isinstance(v, Literal) else env[v] for v in atoms]
 
-        source_before = context.source_info
-        try:
+        with restore_source_info():
             for eqn in jaxpr.eqns:
                 context.source_info = eqn.source_info
                 env.update(zip(eqn.outvars, _results(eqn, read(eqn.invars))))
-        finally:
-            context.source_info = source_before
         return read(jaxpr.outvars)
 
     return trace_to_jaxpr(on_words, [words_aval(aval) for aval in closed.in_avals])

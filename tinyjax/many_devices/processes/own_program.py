@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import context
+from tinyjax.core.bind import context, restore_source_info
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -102,15 +102,12 @@ def _run(closed: ClosedJaxpr, args: Sequence[Part]) -> list[Part]:
     def part(atom: Any) -> Part:
         return Part(literal_value(atom), None) if isinstance(atom, Literal) else env[atom]
 
-    before = context.source_info
-    try:
+    with restore_source_info():
         for eqn in jaxpr.eqns:
             context.source_info = eqn.source_info
             operands = list(map(part, eqn.invars))
             results = _rule_of(eqn)(eqn, operands)
             env.update(zip(eqn.outvars, map(_as_typed, results, eqn.outvars)))
-    finally:
-        context.source_info = before
     return list(map(part, jaxpr.outvars))
 
 

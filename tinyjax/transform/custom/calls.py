@@ -25,6 +25,7 @@ from tinyjax.core.bind import (
     context,
     impl_rules,
     no_rule_reasons,
+    restore_source_info,
     set_current_trace,
 )
 from tinyjax.core.jaxpr import ClosedJaxpr, constvars_as_invars
@@ -224,13 +225,10 @@ def from_own_lines(rule: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(rule)
     def call(*args: Any, **kwargs: Any) -> Any:
-        source_before = context.source_info
-        if type(source_before) is tuple:
-            context.source_info = None
-        try:
+        with restore_source_info():
+            if type(context.source_info) is tuple:
+                context.source_info = None
             return rule(*args, **kwargs)
-        finally:
-            context.source_info = source_before
 
     return call
 

@@ -101,7 +101,7 @@ print(inspect.getsource(calls.CallWithRules))
 # [forward_rules.py](../tinyjax/transform/custom/forward_rules.py), is ours too, but for one thing that is for
 # comfort. Inside JAX, a tangent that is known to be zero is an object [`Zero`](glossary.md#zero), not an
 # array: that of the second argument of `f(x, 2.0)`, say, while we differentiate by `x`. Most people's rules
-# expect arrays. So they are given arrays of zeros (`shown_zero` says which). A rule that can make use of the
+# expect arrays. So they are given arrays of zeros (by `to_symbolic_zero`). A rule that can make use of the
 # knowledge asks for it, by `symbolic_zeros=True`. (An integer has no direction in which it can move a little.
 # Its tangents have a dtype of their own, `float0`, that holds nothing; rules are given these as they are.)
 #

@@ -11,6 +11,7 @@ import re
 RENAMED = {  # those that stand in the lessons' files
     "Context": "LoweringRuleContext",
     "HostStep": "OnHost",
+    "hidden_zero": "from_symbolic_zero",
     "Lanes": "PrivateArray",
     "Reach": "BackwardSlice",
     "merge": "merge_lists",

@@ -148,17 +148,17 @@ class SymbolicZero:
 
 def zero_from_primal(primals: Any, symbolic_zeros: bool = False) -> Any:
     """The zero tangents of a pytree of arrays: arrays, or SymbolicZeros where these are asked for."""
-    return tree_map(lambda x: shown_zero(zero_tangent(x), symbolic_zeros), primals)
+    return tree_map(lambda x: to_symbolic_zero(zero_tangent(x), symbolic_zeros), primals)
 
 
-def shown_zero(tangent: Any, symbolic_zeros: bool) -> Any:
+def to_symbolic_zero(tangent: Any, symbolic_zeros: bool) -> Any:
     """A tangent as a rule sees it."""
     if type(tangent) is not Zero:
         return tangent
     return SymbolicZero(tangent.aval) if symbolic_zeros else full(tangent.aval, 0)
 
 
-def hidden_zero(tangent: Any) -> Any:
+def from_symbolic_zero(tangent: Any) -> Any:
     """What a rule gave as a tangent, with Zero for all that says nothing."""
     if type(tangent) is SymbolicZero or getattr(tangent, "dtype", None) == dtypes.float0:
         return Zero(get_aval(tangent) if type(tangent) is not SymbolicZero else tangent.aval)
@@ -214,7 +214,7 @@ def positional(kind: str, fun: Callable, args: tuple, kwargs: dict) -> tuple:
 # ---- a user's rule, and what it must give ----
 
 
-def from_own_lines(rule: Callable[..., Any]) -> Callable[..., Any]:
+def with_user_source_info(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A rule that runs as the user wrote it: its equations are from its own lines, not from the line of the
     equation that it is for. A rule of tinyjax's own stays as it is.
 

@@ -23,7 +23,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import register_pytree_node_class
 from tinyjax.transform.batching import BatchTracer
-from tinyjax.transform.custom.calls import from_own_lines
+from tinyjax.transform.custom.calls import with_user_source_info
 from tinyjax.transform.custom.reverse_rules import custom_vjp
 from tinyjax.transform.jvp import JVPTracer
 
@@ -63,7 +63,7 @@ def custom_gradient(fun: Callable) -> custom_vjp:
     """
 
     def out_and_rule(*args: Any, **kwargs: Any) -> Any:
-        pair = from_own_lines(fun)(*args, **kwargs)
+        pair = with_user_source_info(fun)(*args, **kwargs)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"custom_gradient's function {fun_name(fun)} must return a pair, its result and the rule "
@@ -77,7 +77,7 @@ def custom_gradient(fun: Callable) -> custom_vjp:
     def fwd(*args: Any, **kwargs: Any) -> Any:
         out, rule = out_and_rule(*args, **kwargs)
         leaves, in_tree = tree_flatten(((out,), {}))
-        flat_rule = FlatFun(from_own_lines(rule), in_tree)
+        flat_rule = FlatFun(with_user_source_info(rule), in_tree)
         closed = trace_to_jaxpr(flat_rule, [get_aval(x).to_tangent_aval() for x in leaves])
         return out, TracedRule(closed, flat_rule.out_tree)
 

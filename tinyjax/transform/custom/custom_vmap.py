@@ -27,7 +27,7 @@ from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from tinyjax.transform.batching import AxisData, axis_batch_rules, bdim_at_front
-from tinyjax.transform.custom.calls import from_own_lines, positional, trace_call
+from tinyjax.transform.custom.calls import positional, trace_call, with_user_source_info
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 
@@ -162,7 +162,7 @@ class FlatRule:
         consts_batched, in_batched = tree_unflatten(self.in_tree, batched)
         if any(consts_batched):
             raise AssertionError(f"{self.name} closes over a batched value: make it an argument")
-        rule = from_own_lines(self.rule)
+        rule = with_user_source_info(self.rule)
         out, out_batched = rule(axis_size, list(in_batched), *args)
         (outs, tree), (flags, flags_tree) = tree_flatten(out), tree_flatten(out_batched)
         who = f"custom vmap rule ({fun_name(self.rule)})"

@@ -47,12 +47,12 @@ from tinyjax.transform.custom.calls import (
     TypedFun,
     batched_function,
     check_same_result,
-    from_own_lines,
-    hidden_zero,
+    from_symbolic_zero,
     leaf_paths,
     positional,
-    shown_zero,
     tangent_aval_of,
+    to_symbolic_zero,
+    with_user_source_info,
 )
 from tinyjax.transform.jvp import (
     JVPTracer,
@@ -227,11 +227,13 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         Raises TypeError if there are nondiff_argnums."""
         if self.nondiff_argnums:
             raise TypeError("Can't use defjvps with nondiff_argnums: defjvp takes one rule for all")
-        rules = [rule and _with_zeros(from_own_lines(rule)) for rule in jvps]
+        rules = [rule and _with_zeros(with_user_source_info(rule)) for rule in jvps]
 
         def jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
             out, tangent = _sum_of_rules(self, rules, primals, tangents)
-            return out, tree_map(lambda _, t: shown_zero(t, symbolic_zeros=True), out, tangent)
+            return out, tree_map(
+                lambda _, t: to_symbolic_zero(t, symbolic_zeros=True), out, tangent
+            )
 
         self.defjvp(jvp)
 
@@ -249,7 +251,7 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         info = DebugInfo(self.fun, self.nondiff_argnums, in_tree, traced_for="jax.custom_jvp")
         fun = TypedFun(with_static(self.fun, tuple(static)), in_tree, info)
         constants = [value for _, _, value in static]
-        jvp = functools.partial(from_own_lines(self.jvp), *constants)
+        jvp = functools.partial(with_user_source_info(self.jvp), *constants)
         outs = custom_jvp_call_p.bind(
             *leaves,
             fun=fun,
@@ -270,7 +272,7 @@ def _constant(x: Any) -> Any:
 
 def _with_zeros(rule: Callable) -> Callable:
     """A rule that gives a Zero where the user's gives zeros in another way."""
-    return lambda *args: tree_map(hidden_zero, rule(*args))
+    return lambda *args: tree_map(from_symbolic_zero, rule(*args))
 
 
 def _sum_of_rules(
@@ -296,7 +298,7 @@ def _call_rule(
     tangents: Sequence[Any],
 ) -> tuple[list[Any], list[Any]]:
     """The results and their tangents, as flat lists, by the rule of custom_jvp."""
-    shown = [shown_zero(t, symbolic_zeros) for t in tangents]
+    shown = [to_symbolic_zero(t, symbolic_zeros) for t in tangents]
     (py_primals, _), (py_tangents, _) = (tree_unflatten(fun.in_tree, x) for x in (primals, shown))
     pair = rule(py_primals, py_tangents)
     who = f"Custom JVP rule {fun_name(rule)} for function {name}"
@@ -321,4 +323,4 @@ def _call_rule(
                 f"{got.str_short()}, at output{path}"
             )
     fun.out_tree = out_tree
-    return outs, [hidden_zero(t) for t in out_tangents]
+    return outs, [from_symbolic_zero(t) for t in out_tangents]

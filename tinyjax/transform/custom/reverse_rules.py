@@ -34,11 +34,11 @@ from tinyjax.transform.custom.calls import (
     SymbolicZero,
     TypedFun,
     check_same_result,
-    from_own_lines,
-    hidden_zero,
+    from_symbolic_zero,
     leaf_paths,
     positional,
-    shown_zero,
+    to_symbolic_zero,
+    with_user_source_info,
 )
 from tinyjax.transform.custom.vjp_call import custom_vjp_call_p
 from tinyjax.transform.jvp import Zero
@@ -116,8 +116,8 @@ class custom_vjp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         info = DebugInfo(self.fun, self.nondiff_argnums, in_tree, traced_for="jax.custom_vjp")
         fun = TypedFun(with_static(self.fun, static), in_tree, info)
         names = (name, fun_name(self.fwd), fun_name(self.bwd))
-        fwd = with_static(from_own_lines(self.fwd), static)
-        bwd = functools.partial(from_own_lines(self.bwd), *[value for _, _, value in static])
+        fwd = with_static(with_user_source_info(self.fwd), static)
+        bwd = functools.partial(with_user_source_info(self.bwd), *[value for _, _, value in static])
         outs = custom_vjp_call_p.bind(
             *leaves,
             fun=fun,
@@ -166,7 +166,7 @@ def _call_fwd(
     who = f"Custom VJP bwd rule {names[2]} for function {names[0]}"
 
     def flat_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-        shown = [shown_zero(ct, symbolic_zeros) for ct in cts]
+        shown = [to_symbolic_zero(ct, symbolic_zeros) for ct in cts]
         cts_in = bwd(tree_unflatten(res_tree, residuals), tree_unflatten(out_tree, shown))
         return _flat_cotangents(who, fun.in_tree, in_avals, cts_in)
 
@@ -206,4 +206,4 @@ def _checked_ct(who: str, path: str, in_aval: ShapedArray, ct: Any) -> Any:
             f"output{path} it produced {got.str_short()} for an input of type {in_aval.str_short()}: the "
             "shapes do not match"
         )
-    return hidden_zero(ct)
+    return from_symbolic_zero(ct)

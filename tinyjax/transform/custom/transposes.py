@@ -22,7 +22,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
-from tinyjax.transform.custom.calls import cotangent_of_batch, from_own_lines, trace_call
+from tinyjax.transform.custom.calls import cotangent_of_batch, trace_call, with_user_source_info
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
@@ -145,7 +145,7 @@ def linear_call(
     def transpose_thunk() -> Transpose:
         example = tree_unflatten(flat_fun.out_tree, callee.out_avals)
         flat = FlatFun(
-            from_own_lines(fun_transpose), tree_flatten(((residual_args, example), {}))[1]
+            with_user_source_info(fun_transpose), tree_flatten(((residual_args, example), {}))[1]
         )
         transpose = trace_call(flat, [*res_avals, *callee.out_avals])
         if flat.out_tree != linear_tree:

@@ -36,7 +36,7 @@ from tinyjax.transform.custom.calls import (
     CallWithRules,
     batched_function,
     cotangent_of_batch,
-    hidden_zero,
+    from_symbolic_zero,
 )
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.transposition import transpose_rules
@@ -136,7 +136,7 @@ def _custom_vjp_jvp(
     """The pair (outs, out_tangents): outs are those of fwd, and the tangents those of custom_lin, which
     is bound to the residuals and to the tangents that are not Zero. See its parameters above.
 
-    Tangents of integers and bools (dtype float0) become Zero again, by hidden_zero."""
+    Tangents of integers and bools (dtype float0) become Zero again, by from_symbolic_zero."""
     in_zeros = [type(t) is Zero for t in tangents]
     outs, residuals, bwd = fwd(primals, [not zero for zero in in_zeros])
     tangents_out = custom_lin_p.bind(
@@ -149,7 +149,7 @@ def _custom_vjp_jvp(
         names=names,
         symbolic_zeros=symbolic_zeros,
     )
-    return outs, [hidden_zero(t) for t in tangents_out]
+    return outs, [from_symbolic_zero(t) for t in tangents_out]
 
 
 def _custom_vjp_batch(

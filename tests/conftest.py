@@ -29,7 +29,7 @@ LONG = [
     "tests/test_examples.py",
     "tests/test_first_hour.py",
     "tests/many_devices/sharding/test_recorded.py",
-    "tests/studio/learn/test_keep.py",
+    "tests/studio/learn/test_carry_over.py",
     "tests/studio/learn/test_finish.py",
     "tests/test_pyodide.py",
     "tests/test_without_fast.py",

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, in_clone, load
 from tinyjax.studio.learn.functions import function_text, functions_of
-from tinyjax.studio.learn.safely import read
 from wrong_answers.changes import changes
 
 MADE = 10  # that a machine makes of each exercise

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import LESSONS, NAMES, ROOT, complaints, in_clone, load
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
-from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import copy_tests, fill
 
 EXERCISES = load()

@@ -10,11 +10,11 @@ from tinyjax.core.config import config
 from tinyjax.studio import data
 from tinyjax.studio.learn import digits, finish
 from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn.atomic_files import read, write
+from tinyjax.studio.learn.carry_over import Kept
 from tinyjax.studio.learn.exercises import LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text, with_function
-from tinyjax.studio.learn.keep import Kept
 from tinyjax.studio.learn.progress import functions
-from tinyjax.studio.learn.safely import read, write
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 

@@ -5,10 +5,10 @@ import importlib
 import pytest
 import small_tinyjax
 
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import NAMES, in_clone
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.handed_out import handed_out, out_of_sight
-from tinyjax.studio.learn.safely import read
 
 FILE = "shown/pairs.py"
 SOURCE = '''\

@@ -6,11 +6,11 @@ import pytest
 
 import tinyjax as jax
 from tinyjax.studio.learn import in_process
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import LearnError, find, in_clone, load
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.in_process import judge_text
 from tinyjax.studio.learn.judge import is_of
-from tinyjax.studio.learn.safely import read
 
 
 def reference(number):

@@ -23,13 +23,13 @@ from tinyjax.studio.cli.learn_folders import (
     start_,
     this_folder,
 )
+from tinyjax.studio.learn import carry_over, migrate, progress, whole
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn import keep, progress, renewal, whole
+from tinyjax.studio.learn.atomic_files import explained, read
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.judge import Verdict, judge, why
-from tinyjax.studio.learn.safely import explained, read
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 
@@ -113,7 +113,7 @@ def test(options: argparse.Namespace) -> int:
 
 def show_test(folder: WorkFolder) -> int:
     """Run the tests and print how each exercise stands; 0 if all pass."""
-    if changed := renewal.originals(folder):
+    if changed := migrate.originals(folder):
         print(*changed, "", sep="\n")
     run, verdicts = judge(folder)
     if not run.broken:
@@ -121,7 +121,7 @@ def show_test(folder: WorkFolder) -> int:
         remember(folder)
     if notes := [] if unreadable(folder) else others(folder):
         print(*notes, "", sep="\n")
-    if mended := keep.outdated(folder, progress.folders(folder.path.parent)):
+    if mended := carry_over.outdated(folder, progress.folders(folder.path.parent)):
         again = f"`learn start {folder.lesson:02} --keep` brings it, and keeps what you wrote here."
         print(f"Written anew in an earlier lesson: {', '.join(mended)}. {again}\n")
     if run.broken:

@@ -10,10 +10,10 @@ import textwrap
 from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn import progress, renewal
+from tinyjax.studio.learn import migrate, progress
+from tinyjax.studio.learn.atomic_files import NOTES, put_in_place
+from tinyjax.studio.learn.carry_over import Kept, carried_on, listing, refused
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, Exercise, LearnError
-from tinyjax.studio.learn.keep import Kept, carried_on, listing, refused
-from tinyjax.studio.learn.safely import NOTES, put_in_place
 from tinyjax.studio.learn.work_folder import WorkFolder, check_place, start
 
 # ---- which folder ----
@@ -53,7 +53,7 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
         )
     put_in_place(path)
     folder = WorkFolder(path)
-    if told := renewal.renew(folder):
+    if told := migrate.renew(folder):
         print(*told, "", sep="\n")
         folder = WorkFolder(path)
     return folder
@@ -99,7 +99,7 @@ def start_(options: argparse.Namespace) -> int:
         kept = carried_on(beside, lesson, lambda line: print(line, flush=True))
         print(*listing(kept, path.parent, lesson), "", sep="\n")
     if again:
-        told = renewal.bring(WorkFolder(path), kept.sources, kept.exercises)
+        told = migrate.bring(WorkFolder(path), kept.sources, kept.exercises)
         told = told or [f"All of this is in {shown(path)} already."]
         print(*told, *refused(kept, lesson), sep="\n")
         return 0
@@ -137,13 +137,13 @@ def reset(options: argparse.Namespace) -> int:
         return 1
     before: Path | None
     if is_file:
-        kept, before = renewal.put_back(folder, what)
+        kept, before = migrate.put_back(folder, what)
         print(f"{what} is back" + (f", with your {', '.join(kept)}." if kept else "."))
     elif exercise:
-        before = renewal.empty_again(folder, exercise)
+        before = migrate.empty_again(folder, exercise)
         print(f"{exercise.number} is empty again.")
     else:
-        before = renewal.begin_again(folder)
+        before = migrate.begin_again(folder)
         print("All is as it was handed out.")
     print(f"What was there is in {shown(before or folder.path)}.")
     return 0

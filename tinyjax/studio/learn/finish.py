@@ -1,7 +1,7 @@
 """The end of the course: digits read by a network that learned with the learner's own tinyjax.
 
 After this file you can say what runs there: a copy of tinyjax in which the functions of all exercises stand
-that pass, alone and together; what is left is tinyjax's own, and is named. Builds on keep and digits.
+that pass, alone and together; what is left is tinyjax's own, and is named. Builds on carry_over and digits.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress
+from tinyjax.studio.learn.carry_over import Kept, carried_on
 from tinyjax.studio.learn.exercises import NAMES, LearnError
-from tinyjax.studio.learn.keep import Kept, carried_on
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy
 
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Mapping
 
 from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import Exercise, in_clone
 from tinyjax.studio.learn.functions import (
     emptied,
@@ -20,7 +21,6 @@ from tinyjax.studio.learn.functions import (
     names_used,
     with_body,
 )
-from tinyjax.studio.learn.safely import read
 
 HEAD = '''\
 """Functions of {file} as later lessons ask for them, finished: read no further."""

@@ -23,12 +23,12 @@ from typing import Any
 
 import pytest
 
+from tinyjax.studio.learn.atomic_files import read, write
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, load
 from tinyjax.studio.learn.functions import functions_of, lines_of, with_function
 from tinyjax.studio.learn.handed_out import empty_sources
 from tinyjax.studio.learn.judge import Run, note, outcome, verdict, why
-from tinyjax.studio.learn.safely import read, write
 from tinyjax.studio.learn.work_folder import WorkFolder, start
 
 ELSEWHERE = "On your own machine all tests run: python -m tinyjax learn start"

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise
-from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # that a test may take, of the processor's time

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tinyjax.studio.learn.atomic_files import write
 from tinyjax.studio.learn.cells import Cell, read_cells
 from tinyjax.studio.learn.exercises import PRACTICE, ROOT, LearnError
-from tinyjax.studio.learn.safely import write
 
 TUTORIALS = ROOT / "tutorials"
 # A script finds what stands beside it; a notebook may stand anywhere.

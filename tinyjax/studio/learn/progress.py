@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from pathlib import Path
 
+from tinyjax.studio.learn.atomic_files import NOTES
 from tinyjax.studio.learn.exercises import NAMES, Exercise
-from tinyjax.studio.learn.safely import NOTES
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 

@@ -1,7 +1,7 @@
 """The folder that a learner works in: a copy of the package with a lesson's functions emptied.
 
 After this file you can say what is in it, and how it is known what the learner has changed.
-Builds on exercises, functions and safely.
+Builds on exercises, functions and atomic_files.
 
     learn/02_jvp/
         src/tinyjax/    the copy: what is written here is what the tests run
@@ -29,10 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn.exercises import NAMES, PACKAGES, ROOT, Exercise, LearnError, in_clone
-from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text
-from tinyjax.studio.learn.handed_out import handed_out, of_lesson
-from tinyjax.studio.learn.safely import (
+from tinyjax.studio.learn.atomic_files import (
     NEW,
     NOTES,
     begin_new,
@@ -43,6 +40,9 @@ from tinyjax.studio.learn.safely import (
     read_source,
     write,
 )
+from tinyjax.studio.learn.exercises import NAMES, PACKAGES, ROOT, Exercise, LearnError, in_clone
+from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text
+from tinyjax.studio.learn.handed_out import handed_out, of_lesson
 
 GIVEN = "given.json"
 GRADER = Path(__file__).with_name("grader.py")  # the conftest.py

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tinyjax.studio.learn.safely import write
+from tinyjax.studio.learn.atomic_files import write
 
 SECONDS = 60  # that a version may take
 MOST_BYTES = 2**20  # of a program

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from tinyjax.studio.learn import renewal
+from tinyjax.studio.learn import migrate
+from tinyjax.studio.learn.atomic_files import NOTES
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, LearnError
 from tinyjax.studio.learn.functions import functions_of
 from tinyjax.studio.learn.handed_out import of_lesson
 from tinyjax.studio.learn.renamed import RENAMED
-from tinyjax.studio.learn.safely import NOTES
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 
@@ -50,14 +50,14 @@ def test_functions_arrive_wherever_they_stood_and_whatever_they_were_called(tmp_
             sources[f"tinyjax/old/{e.name}{i}.py"] = written(f"{name}_old")
             places[e.name].append(f"tinyjax.old.{e.name}{i}:{name}_old")
     folder = made_before(tmp_path, lesson, sources, places)
-    renewal.renew(folder)
+    migrate.renew(folder)
     here = WorkFolder(tmp_path)
     for file, name in here.places:
         last = name.rpartition(".")[2]
         # the old name, where it stands as a word, is the new one now
         assert here.text(file, name) == f"def {last}(*mine): return {last!r}\n"
     assert here.notes["passed"] == list(places) and list(here.notes["hints"].values()) == [2]
-    assert renewal.renew(here) == []
+    assert migrate.renew(here) == []
 
 
 LISTS = """\
@@ -95,7 +95,7 @@ def folder_of_core_py(tmp_path):
 
 
 def test_what_the_learner_put_beside_a_function_comes_with_it(folder_of_core_py):
-    told = renewal.renew(folder_of_core_py)
+    told = migrate.renew(folder_of_core_py)
     fresh = folder_of_core_py.source("tinyjax/core/bind.py")
     assert {"helper", "inner", "set_current_trace.mine"} <= functions_of(fresh).keys()
     assert "nothing_to_do_with_it" not in fresh
@@ -110,7 +110,7 @@ def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
     text = "class _Plan:\n    def _reason_to_store(self):\n        return HostStep\n"
     places = {"what_is_stored": ["tinyjax.opencl.fuse:_Plan._reason_to_store"]}
     folder = made_before(tmp_path, 12, {"tinyjax/opencl/fuse.py": text}, places)
-    assert len(renewal.renew(folder)) == 3  # among them the signature, but no name that is missing
+    assert len(migrate.renew(folder)) == 3  # among them the signature, but no name that is missing
     fresh = folder.text("tinyjax/compile/fusion/fuse.py", "_Plan._reason_to_store")
     assert fresh == "def _reason_to_store(self):\n    return OnHost\n"
 
@@ -118,7 +118,7 @@ def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
 @pytest.mark.parametrize("passed, today", [(["sin", "mul"], ["rules"]), (["sin"], [])])
 def test_what_was_two_exercises_has_passed_if_both_have(passed, today):
     names = {"sin": "rules", "mul": "rules"}
-    assert renewal.passed_today(passed, names) == today
+    assert migrate.passed_today(passed, names) == today
 
 
 def test_the_functions_of_two_exercises_that_are_one_now_arrive(tmp_path):
@@ -132,7 +132,7 @@ def test_the_functions_of_two_exercises_that_are_one_now_arrive(tmp_path):
     folder = made_before(
         tmp_path, 2, {"tinyjax/transform/jvp.py": "\n".join(map(written, names))}, places
     )
-    renewal.renew(folder)
+    migrate.renew(folder)
     here = WorkFolder(tmp_path)
     assert all(here.text("tinyjax/transform/jvp.py", name) == written(name) for name in names)
     assert here.notes["passed"] == ["rules_of_primitives"]
@@ -146,7 +146,7 @@ def test_an_exercise_that_has_a_function_more_has_not_passed(tmp_path):
         {"tinyjax/transform/jvp.py": written("_linear_jvp")},
         {"rules_of_linear_primitives": [function]},
     )
-    renewal.renew(folder)
+    migrate.renew(folder)
     here = WorkFolder(tmp_path)
     assert here.text("tinyjax/transform/jvp.py", "_linear_jvp") == written("_linear_jvp")
     assert here.notes["passed"] == []
@@ -160,11 +160,11 @@ def test_names_are_renamed_to_some_that_are_there():
 def test_what_does_not_come_is_in_before_and_stays_there_when_tinyjax_changes_again(
     folder_of_core_py, tmp_path
 ):
-    renewal.renew(folder_of_core_py)
+    migrate.renew(folder_of_core_py)
     (tmp_path / "tests" / "test_mine.py").write_text("def test_another(): ...\n")
     again = WorkFolder(tmp_path)
     again.notes["fingerprint"] = "yet another's"
-    renewal.renew(again)
+    migrate.renew(again)
     assert (
         tmp_path / "before_2" / "tests" / "test_mine.py"
     ).read_text() == "def test_another(): ...\n"
@@ -175,15 +175,15 @@ def test_what_does_not_come_is_in_before_and_stays_there_when_tinyjax_changes_ag
 def test_a_function_of_an_exercise_that_is_gone_is_told(tmp_path):
     places = {"no_such_exercise": ["tinyjax.core:helper"]}
     folder = made_before(tmp_path, 1, {"tinyjax/core.py": LISTS}, places)
-    assert "helper is in no exercise any more" in renewal.renew(folder)[-1]
+    assert "helper is in no exercise any more" in migrate.renew(folder)[-1]
 
 
 def test_a_lost_file_does_not_keep_the_folder_from_being_renewed(folder_of_core_py):
     (folder_of_core_py.path / "src" / "tinyjax" / "core.py").unlink()
-    assert "nothing was written yet" in renewal.renew(folder_of_core_py)[0]
+    assert "nothing was written yet" in migrate.renew(folder_of_core_py)[0]
 
 
 def test_a_file_to_reset_that_is_not_there_is_answered_with_those_of_the_lesson(folder_of_core_py):
-    renewal.renew(folder_of_core_py)
+    migrate.renew(folder_of_core_py)
     with pytest.raises(LearnError, match="Those of this lesson: tinyjax/core/bind.py, "):
-        renewal.put_back(WorkFolder(folder_of_core_py.path), "tinyjax/core.py")
+        migrate.put_back(WorkFolder(folder_of_core_py.path), "tinyjax/core.py")

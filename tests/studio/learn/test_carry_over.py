@@ -8,7 +8,7 @@ import small_tinyjax
 from small_tinyjax import EXERCISES, FILE, SOURCE, exercise
 
 from tinyjax.__main__ import main
-from tinyjax.studio.learn import changes, exercises, keep, progress, work_folder
+from tinyjax.studio.learn import carry_over, changes, exercises, progress, work_folder
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder
@@ -92,7 +92,7 @@ def test_what_passes_alone_and_not_with_the_others_is_not_carried_on(course, cap
 
 def test_of_each_lesson_it_is_said_when_its_tests_begin():
     said = []
-    begun = keep.by_lesson(EXERCISES[:2], said.append)
+    begun = carry_over.by_lesson(EXERCISES[:2], said.append)
     for test in EXERCISES[0].tests + EXERCISES[1].tests:
         begun(f"{test}[1]")
     assert said == ["  01_primitives: one", "  02_jvp: two"]
@@ -112,7 +112,7 @@ def test_two_functions_of_one_name_that_are_not_the_same_are_not_both_carried_on
         folder = do(lesson, f"def {name}():\n    return helper()\n\n\n{helper}")
         folder.notes["passed"] = [name]
         folders.append(folder)
-    kept = keep.gathered(folders, set())
+    kept = carry_over.gathered(folders, set())
     assert [e.name for e in kept.exercises] == ["one"]
     assert "two calls helper, and another function of this name" in kept.left["two"]
 
@@ -120,8 +120,10 @@ def test_two_functions_of_one_name_that_are_not_the_same_are_not_both_carried_on
 def test_what_is_carried_on_is_there_after_a_reset(course, monkeypatch):
     main(["learn", "start", "1"])
     kept = with_function(SOURCE, "one", MINE["one"])
-    monkeypatch.setattr(keep, "failing_together", lambda *_: set())
-    monkeypatch.setattr(keep, "gathered", lambda *_: keep.Kept({FILE: kept}, [EXERCISES[0]]))
+    monkeypatch.setattr(carry_over, "failing_together", lambda *_: set())
+    monkeypatch.setattr(
+        carry_over, "gathered", lambda *_: carry_over.Kept({FILE: kept}, [EXERCISES[0]])
+    )
     folder = do(2, MINE["two"], "--keep")
     monkeypatch.setattr("sys.stdin.readline", lambda: "y", raising=False)
     main(["learn", "reset"])
@@ -188,4 +190,4 @@ def test_without_earlier_lessons_nothing_is_carried_on(course, capsys):
 
 def test_a_program_of_practice_is_carried_on_though_it_uses_what_the_lesson_empties():
     use = dataclasses.replace(exercise(2, "two", "test_two"), functions=("practice.two:two",))
-    assert keep.failing_together(keep.Kept({}, [use]), 3, print) == set()
+    assert carry_over.failing_together(carry_over.Kept({}, [use]), 3, print) == set()

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn.carry import carry
-from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of
-from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
-from tinyjax.studio.learn.handed_out import handed_out
-from tinyjax.studio.learn.safely import (
+from tinyjax.studio.learn.atomic_files import (
     BEFORE,
     load_json,
     put_aside,
     read,
     write,
 )
+from tinyjax.studio.learn.carry import carry
+from tinyjax.studio.learn.changes import unreadable
+from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of
+from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
+from tinyjax.studio.learn.handed_out import handed_out
 from tinyjax.studio.learn.work_folder import (
     GIVEN,
     GRADER,

@@ -13,9 +13,9 @@ import small_tinyjax
 from small_tinyjax import EXERCISES, FILE
 
 from tinyjax.__main__ import main
-from tinyjax.studio.learn import exercises, judge, progress, renewal, safely, work_folder
+from tinyjax.studio.learn import atomic_files, exercises, judge, migrate, progress, work_folder
+from tinyjax.studio.learn.atomic_files import NOTES, put_in_place
 from tinyjax.studio.learn.functions import with_function
-from tinyjax.studio.learn.safely import NOTES, put_in_place
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 MINE = "def one():\n    return 3 - 2\n"
@@ -58,7 +58,7 @@ class Disk:
         self.at, self.error, self.steps = at, error, 0
         for owner, name in [(Path, "replace"), (Path, "mkdir"), (Path, "rmdir"), (shutil, "copy2")]:
             monkeypatch.setattr(owner, name, self.counted(getattr(owner, name)))
-        monkeypatch.setattr(safely, "open", self.open, raising=False)
+        monkeypatch.setattr(atomic_files, "open", self.open, raising=False)
         if error is Killed:  # a full disk still removes files
             for owner, name in [(Path, "unlink"), (shutil, "rmtree")]:
                 monkeypatch.setattr(owner, name, self.counted(getattr(owner, name)))
@@ -119,16 +119,16 @@ def test_a_start_that_was_killed_can_be_given_again(here, monkeypatch):
 def test_when_a_renewal_is_ended_the_next_one_brings_what_was_written(here, monkeypatch, error):
     def act(at):
         folder = WorkFolder(here / str(at))
-        renewal.renew(folder)
+        migrate.renew(folder)
 
     for at in range(100):
         make_old(begun(here / str(at)))
     for at in ended_everywhere(monkeypatch, act, error):
         put_in_place(here / str(at))
-        renewal.renew(WorkFolder(here / str(at)))
+        migrate.renew(WorkFolder(here / str(at)))
         folder = WorkFolder(here / str(at))
         assert folder.text(FILE, "one") == MINE
-        assert renewal.renew(folder) == []
+        assert migrate.renew(folder) == []
 
 
 @pytest.mark.slow
@@ -136,9 +136,9 @@ def test_when_a_renewal_is_ended_the_next_one_brings_what_was_written(here, monk
 @pytest.mark.parametrize(
     "reset",
     [
-        lambda folder: renewal.empty_again(folder, EXERCISES[0]),
-        lambda folder: renewal.put_back(folder, FILE),
-        renewal.begin_again,
+        lambda folder: migrate.empty_again(folder, EXERCISES[0]),
+        lambda folder: migrate.put_back(folder, FILE),
+        migrate.begin_again,
     ],
 )
 def test_what_is_reset_is_in_its_place_or_aside(here, monkeypatch, error, reset):
@@ -243,7 +243,7 @@ def test_a_lesson_that_has_another_number_now_is_known_by_its_exercises(here):
     folder = begun(here / "one")
     folder.notes["lesson"] = 3
     make_old(folder)
-    renewal.renew(WorkFolder(here / "one"))
+    migrate.renew(WorkFolder(here / "one"))
     assert WorkFolder(here / "one").lesson == 1 and MINE in versions(here / "one")[0]
 
 
@@ -254,7 +254,7 @@ def test_an_exercise_that_has_another_name_now_is_known_by_its_function(here, mo
     renamed = small_tinyjax.exercise(1, "the_first", "test_one", number="01.1")
     other_function = renamed.__class__(**{**vars(renamed), "functions": ("tinyjax.three:one",)})
     monkeypatch.setattr(exercises, "load", lambda: [other_function, *EXERCISES[1:]])
-    renewal.renew(WorkFolder(folder.path))
+    migrate.renew(WorkFolder(folder.path))
     here_now = WorkFolder(folder.path)
     assert here_now.text(FILE, "one") == MINE and here_now.notes["passed"] == ["the_first"]
 
@@ -264,5 +264,5 @@ def test_a_folder_of_a_version_that_kept_less_in_its_notes_is_renewed(here):
     (folder.path / "given.json").unlink()
     notes = {k: v for k, v in folder.notes.items() if k not in ("kept", "judged")}
     (folder.path / NOTES).write_text(json.dumps(notes | {"fingerprint": "another's"}))
-    renewal.renew(WorkFolder(folder.path))
+    migrate.renew(WorkFolder(folder.path))
     assert WorkFolder(folder.path).text(FILE, "one") == MINE

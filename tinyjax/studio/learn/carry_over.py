@@ -2,7 +2,7 @@
 
 After this file you can say what is carried on: the functions of each exercise that passes in the folder of
 its own lesson, and with all others that are carried on. The rest is tinyjax's, and is named. Builds on carry,
-renewal and judge.
+migrate and judge.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn import renewal
+from tinyjax.studio.learn import migrate
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, place_of
 from tinyjax.studio.learn.functions import function_text, functions_of, names_used
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
-from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import (
     WorkFolder,
     write_copy,
@@ -63,7 +63,7 @@ def carried_on(
 
 def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
     """The folder, with a fresh copy if tinyjax has changed, and judged anew if the learner's files have."""
-    if told := renewal.renew(folder):
+    if told := migrate.renew(folder):
         say("\n".join([f"{folder.path}:", *told]))
         folder = WorkFolder(folder.path)
     if lines := unreadable(folder):
@@ -71,7 +71,7 @@ def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
         folder.note_passed([])
     elif folder.notes.get("judged") != folder.state():
         say(f"Testing {folder.path} as it is now ...")
-        for line in renewal.originals(folder):
+        for line in migrate.originals(folder):
             say(line)
         run, verdicts = judge(folder)
         for line in run.broken:

@@ -16,7 +16,7 @@ from random_programs.compare import disagreements
 from random_programs.contenders import Coverage, contenders_of
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
-from slowly import slowly
+from slow_params import slow_params
 
 from tinyjax.compile.passes import rewrite_rules
 from tinyjax.core.bind import impl_rules
@@ -27,12 +27,12 @@ def by_interpreter(program):
     return contenders_of(program, ["interpreted"])
 
 
-@pytest.mark.parametrize("seed", [0, *slowly(10, 750)])
+@pytest.mark.parametrize("seed", [0, *slow_params(10, 750)])
 def test_built_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 10)])
 
 
-@pytest.mark.parametrize("seed", [30, *slowly(50, 70, 90, 760)])
+@pytest.mark.parametrize("seed", [30, *slow_params(50, 70, 90, 760)])
 def test_interpreted_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 20)], contenders=by_interpreter)
 

@@ -6,7 +6,7 @@ import re
 import pytest
 import website_tools  # noqa: F401  (makes the next imports possible)
 from site_links import dead_links
-from slowly import slowly
+from slow_params import slow_params
 from website.assets import NPM, with_files_for_names
 from website.exercises import exercise_html
 from website.lessons import lesson_page, lessons, need_driver
@@ -22,7 +22,7 @@ from tinyjax.studio.learn.exercises import ROOT, load
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> & `</code>`"
 
 
-@pytest.mark.parametrize("name", ["02_jvp", *slowly(*(n for n in lessons() if n != "02_jvp"))])
+@pytest.mark.parametrize("name", ["02_jvp", *slow_params(*(n for n in lessons() if n != "02_jvp"))])
 def test_every_program_of_a_lesson_is_a_cell_with_its_text(name, tmp_path):
     page = lesson_page(name, Pages(tmp_path))
     shown = re.findall(r'class="cell".*?<pre class="code"[^>]*>(.*?)</pre>', page, re.DOTALL)
@@ -68,7 +68,7 @@ def test_a_function_that_all_lessons_use_belongs_to_none():
     assert not {"jax.numpy.sum", "jax.numpy.where", "jax.numpy.split"} & lessons_of_names().keys()
 
 
-@pytest.mark.parametrize("step", [STEPS[0], *slowly(*STEPS[1:])])
+@pytest.mark.parametrize("step", [STEPS[0], *slow_params(*STEPS[1:])])
 def test_a_source_beside_its_docstrings_leaves_nothing_out(step):
     source = (ROOT / file_of(step)).read_text()
     found = "\n".join(f"{piece.said}\n{piece.code}" for piece in pieces(source))

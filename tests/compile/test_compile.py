@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from routing import launch_all
+from kernel_threads import launch_all
 
 from tinyjax import lax
 from tinyjax.compile.lowered import lower_jaxpr

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from or_told import or_told
+from explain_errors import explain_errors
 
 import tinyjax as jax
 from tinyjax import numpy as jnp
@@ -83,7 +83,7 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
 )
 def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
     with (
-        or_told("shapes that do not fit are a TypeError"),
+        explain_errors("shapes that do not fit are a TypeError"),
         pytest.raises(TypeError, match="add got incompatible shapes for broadcasting") as raised,
     ):
         out = primitives.broadcast_shapes("add", *shapes(*operands))

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from routing import launch_all
+from kernel_threads import launch_all
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -23,7 +23,7 @@ SIZE = 100_000
 
 
 @pytest.fixture(params=["by threads", "inline"])
-def routing(request, monkeypatch):
+def kernel_thread(request, monkeypatch):
     launch_all(monkeypatch, inline=request.param == "inline")
 
 
@@ -43,7 +43,7 @@ def test_a_small_copy_starts_nothing_that_others_would_wait_for():
     assert copy.host.tolist() == [0, 1, 2] and not np.shares_memory(copy.host, memory.host)
 
 
-def test_a_result_stands_where_one_stood_that_is_gone(routing):
+def test_a_result_stands_where_one_stood_that_is_gone(kernel_thread):
     f, x = jax.jit(lambda x: x + 1), jnp.zeros(SIZE)
     f(x)
     queue_of(CPU).finish()
@@ -53,7 +53,7 @@ def test_a_result_stands_where_one_stood_that_is_gone(routing):
     assert len(seen) < 5
 
 
-def test_what_numpy_holds_is_never_written_to(routing):
+def test_what_numpy_holds_is_never_written_to(kernel_thread):
     f = jax.jit(lambda x: (x + 1, jnp.sum(x * 2)))
     x, kept = jnp.zeros(SIZE), []
     for n in range(30):
@@ -65,7 +65,7 @@ def test_what_numpy_holds_is_never_written_to(routing):
         assert set(np.asarray(part)) == {value} == set(np.asarray(view))
 
 
-def test_memory_of_a_result_that_nobody_waits_for_is_not_given_to_another(routing):
+def test_memory_of_a_result_that_nobody_waits_for_is_not_given_to_another(kernel_thread):
     f, g = jax.jit(lambda x: jnp.sin(x) + 1), jax.jit(lambda x: x * 3)
     x = jnp.full(SIZE, 0.5)
     expected = np.asarray(g(f(x)))
@@ -74,7 +74,7 @@ def test_memory_of_a_result_that_nobody_waits_for_is_not_given_to_another(routin
         np.testing.assert_array_equal(y, expected)
 
 
-def test_threads_share_queue_and_memory(routing):
+def test_threads_share_queue_and_memory(kernel_thread):
     f = jax.jit(lambda x: (jnp.tanh(x) * 2, jnp.sum(x)))
 
     def work(seed):

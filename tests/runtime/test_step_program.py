@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from routing import launch_all
-from slowly import slowly
+from kernel_threads import launch_all
+from slow_params import slow_params
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -41,7 +41,7 @@ def rubbish_in_free_memory(monkeypatch):
 
 
 @pytest.fixture(autouse=True, params=["by threads", "inline", "as usual"])
-def routing(request, monkeypatch):
+def kernel_thread(request, monkeypatch):
     """All kernels are launched in the same way, or as it is by default: several together."""
     if request.param != "as usual":
         launch_all(monkeypatch, inline=request.param == "inline")
@@ -168,14 +168,14 @@ def test_constants_of_jitted_functions_in_bodies(steps):
     compare(lambda i, c: lax.cond(i > 0, scaled, lambda c: c - 1, c), 1, c)
 
 
-def test_many_iterations_hold_on_to_a_limited_amount_of_memory(steps, monkeypatch, routing):
+def test_many_iterations_hold_on_to_a_limited_amount_of_memory(steps, monkeypatch, kernel_thread):
     most = []
     keep = Queue.keep
     monkeypatch.setattr(
         Queue, "keep", lambda q, *args: (keep(q, *args), most.append(len(q.pending)))
     )
     float(jax.jit(lambda c: lax.fori_loop(0, 300, lambda i, c: c + 1, c))(jnp.float32(0)))
-    assert len(most) >= (300 if routing == "by threads" else 0)
+    assert len(most) >= (300 if kernel_thread == "by threads" else 0)
     assert max(most, default=0) <= Queue.MAX_PENDING
 
 
@@ -364,7 +364,7 @@ print(jax.jit(count_up)(jnp.zeros(4)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["kernel", *slowly("steps", "eager")])
+@pytest.mark.parametrize("form", ["kernel", *slow_params("steps", "eager")])
 def test_a_runaway_loop_is_interrupted_and_the_next_call_works(form):
     program = RUNAWAY.format(form=form)
     command = [sys.executable, "-c", program]

@@ -7,7 +7,7 @@ import pickle
 import sys
 
 import pytest
-from or_told import or_told
+from explain_errors import explain_errors
 
 from tinyjax.core import tree_util
 from tinyjax.core.tree_util import pytrees, tree
@@ -156,7 +156,9 @@ def test_unflatten_takes_its_leaves_from_any_iterable():
 
 @pytest.mark.parametrize("leaves, word", [([1], "Too few"), ([1, 2, 3], "Too many")])
 def test_unflatten_wants_exactly_the_leaves(leaves, word):
-    with or_told(f"{len(leaves)} leaves for 2 places are to be a ValueError, before any is taken"):
+    with explain_errors(
+        f"{len(leaves)} leaves for 2 places are to be a ValueError, before any is taken"
+    ):
         with pytest.raises(ValueError, match=f"{word} leaves for PyTreeDef; expected 2"):
             tree_util.tree_unflatten(structure((0, 0)), leaves)
 
@@ -164,7 +166,7 @@ def test_unflatten_wants_exactly_the_leaves(leaves, word):
 def test_unflatten_hands_out_the_leaves_from_left_to_right():
     treedef = structure((0, [0, (0, None)], Point(0, 0)))
     expected = ("a", ["b", ("c", None)], Point("d", "e"))
-    with or_told(
+    with explain_errors(
         "a single leaf is given as it is; a child that is one takes the next, others build themselves"
     ):
         assert structure(0).unflatten(["a"]) == "a"
@@ -225,7 +227,7 @@ def test_map_goes_through_several_trees_of_which_the_first_is_a_prefix():
 
 
 def test_map_stops_where_is_leaf_says():
-    with or_told(
+    with explain_errors(
         "is_leaf says that tuples are leaves: the function is to be given them, not numbers"
     ):
         got = tree_util.tree_map(len, {"a": (1, 2), "b": (3,)}, is_leaf=lambda x: type(x) is tuple)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from or_told import or_told
+from explain_errors import explain_errors
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -172,7 +172,7 @@ def test_the_checker_knows_the_types_of_branches():
 
 
 def test_the_jvp_is_a_cond_of_the_branches_jvps():
-    with or_told(
+    with explain_errors(
         "branches take primals, then tangents that are not Zero; they give results, then tangents"
     ):
         out, tangent = jax.jvp(by_sign, (-2.0,), (10.0,))
@@ -181,7 +181,7 @@ def test_the_jvp_is_a_cond_of_the_branches_jvps():
 
 def test_a_branch_without_a_tangent_gives_zeros_where_another_has_one():
     f = lambda p: lambda x: lax.cond(p, lambda x: x * 2, lambda x: jnp.ones(3), x)  # noqa: E731
-    with or_told("where any branch has a tangent, all must be made to give one"):
+    with explain_errors("where any branch has a tangent, all must be made to give one"):
         taken = [jax.jvp(f(p), (v,), (v,))[1] for p in (True, False)]
     np.testing.assert_array_equal(taken[0], 2 * v, "2 * x_dot, of the branch that has a tangent")
     np.testing.assert_array_equal(taken[1], [0, 0, 0], "of a branch without a tangent: zeros")
@@ -191,7 +191,7 @@ def test_what_no_branch_differentiates_has_no_tangent():
     def f(x):
         return lax.cond(x > 0, lambda x: (x, 1.0), lambda x: (-x, 2.0), x)[0]
 
-    with or_told("the branches give two results, and a tangent of the first alone"):
+    with explain_errors("the branches give two results, and a tangent of the first alone"):
         eqn = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (1.0,)))(1.0).eqns[-1]
     assert len(eqn.outvars) == 3, f"two results and the tangent of one, not {len(eqn.outvars)}"
 
@@ -263,7 +263,9 @@ def test_a_batch_of_predicates_chooses_whole_arrays():
     np.testing.assert_array_equal(
         turned(jnp.array([True, False]), jnp.stack([v, v], 1)), [[1, 2, 3], [-1, -2, -3]]
     )
-    with or_told("a batch may be of one example: an index is broadcast if an example is an array"):
+    with explain_errors(
+        "a batch may be of one example: an index is broadcast if an example is an array"
+    ):
         one = f(jnp.array([True]), v[None])
     np.testing.assert_array_equal(one, [[2, 4, 6]])
 

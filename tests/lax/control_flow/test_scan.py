@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from or_told import or_told
+from explain_errors import explain_errors
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -209,7 +209,7 @@ def test_gradients_are_those_of_the_loop_written_out(argnum):
 
 
 def test_the_gradient_of_a_loop_is_two_loops_of_which_the_second_runs_backwards():
-    with or_told(
+    with explain_errors(
         "the second loop takes known consts, its carry, then cotangents of ys and known xs"
     ):
         first, second = scans(jax.grad(loss), W, H, XS)
@@ -351,7 +351,7 @@ def test_with_checkpoint_on_the_body_each_step_keeps_its_carry_alone():
 
 
 def test_vmap_is_one_loop_for_all_examples():
-    with or_told(
+    with explain_errors(
         "one scan of the batched body, and a batch dim for each of its results: carry, then ys"
     ):
         (eqn,) = scans(jax.vmap(lambda xs: lax.scan(running_sum, 0.0, xs)), jnp.ones((5, 3)))
@@ -372,7 +372,7 @@ def test_under_vmap_what_no_example_changes_stays_one_for_all():
 
     args = jnp.ones((5, 2)) / 2, jnp.ones((5, 3)), jnp.ones(3)
     mapped = jax.vmap(fun, (0, 0, None))
-    with or_told(
+    with explain_errors(
         "consts and carry that are batched have the batch at 0, xs and ys at 1; all else has none"
     ):
         (eqn,) = scans(mapped, *args)
@@ -396,7 +396,7 @@ def test_a_carry_gets_a_batch_dim_as_soon_as_one_step_gives_it_one():
 def test_a_carry_that_begins_with_a_batch_dim_keeps_it_though_a_step_gives_one_for_all():
     loop = jax.vmap(lambda c, xs: lax.scan(lambda c, x: (x, c), c, xs), (0, None))
     told = "what is batched before a step must be made so after it: batch_jaxpr's last argument"
-    with or_told(told):
+    with explain_errors(told):
         last, befores = loop(f32(1, 2), f32(5, 6))
     assert last.shape == (2,), f"{told}; the last carry of two examples has the shape {last.shape}"
     np.testing.assert_array_equal(last, [6, 6])

@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from or_told import or_told
+from explain_errors import explain_errors
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -58,7 +58,7 @@ def test_a_new_kind_of_argument_is_a_new_trace(use):
     for what, other in OTHERS.items():
         fun, runs = counted(lambda x: jax.tree.map(lambda leaf: leaf * 2, x))
         f = jax.jit(fun)
-        with or_told(
+        with explain_errors(
             "of a call: the leaves of what is traced, then the key, with their tree and avals in it"
         ):
             use(f, np.float32(5)), use(f, other)
@@ -125,7 +125,7 @@ def test_static_argnames_hold_by_position_too():
 
 def test_static_values_that_are_equal_but_of_other_types_are_told_apart(use):
     f = jax.jit(lambda x, n: x * n, static_argnums=1)
-    with or_told(
+    with explain_errors(
         "static arguments are told by static_argnums, then static_argnames, and split off"
     ):
         dtypes = [use(f, np.int32(2), n).dtype for n in (1, 1.0)]
@@ -156,7 +156,9 @@ def test_the_key_comes_with_the_leaves_that_are_traced():
 
 def test_an_argument_that_is_no_array_is_named_though_static_ones_stand_before_it():
     f = jax.jit(lambda n, x, y: x, static_argnums=0)
-    with or_told("avals are named by the function, the static positions, the tree and the leaves"):
+    with explain_errors(
+        "avals are named by the function, the static positions, the tree and the leaves"
+    ):
         with pytest.raises(TypeError, match=r"\by\b"):
             f.eval_shape(2, 3.0, "text")
 

@@ -3,6 +3,6 @@
 import pytest
 
 
-def slowly(*values):
+def slow_params(*values):
     """The values as parameters with the marker `slow`."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]

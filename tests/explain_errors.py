@@ -1,6 +1,6 @@
 """Where a wrong answer to an exercise would crash somewhere inside of tinyjax, a test says what is wrong.
 
-with or_told("the branches must agree on which results have a tangent"):
+with explain_errors("the branches must agree on which results have a tangent"):
     jax.jvp(f, (x,), (1.0,))
 """
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def or_told(promise: str) -> Iterator[None]:
+def explain_errors(promise: str) -> Iterator[None]:
     """An error within fails the test with these words, which name the promise that is broken, and its own.
     What assertions say, and what exercises say that are not written yet, stays."""
     try:

@@ -22,9 +22,7 @@ from tinyjax.core.bind import Tracer
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy import (
-    averages,
     choosing,
-    cumulative,
     elementary,
     indexing,
     linear_algebra,
@@ -32,10 +30,6 @@ from tinyjax.numpy import (
     manipulation,
     reductions,
     rounding,
-    searching,
-    sorted_search,
-    sorting,
-    taking,
     triangles,
     ufuncs,
 )
@@ -255,44 +249,16 @@ def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any
     return choosing.compress(condition, self, axis, **options)
 
 
-_METHODS: dict[str, Callable] = {
-    "all": reductions.all,
-    "any": reductions.any,
-    "argmax": searching.argmax,
-    "argmin": searching.argmin,
-    "argpartition": sorting.argpartition,
-    "argsort": sorting.argsort,
-    "astype": manipulation.astype,
-    "choose": choosing.choose,
-    "conj": ufuncs.conj,
-    "conjugate": ufuncs.conjugate,
-    "cumprod": cumulative.cumprod,
-    "cumsum": cumulative.cumsum,
-    "diagonal": triangles.diagonal,
-    "dot": linear_algebra.dot,
-    "flatten": manipulation.ravel,
-    "max": reductions.max,
-    "mean": averages.mean,
-    "min": reductions.min,
-    "nonzero": searching.nonzero,
-    "prod": reductions.prod,
-    "ptp": reductions.ptp,
-    "ravel": manipulation.ravel,
-    "repeat": taking.repeat,
-    "round": rounding.round,
-    "searchsorted": sorted_search.searchsorted,
-    "sort": sorting.sort,
-    "squeeze": manipulation.squeeze,
-    "std": averages.std,
-    "sum": reductions.sum,
-    "swapaxes": manipulation.swapaxes,
-    "take": taking.take,
-    "var": averages.var,
-}
+# Those that are functions of jax.numpy.
+_METHODS = """
+    all any argmax argmin argpartition argsort astype choose conj conjugate cumprod cumsum diagonal dot max
+    mean min nonzero prod ptp ravel repeat round searchsorted sort squeeze std sum swapaxes take var
+""".split()
 _OWN_METHODS: dict[str, Callable] = {
     "clip": _clip,
     "compress": _compress,
     "copy": _copy,
+    "flatten": manipulation.ravel,
     "item": _item,
     "reshape": _reshape,
     "to_device": _to_device,
@@ -331,7 +297,9 @@ def attach(namespace: ModuleType) -> None:
             setattr(Array, f"__r{name}__", _reflected(function, symbol, rejects))
     for name, unary in _UNARY.items():
         setattr(Array, f"__{name}__", unary)
-    for name, function in (_METHODS | _OWN_METHODS).items():
+    for name in _METHODS:
+        setattr(Array, name, getattr(namespace, name))
+    for name, function in _OWN_METHODS.items():
         setattr(Array, name, function)
     for name, function in _PROPERTIES.items():
         setattr(Array, name, property(function))

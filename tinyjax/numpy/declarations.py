@@ -52,10 +52,11 @@ def same_as(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _public(name: str, doc: str) -> Callable[[Callable], Callable]:
-    """Gives a function what help() and pickle ask for: it is jax.numpy.`name`."""
+    """Makes a function jax.numpy.`name` for help(), pickle, messages and tracebacks."""
 
-    def publish(function: Callable) -> Callable:
+    def publish(function: Any) -> Callable:
         function.__module__ = "tinyjax.numpy"
+        function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
         return named(name, f"{doc}; as numpy.{name}.")(function)
 
     return publish

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from golden_cases.many_devices import answers_with_many_devices
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.many_devices.distributed.processes import process_count, process_index
 from tinyjax.runtime.client import device_count
 from tinyjax.runtime.devices import (
     Device,
@@ -39,7 +39,7 @@ def run(code, **environment):
 def test_the_default_device_is_listed_first():
     assert devices()[0].platform == default_backend()
     assert device_count() == len(devices()) == len(local_devices())
-    assert (process_index(), process_count()) == (0, 1)
+    assert (jax.process_index(), jax.process_count()) == (0, 1)
 
 
 def test_a_device_prints_as_in_jax():

@@ -26,8 +26,8 @@ from tinyjax.core.jaxpr import JaxprEqn, SourceLine, subjaxprs
 
 @dataclass(frozen=True)
 class MappedLine:
-    """A line of a program: its number in `as_text("opencl")` or "webassembly", the equations that it
-    computes by their numbers in `numbered_eqns`, and their lines of Python.
+    """A line of a program: its number in `as_text("opencl")`, or what else prints kernels, the equations that
+    it computes by their numbers in `numbered_eqns`, and their lines of Python.
 
     They are several for a loop around what all of them store, and if groups that compute alike share the
     kernel; the lines of a kernel's parameters have none."""
@@ -61,24 +61,16 @@ def mapping(plan: Plan) -> list[MappedLine]:
         for number, (text, origin) in enumerate(kernel_lines(kernel), first):
             yield number, text, origin
 
-    return _mapped(plan, lines_of)
-
-
-def mapping_of_module(plan: Plan) -> list[MappedLine]:
-    """The same of the kernels as WebAssembly."""
-    from tinyjax.wasm.module import module_lines
-    from tinyjax.wasm.webassembly import webassembly
-
-    lines = list(enumerate(module_lines(webassembly(plan.all_kernels())), 1))
-    return _mapped(
-        plan, lambda kernel: [(n, text, made) for n, (of, text, made) in lines if of == kernel.name]
-    )
+    return mapped_lines(plan, lines_of)
 
 
 NumberedLine = tuple[int, str, Any]  # its number in the program, its text, what it computes
 
 
-def _mapped(plan: Plan, lines_of: Callable[[Kernel], Iterable[NumberedLine]]) -> list[MappedLine]:
+def mapped_lines(
+    plan: Plan, lines_of: Callable[[Kernel], Iterable[NumberedLine]]
+) -> list[MappedLine]:
+    """The lines that `lines_of` gives for each kernel, with what they compute."""
     numbers = {eqn_name(plan, eqn): number for number, eqn in enumerate(numbered_eqns(plan))}
     lines = []
     for kernel in plan.all_kernels():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.compile.codegen.codegen import CPU, GPU, WASM, Target
+from tinyjax.compile.codegen.codegen import CPU, GPU, Target
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
@@ -36,6 +36,7 @@ from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.missing_names import feature
 
 if TYPE_CHECKING:
     from tinyjax.runtime.devices import Device
@@ -154,11 +155,15 @@ class Stage:
     text: Callable[[LoweredProgram], str] | None = None  # None: its result's own
 
 
-def as_webassembly(plan: Plan) -> Any:
-    """The module of a plan's kernels, by a printer that few programs need."""
-    from tinyjax.wasm.webassembly import webassembly
+# Dialect -> what prints kernels in it; that of a feature is imported when it is first needed.
+kernel_printers: dict[str, Callable[[Sequence[Kernel]], Any]] = {
+    "opencl": program_text,
+    "webassembly": lambda kernels: feature("wasm.webassembly").webassembly(kernels),
+}
 
-    return webassembly(plan.all_kernels())
+
+def _printed(printer: Callable[[Sequence[Kernel]], Any]) -> Stage:
+    return Stage(lambda it: printer(it.plan.all_kernels()))
 
 
 STAGES = {
@@ -167,8 +172,7 @@ STAGES = {
     "groups": Stage(lambda it: it.plan.groups, lambda it: as_lines([*groups_lines(it.plan)])),
     "loop nests": Stage(lambda it: it.loop_nests()),
     "kernel": Stage(lambda it: it.plan.all_kernels()),
-    "opencl": Stage(lambda it: program_text(it.plan.all_kernels())),
-    "webassembly": Stage(lambda it: as_webassembly(it.plan)),
+    **{dialect: _printed(printer) for dialect, printer in kernel_printers.items()},
     "explain": Stage(
         lambda it: mapping(it.plan), lambda it: as_lines([*explain_lines(it.plan)]).lstrip("\n")
     ),
@@ -216,7 +220,9 @@ def _with_memory(
 
 def target_of(device: Device) -> Target:
     """What kernels for the device are like. A GPU's groups are squares, and no larger than it allows."""
-    target = {"cpu": CPU, "wasm": WASM}.get(device.platform, GPU)
+    if device.kind is not None:
+        return device.kind.target()
+    target = CPU if device.platform == "cpu" else GPU
     while target.group > device.max_group_size:
         target = replace(target, group=target.group // 4, local_size=target.local_size // 4)
     return target

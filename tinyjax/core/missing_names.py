@@ -19,6 +19,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 LazyAttributes = Mapping[type, Mapping[str, Sequence[str]]]  # {class: {module: names}}
@@ -51,15 +52,20 @@ def lazy_names(module: str) -> dict[str, str]:
     return {name: places[part] for part, names in listed.items() for name in names}
 
 
-def imported(module: str) -> Any:
-    """A module. Raises AttributeError if it needs a tinyjax folder that was deleted, as features may be."""
+def imported(module: str, jax_name: str) -> Any:
+    """A module, which has what JAX calls `jax_name`. Raises AttributeError if that is in a folder of tinyjax
+    that was deleted, as features may be."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("tinyjax."):
             raise
-        folder = str(error.name).replace(".", "/")
-        raise AttributeError(f"{module} needs {folder}, which is not there") from error
+        raise AttributeError(in_folder(jax_name, error.name)) from error
+
+
+def in_folder(jax_name: str, module: str | None) -> str:
+    folder = "/".join(str(module).split(".")[:2])
+    return f"{jax_name} is in the folder {folder}, which is not there"
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:
@@ -72,14 +78,14 @@ def getattr_of(module: str) -> Callable[[str], Any]:
 
     def missing(name: str) -> Any:
         if name in (lazy := lazy_names(module)):
-            value = getattr(imported(lazy[name]), name)
+            value = getattr(imported(lazy[name], f"{jax_module}.{name}"), name)
             setattr(sys.modules[module], name, value)  # asked for once
             return value
         if name == "__all__":  # `from module import *` asks for it
             return [public for public in dir_of(module)() if not public.startswith("_")]
         if not name.startswith("_"):
             if is_submodule(module, name):
-                return imported(f"{module}.{name}")
+                return imported(f"{module}.{name}", f"{jax_module}.{name}")
             with contextlib.suppress(KeyError):
                 return older(f"{jax_module}.{name}")
             if is_jax_name(jax_module, name):
@@ -89,6 +95,16 @@ def getattr_of(module: str) -> Callable[[str], Any]:
         raise AttributeError(text, name=name, obj=sys.modules[module])
 
     return missing
+
+
+def feature(module: str) -> ModuleType:
+    """A module of a feature, such as "many_devices.places", imported when it is first needed.
+
+    Raises ImportError, which names the folder, where the feature was deleted."""
+    folder = module.partition(".")[0]
+    if not is_submodule("tinyjax", folder):
+        raise ImportError(f"this needs the folder tinyjax/{folder}, which is not there")
+    return importlib.import_module(f"tinyjax.{module}")
 
 
 def older(name: str) -> Any:
@@ -121,6 +137,8 @@ class MissingNames:
         module, _, name = fullname.rpartition(".")
         if module.partition(".")[0] == "tinyjax":
             jax_module = "jax" + module.removeprefix("tinyjax")
+            if name in (lazy := lazy_names(module)):  # an import of it has failed
+                raise ImportError(in_folder(f"{jax_module}.{name}", lazy[name]), name=fullname)
             if is_jax_name(jax_module, name):
                 raise ImportError(not_there_yet(f"{jax_module}.{name}"), name=fullname)
             return importlib.import_module("tinyjax.compat.older_spellings").find_module(fullname)
@@ -154,7 +172,7 @@ class LazyAttribute:
         self.module, self.name = module, name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        importlib.import_module(self.module)
+        imported(self.module, f"{owner.__name__}.{self.name}")
         return getattr(owner if instance is None else instance, self.name)
 
 

@@ -10,9 +10,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
-from tinyjax import lax
 from tinyjax.core.avals import get_aval
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
@@ -24,9 +21,6 @@ from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, c
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
-from tinyjax.many_devices.shard_map.primitive import manual_env, mapped_axes, shard_map_p
-from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
-from tinyjax.many_devices.varying import pvary_to
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.remat.primitive import remat_p
 
@@ -39,26 +33,6 @@ def _jit(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
 def _remat(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     new_jaxpr, kind = checked_jaxpr(jaxpr, errors)
     return cut(kind, remat_p.bind(*args, jaxpr=new_jaxpr, **params))
-
-
-def _shard_map(errors: Any, *args: Any, **params: Any) -> Any:
-    """The error of the first device that has one: each gives its own, along a new axis."""
-    names = tuple([name for name, _ in mapped_axes(params)])
-    with manual_env(params):
-        checked, kind = checked_jaxpr(params["jaxpr"], errors)
-        count = len(tree_leaves(kind))
-
-        def with_axis(*parts: Any) -> list[Any]:
-            error, outs = split_list(inlined_fun(checked)(*parts), count)
-            vma = frozenset(names)
-            return [pvary_to(lax.expand_dims(x, (0,)), vma) for x in error] + outs
-
-        jaxpr = trace_to_jaxpr(with_axis, checked.in_avals)
-    out_specs = (*(PartitionSpec(names),) * count, *params["out_specs"])
-    new_params = params | {"jaxpr": jaxpr, "out_specs": out_specs}
-    error, outs = cut(kind, shard_map_p.bind(*args, **new_params))
-    first = lax.argmax(lax.ne(error.code, np.int32(0)), 0, np.int32)
-    return error.map(lambda x: lax.dynamic_index_in_dim(x, first, 0, keepdims=False)), outs
 
 
 def _cond(errors: Any, index: Any, *operands: Any, branches: Any, **params: Any) -> Any:
@@ -164,7 +138,6 @@ def _while(
 
 
 checkify_rules[jit_p] = _jit
-checkify_rules[shard_map_p] = _shard_map
 checkify_rules[remat_p] = _remat
 checkify_rules[cond_p] = _cond
 checkify_rules[scan_p] = _scan

@@ -28,6 +28,7 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.missing_names import feature
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.experimental.automatic_checks import automatic_failures
@@ -121,6 +122,8 @@ class CheckifyTrace(Trace):
                 if FailedCheckError in self.errors:
                     self.add(Error.of(failed, params["site"], payload))
                 return []
+            if primitive.name in late_rules:
+                feature(late_rules[primitive.name])
             if primitive in checkify_rules:
                 error, results = checkify_rules[primitive](self.errors, *args, **params)
                 self.add(error)
@@ -140,6 +143,8 @@ class CheckifyTrace(Trace):
 
 # primitive -> (errors, *operands, **params) -> (error, results), for those with jaxprs as parameters
 checkify_rules: dict[Primitive, Callable[..., tuple[Error, list[Any]]]] = {}
+# name of a primitive -> the module that puts its rule there, imported with the first such equation
+late_rules = {"shard_map": "experimental.checkify_shard_map"}
 
 # ---- jaxprs ----
 

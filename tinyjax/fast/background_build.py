@@ -39,7 +39,6 @@ from tinyjax.core.compile_log import compiling_logger, log_level
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.core.shortcuts import shortcut_for
-from tinyjax.many_devices.across_processes import group_all_gather_p, group_psum_p
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.executable import Executable, check_donated, compile_jaxpr
 from tinyjax.runtime.queues import is_listened
@@ -62,7 +61,10 @@ def numpy_seconds(jaxpr: Jaxpr) -> float:
 def _eqn_seconds(eqn: JaxprEqn) -> float:
     if eqn.primitive not in impl_rules:
         return math.inf
-    if eqn.primitive in (group_psum_p, group_all_gather_p):  # the others may be compiled already
+    if eqn.primitive.name in (
+        "group_psum",
+        "group_all_gather",
+    ):  # other processes may be compiled already
         return math.inf
     if is_control_flow(eqn):
         found = control_flow(eqn)

@@ -12,7 +12,7 @@ Builds on jit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core.api_util import split_static
@@ -22,11 +22,11 @@ from tinyjax.core.config import Config, config
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
 from tinyjax.fast.prepared_launch import prepared
-from tinyjax.many_devices.jit_shardings import place_of_call
+from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Place, home_of
+from tinyjax.runtime.placement import Asked, Place, home_of
 from tinyjax.transform.jit.api import PjitFunction
-from tinyjax.transform.jit.primitive import call_in_parts, compiled
+from tinyjax.transform.jit.primitive import compiled, place_of_call
 
 
 class _Known(NamedTuple):
@@ -121,11 +121,14 @@ def _remember(
         return
     jaxpr, out_tree, donated = traced[0]
     name = function.params["name"]
-    how = {"name": name, "donated_invars": donated}
-    if (in_parts := call_in_parts(jaxpr, arrays, how)) is not None:
-        function.calls[key] = _Known(config.settings, in_parts, out_tree, [])
-        return
-    place = function.device or place_of_call(jaxpr, arrays, name)
+    asked: Sequence[Asked] = ()
+    if placement.places is not None:
+        how = {"name": name, "donated_invars": donated}
+        if (in_parts := placement.places.call_in_parts(jaxpr, arrays, how)) is not None:
+            function.calls[key] = _Known(config.settings, in_parts, out_tree, [])
+            return
+        asked = placement.places.asked_by_call(jaxpr, ())
+    place = function.device or place_of_call(jaxpr, arrays, name, asked)
     program = compiled(jaxpr, home_of(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild
     if program is not None:

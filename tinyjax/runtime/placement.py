@@ -3,9 +3,8 @@
 After this file you can say what "committed" means: an array that was put on a device is computed with
 there, and so the results are. The first such array, or the first default device that is configured, makes
 `follow_operands` one of core.watchers; until then eager evaluation knows no devices.
-A place is a Device, or a sharding over several (tinyjax/many_devices/sharding); the whole array is
-computed with at the first of those, its `home`.
-Builds on config, bind and devices.
+A place is a Device, or spread over several; the whole array is computed with at the first of those, its
+`home`. Builds on config, bind and devices.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """
@@ -18,14 +17,13 @@ from typing import Any, NamedTuple, Protocol
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, watch
 from tinyjax.core.config import config, when_set
-from tinyjax.core.places import sharding_said
-from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.devices import Device, default_device, device_kinds
 
-PLATFORM_NAMES = ("cpu", "wasm", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
+PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu", *device_kinds)  # of jax_default_device
 
 
 class Spread(Protocol):
-    """What this file knows of a sharding."""
+    """A place over several devices."""
 
     @property
     def home(self) -> Device: ...
@@ -37,7 +35,7 @@ class Spread(Protocol):
     def whole_everywhere(self) -> Spread: ...
 
     def of_results(self, params: dict[str, Any], places: Sequence[Any]) -> list[Any]:
-        """The shardings of the results of a jit equation, given those of its operands."""
+        """The places of the results of a jit equation, given those of its operands."""
 
     def typed(self, aval: ShapedArray) -> ShapedArray:
         """The type of an array that is there."""
@@ -49,6 +47,17 @@ class Spread(Protocol):
 
 
 Place = Device | Spread
+
+
+class Asked(NamedTuple):
+    """A place that something asks for: an argument, an equation, out_shardings."""
+
+    who: str
+    place: Place
+
+
+# The module tinyjax.many_devices.places, once it is imported: until then every place is a Device.
+places: Any = None
 
 
 def home_of(place: Place) -> Device:
@@ -82,7 +91,7 @@ def put_at(x: ArrayImpl, place: Place) -> ArrayImpl:
 def put_results(
     place: Place, name: str, params: dict[str, Any], operands: Sequence[Any], results: Sequence[Any]
 ) -> None:
-    """Results that were computed at a place are there; if that is a sharding, it says which parts where."""
+    """Results that were computed at a place are there; one over several devices says which parts where."""
     if not isinstance(place, Device):
         place.label_results(name, params, operands, results)
         return
@@ -96,10 +105,10 @@ def follow_operands(
     operands: Sequence[Any],
     results: Sequence[ArrayImpl],
 ) -> None:
-    """Results are where their operands were put, or where `out_sharding` says, or on a default device if one
-    is configured just now."""
+    """Results are where their operands were put, or where something else asks for, or on a default device if
+    one is configured just now."""
     name = primitive.name if primitive else "array"
-    asked = (*asked_by_set_mesh(), *asked_of_result(name, params))
+    asked = () if places is None else places.asked(name, params)
     place = committed_place(operands, name, asked)
     if place is not None:
         put_results(place, name, params, operands, results)
@@ -108,33 +117,9 @@ def follow_operands(
             result._device = default_device()
 
 
-def current_mesh_place() -> Place | None:
-    """Where what depends on nothing is within `with jax.set_mesh(mesh):`, on the mesh; else None."""
-    return getattr(vars(config).get("mesh"), "whole_everywhere", None)
-
-
-class Asked(NamedTuple):
-    """A place that something asks for: an argument, an equation, out_shardings."""
-
-    who: str
-    place: Place
-
-
-def asked_by_set_mesh() -> tuple[Asked, ...]:
-    """What the block `with jax.set_mesh(mesh):` asks for, if there is one."""
-    place = current_mesh_place()
-    return () if place is None else (Asked("the mesh of jax.set_mesh", place),)
-
-
-def asked_of_result(name: str, params: dict[str, Any]) -> tuple[Asked, ...]:
-    """What the `out_sharding` of a primitive asks for; one without devices is on the current mesh."""
-    said = sharding_said(name, params)
-    return () if said is None or not said.has_devices else (Asked(f"out_sharding of {name}", said),)
-
-
 def committed_place(values: Sequence[Any], name: str, asked: Sequence[Asked] = ()) -> Place | None:
     """Where those values that are arrays were put, or else the first place that is asked for; None if there
-    is neither. Of several shardings over the same devices, the first.
+    is neither. Of several places over the same devices, the first.
 
     `name` is the function's whose arguments the values are. Raises ValueError for other devices."""
     committed = [x for x in values if getattr(x, "committed", False)]
@@ -170,7 +155,7 @@ def _incompatible_devices(values: Sequence[Any], name: str, asked: Sequence[Aske
 
 
 def _device(self: ArrayImpl) -> Place:
-    """Where the array is, or would be put: a Device, or the sharding of an array that is on several."""
+    """Where the array is, or would be put: a Device, or the place of an array that is on several."""
     return self._device or default_device()
 
 

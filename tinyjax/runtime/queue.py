@@ -237,10 +237,17 @@ class Queue:
             self._enqueue(kernel, items, local_size, inline)
 
     def _enqueue(self, kernel: Any, items: int, local_size: int, inline: bool) -> None:
-        event = self.cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (local_size,))
-        self.last_event = event
+        if inline:
+            event = self.run_inline(kernel, (items,), (local_size,))
+        else:
+            event = self.cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (local_size,))
+            self.last_event = event
         if self.on_launch is not None:
             self.on_launch(kernel, event)
+
+    def run_inline(self, kernel: Any, items: tuple[int], local_size: tuple[int]) -> Any:
+        """Runs a kernel in this thread, and gives its event, which is over: on devices that can."""
+        raise NotImplementedError
 
     def warm_up(
         self,
@@ -281,8 +288,10 @@ class Queue:
             self.pending.append((self.last_event, things, nbytes))
             self.pending_bytes += nbytes
             self.queue.flush()
-            self._forget_done()
             earliest = self._too_early()
+            if earliest is not None:
+                self._forget_done()
+                earliest = self._too_early()
         while earliest is not None:
             self._wait_for(earliest)
             with self.lock:

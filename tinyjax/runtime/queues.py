@@ -103,15 +103,7 @@ class SharedMemoryQueue(Queue):
 
     # ---- launches ----
 
-    def _enqueue(self, kernel: Any, items: int, local_size: int, inline: bool) -> None:
-        if not inline:
-            return super()._enqueue(kernel, items, local_size, inline)
-        event = self.run_inline(kernel, (items,), (local_size,))
-        if self.on_launch is not None:
-            self.on_launch(kernel, event)
-
     def run_inline(self, kernel: Any, items: tuple[int], local_size: tuple[int]) -> Any:
-        """Runs a kernel in this thread, and gives its event, which is over."""
         if self.last_event is not None:
             self.finish()
         queue = self.inline_queue
@@ -147,10 +139,8 @@ _opening = threading.Lock()
 
 
 def _new_queue(device: Device) -> Any:
-    if device.platform == "wasm":
-        from tinyjax.wasm.queue import WebAssemblyQueue
-
-        return WebAssemblyQueue(device)
+    if device.kind is not None:
+        return device.kind.new_queue(device)
     if device.cl_device is None:
         return NumpyQueue(device)
     return SharedMemoryQueue(device) if shares_host_memory(device) else Queue(device)

@@ -6,7 +6,7 @@ lowered, schedule, launches, loops and compilation_cache.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
-from tinyjax.many_devices.meet_step import MeetStep
 from tinyjax.runtime import compilation_cache
 from tinyjax.runtime.loops import ResumableLoopStep, loop_step
 from tinyjax.runtime.matmul_step import MatmulStep
@@ -28,6 +27,12 @@ from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.step_program import EmptyStep, HostStep, KernelStep, Output, StepProgram
+
+# Word of a host group -> (builder, eqn, operands, outputs, dies) -> its step on a device that works in the
+# host's memory.
+host_steps: dict[str, Callable[..., Any]] = {
+    "matmul": lambda builder, *step: MatmulStep(*step),
+}
 
 
 class StepProgramBuilder:
@@ -52,7 +57,7 @@ class StepProgramBuilder:
     def _build(self, name: str, inline: bool) -> list[Any]:
         """The kernels of a program, which may be in the compilation cache."""
         launches = self.kernels[inline]
-        if isinstance(self.queue, NumpyQueue):  # of a device for WebAssembly
+        if isinstance(self.queue, NumpyQueue):  # of a device of another kind
             return self.queue.load([launch.kernels[0] for launch in launches.values()])
         text, names = text_of(list(launches.values())), list(launches)
         if not compilation_cache.is_enabled():
@@ -139,10 +144,8 @@ class StepProgramBuilder:
             return EmptyStep(outputs, dies)
         operands = [step_program.slot(v) for v in group.eqn.invars]
         if isinstance(group, HostGroup) and isinstance(self.queue, SharedMemoryQueue):
-            if group.word == "matmul":
-                return MatmulStep(group.eqn, operands, outputs, dies)
-            if group.word == "meet":
-                return MeetStep(group.eqn, operands, outputs, dies, self.name)
+            if group.word in host_steps:
+                return host_steps[group.word](self, group.eqn, operands, outputs, dies)
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
         bodies = {

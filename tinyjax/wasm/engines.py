@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tinyjax.compile.kernel.kernel_ir import Kernel
-from tinyjax.wasm.availability import IN_BROWSER
+from tinyjax.runtime.devices import IN_BROWSER
 from tinyjax.wasm.module import Function, Module
 from tinyjax.wasm.webassembly import webassembly
 

@@ -13,7 +13,6 @@ from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.many_devices.sharding.sharding import SingleDeviceSharding
 from tinyjax.runtime.devices import default_device, devices
 from tinyjax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -253,7 +252,7 @@ def test_the_runtime_executable_takes_and_gives_flat_lists():
 
 
 def test_a_compiled_function_says_where_its_arguments_and_results_are():
-    here = SingleDeviceSharding(default_device())
+    here = jax.sharding.SingleDeviceSharding(default_device())
     compiled = jax.jit(lambda x, *, y: [x + y]).lower(VECTOR, y=VECTOR).compile()
     assert compiled.input_shardings == ((here,), {"y": here})
     assert compiled.output_shardings == [here]
@@ -302,7 +301,7 @@ def test_an_argument_that_is_split_in_another_way_than_the_traced_one_is_refused
         ValueError, match=r"args\[0\] is committed to .*P\(\).* traced for .*P\('x'"
     ):
         jax.jit(f).lower(x).compile()(whole)
-    with pytest.raises(ValueError, match="traced for SingleDeviceSharding"):
+    with pytest.raises(ValueError, match="traced for CpuDevice"):
         jax.jit(f).lower(jnp.ones(4)).compile()(x)
     unread = jax.jit(lambda x, y: x + 1).lower(x, x).compile()
     assert unread.input_shardings == ((split, None), {})

@@ -10,7 +10,7 @@ Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,10 +54,6 @@ CPU = Target(
     "cpu", max_items=64, local_size=1, grain=4096,
     reduction_items=64, reduction_grain=4096, accumulators=16, width=16,
 )  # fmt: skip
-# In a browser there is one thread, and vectors of 128 bits. Its kernels are a CPU's nevertheless: four
-# such vectors at a time hide the time that each takes (exp of 2**20 elements took 1.2 ms; with one vector
-# at a time 2.0, with two 1.7), and work-items that follow each other cost nothing.
-WASM = replace(CPU, name="wasm")
 # A GPU runs neighbouring items together: they touch neighbouring memory. With four elements for each, and in
 # groups of 256, a stream of an H100 is as fast as a copy; with one, in groups of 64, it had 0.3 of that.
 GPU = Target(

@@ -9,7 +9,7 @@ launch of it can take. What is compared with them is counted in cost_record.py. 
 MAX_PRIVATE = 2**16
 # Operations in an iteration of one work-item: about what a device does while the iteration's kernels
 # are launched one by one, 50 to 100 microseconds.
-MAX_ITERATION_WORK = {"cpu": 2**19, "wasm": 2**19, "gpu": 2**14}
+MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**19, 2**14
 # Operations in one launch, one or two tenths of a second. A scan with less is launched once; other
 # loops begin with so much, and go on with what was found to take LAUNCH_SECONDS (loops.py).
 LAUNCH_WORK = 2**27

@@ -27,7 +27,11 @@ from tinyjax.compile.kernel.scalarize import scalarized
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
 from tinyjax.compile.schedules.cheap_operands import cheap_equations
-from tinyjax.compile.schedules.loop_cost import MAX_ITERATION_WORK, MAX_PRIVATE
+from tinyjax.compile.schedules.loop_cost import (
+    MAX_GPU_ITERATION_WORK,
+    MAX_ITERATION_WORK,
+    MAX_PRIVATE,
+)
 from tinyjax.compile.schedules.loop_schedule import elementwise_schedule, sequential_schedule
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.jaxpr import JaxprEqn, Var
@@ -73,7 +77,7 @@ def _sequential(
     found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
     operations = sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
-    most = MAX_ITERATION_WORK[target.name]
+    most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
     before: list[JaxprEqn] = []

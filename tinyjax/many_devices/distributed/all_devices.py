@@ -1,26 +1,22 @@
 """What `jax.devices()` lists where there are several processes: the devices of all.
 
 After this file you can say which id a device of another process has. Each process can use its own devices
-alone; those of others are names, which meshes are made of. Builds on processes.
+alone; those of others are names, which meshes are made of. Builds on processes and devices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import os
 
 from tinyjax.many_devices.distributed import processes
-from tinyjax.many_devices.distributed.processes import Meeting
-
-if TYPE_CHECKING:
-    from tinyjax.runtime.devices import Device
+from tinyjax.many_devices.distributed.processes import Meeting, when_several
+from tinyjax.runtime.devices import Device, Found, add_devices
+from tinyjax.runtime.pocl.cache import pocl_folder
 
 CPU_IDS = 2048  # as many CPU devices a process may have
 
 
-def with_others(
-    found: dict[str, list[Device]], make_device: Callable[[str, int, str], Device]
-) -> dict[str, list[Device]]:
+def with_others(found: Found) -> Found:
     """The devices of all processes by platform, in the processes' order; `found` are those of this one. The
     processes meet for it.
 
@@ -28,15 +24,25 @@ def with_others(
     here = {name: [device.device_kind for device in listed] for name, listed in found.items()}
     with Meeting("jax.devices()", processes.everybody()) as group:
         of_all = group.comm.allgather(here)
-    merged: dict[str, list[Device]] = {name: [] for name in found}
+    merged: Found = {name: [] for name in found}
     for process, of_one in enumerate(of_all):
         for name, kinds in of_one.items():
             listed = merged.setdefault(name, [])
             first = process * CPU_IDS if name == "cpu" else len(listed)
             for number, kind in enumerate(kinds):
                 is_own = process == processes.process_index()
-                device = found[name][number] if is_own else make_device(name, number, kind)
+                device = found[name][number] if is_own else Device(name, number, kind)
                 device.id, device.process_index = first + number, process
                 device.local_hardware_id = number if is_own else None
                 listed.append(device)
     return merged
+
+
+def _prepare() -> None:
+    """Each process has a cache of its own: PoCL may fail where two build one kernel at once."""
+    own = f"process{processes.process_index()}"
+    os.environ["POCL_CACHE_DIR"] = str(pocl_folder() / own)
+    add_devices.append(with_others)
+
+
+when_several.append(_prepare)

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinyjax.many_devices import across_processes as _across_processes  # noqa: F401
+from tinyjax.many_devices.distributed import all_devices as _all_devices  # noqa: F401
 from tinyjax.many_devices.distributed import processes
 from tinyjax.many_devices.distributed.rendezvous import host_and_port, join
 from tinyjax.many_devices.distributed.waiting import share_cores

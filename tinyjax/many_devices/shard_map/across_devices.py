@@ -37,6 +37,7 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.many_devices.device_threads import on_all
 from tinyjax.many_devices.jit_shardings import put_outputs
+from tinyjax.many_devices.places import runs_in_parts
 from tinyjax.many_devices.shard_map.block_by_block import as_shard_map, spec_here
 from tinyjax.many_devices.shard_map.nested_vmap import Specs, nested_vmaps
 from tinyjax.many_devices.sharding.current_mesh import mesh_of
@@ -52,7 +53,7 @@ from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import put_results
 from tinyjax.transform.batching import AxisData
-from tinyjax.transform.jit.primitive import compiled, runs_in_parts
+from tinyjax.transform.jit.primitive import compiled
 
 if TYPE_CHECKING:
     from tinyjax.many_devices.sharding.mesh import Mesh

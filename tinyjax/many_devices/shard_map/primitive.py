@@ -26,6 +26,7 @@ from tinyjax.core.inlining import CALLS, inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.many_devices import invariant_collectives as _collectives  # noqa: F401  (fills rule tables)
+from tinyjax.many_devices.places import call_across_processes
 from tinyjax.many_devices.shard_map.across_devices import shard_map_on_devices
 from tinyjax.many_devices.shard_map.nested_vmap import (
     MeshAxes,
@@ -44,7 +45,6 @@ from tinyjax.many_devices.sharding.sharding import places_asked
 from tinyjax.many_devices.varying import ManualAxis
 from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.transform.batching import AxisData
-from tinyjax.transform.jit.primitive import call_across_processes
 
 # Parameters: jaxpr, the program of one device; mesh; in_specs and out_specs, one an operand or result;
 # newly_manual_axes, the mesh axes that it maps over (others are whole); check_vma, whether types say what

@@ -23,7 +23,12 @@ Index = tuple[slice, ...]
 
 # primitive name -> the places that its parameters ask for, one a result; None for a result that goes with the
 # operands. By who puts values elsewhere.
-places_asked: dict[str, Callable[[Mapping[str, Any]], Sequence[Sharding | None]]] = {}
+# Of a Device a compiled program knows nothing: it runs where its arguments are.
+places_asked: dict[str, Callable[[Mapping[str, Any]], Sequence[Sharding | None]]] = {
+    "device_put": lambda params: [
+        place if isinstance(place, Sharding) else None for place in params["devices"]
+    ]
+}
 
 
 class IndivisibleError(ValueError):
@@ -196,6 +201,6 @@ def place_of(sharding: Sharding) -> Device | Sharding:
     return sharding
 
 
-def as_sharding(place: Device | Sharding) -> Sharding:
+def as_sharding(place: Any) -> Sharding:
     """A place as a sharding: a Device stands for all of the array there."""
     return place if isinstance(place, Sharding) else SingleDeviceSharding(place)

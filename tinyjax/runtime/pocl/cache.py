@@ -18,14 +18,11 @@ from tinyjax.core.tracing import user_level
 KERNEL_BYTES = 2**20  # more than a build of a few kernels writes
 
 
-def provide_cache(process: int | None = None) -> str:
+def provide_cache() -> str:
     """Replace the user's cache folders by temporary ones where they can't be written to, with a warning.
 
-    Returns "", or if no folder can be written to, why no kernel can be built and what to do. Each `process`
-    of several has its own folder: PoCL may fail where two build one kernel at once."""
-    if process is not None:
-        os.environ["POCL_CACHE_DIR"] = str(pocl_folder() / f"process{process}")
-    elif not os.environ.get("POCL_CACHE_DIR"):
+    Returns "", or if no folder can be written to, why no kernel can be built and what to do."""
+    if not os.environ.get("POCL_CACHE_DIR"):
         os.environ.pop("POCL_CACHE_DIR", None)  # PoCL would take "" for a folder
     for variable, folder_of in (("XDG_CACHE_HOME", user_folder), ("POCL_CACHE_DIR", pocl_folder)):
         if reason := why_unwritable(folder := folder_of()):

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import tinyjax as jax
 from tinyjax.compile.cost import step_costs
-from tinyjax.compile.explain import MappedLine, eqn_name, mapping, mapping_of_module, numbered_eqns
+from tinyjax.compile.explain import MappedLine, eqn_name, mapping, numbered_eqns
 from tinyjax.compile.fusion.cost_record import Cost, total
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
 from tinyjax.compile.plan import Plan, step_word
 from tinyjax.compile.record import PassRecord
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, Var, subjaxprs
+from tinyjax.core.missing_names import feature
 from tinyjax.core.pretty_printer import literal_text
 from tinyjax.many_devices.sharding.traffic import Traffic, traffic_lines, traffic_of
 from tinyjax.runtime.devices import default_device
@@ -63,7 +64,7 @@ def stages_of(
     plan = compiled.compiler_ir("schedule")
     names = name_of(f), name_of(f, transforms)
     is_module = default_device().platform == "wasm"
-    columns = _Columns(f, own, traced.jaxpr, origin, plan, here, traced._places)
+    columns = _Columns(f, own, traced.jaxpr, origin, plan, here, traced.places)
     return Stages(columns.made(call, names, is_module), lowered.passes, call)
 
 
@@ -138,6 +139,7 @@ class _Columns:
     ) -> list[Column]:
         """The columns in order; `is_module` says that the kernels run as WebAssembly."""
         name, its_name = names
+        mapped = feature("wasm.explain").mapping_of_module if is_module else mapping
         columns = [
             Column("python", "Python", "your program", "line", "lines", "python", self.python()),
             self.jaxpr_column("traced", "jaxpr", name, self.traced, self.own_names),
@@ -161,7 +163,7 @@ class _Columns:
                 "line",
                 "lines",
                 "c",
-                self.kernels(mapping_of_module if is_module else mapping),
+                self.kernels(mapped),
                 "There is no kernel: NumPy computes it all.",
             ),
             Column("time", "time", "measured", "launch", "launches", "jaxpr", self.times(call)),

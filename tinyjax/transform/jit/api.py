@@ -34,20 +34,16 @@ from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
+from tinyjax.core.missing_names import feature
 from tinyjax.core.shortcuts import with_shortcut
-from tinyjax.core.structs import struct_of
+from tinyjax.core.structs import ShapeDtypeStruct, struct_of
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.many_devices.jit_shardings import (
-    JitShardings,
-    jit_shardings,
-    place_before_call,
-    places_before_call,
-    said_of,
-)
+from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, devices
+from tinyjax.runtime.placement import Asked, Place, committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
-from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.primitive import jit_p, read_arguments
 from tinyjax.transform.jit.stages import Traced
 
 # ---- jitted functions ----
@@ -79,7 +75,7 @@ class PjitFunction:
         keep_unused: bool,
         place: Device | str | None,
         inline: bool,
-        shardings: JitShardings | None = None,
+        shardings: Any = None,
     ):
         wraps(fun)(self)
         _jit_functions.add(self)
@@ -94,7 +90,7 @@ class PjitFunction:
             "inline": inline,
         }
         self.place = place  # a backend, by its name, is looked for at the first call
-        self.shardings = shardings  # None: nothing is said of where arguments and results are
+        self.shardings = shardings  # in_shardings and out_shardings; None if neither is given
         options = (static_argnums, static_argnames, donate_argnums, donate_argnames, shardings)
         self.cache = _cache_of(fun, options)
         # What a shortcut knows of calls.
@@ -118,9 +114,13 @@ class PjitFunction:
             donated_invars=(False,) * len(consts) + donated,
             device=self.device,
             **self.params,
-            **said_of(self, args, kwargs, consts, out_tree),
+            **(
+                self.shardings.params(self, args, kwargs, consts, out_tree)
+                if self.shardings
+                else {}
+            ),
         )
-        return tree_unflatten(out_tree, outs)
+        return out_tree.unflatten(outs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A jitted method: `self` is its first argument."""
@@ -192,9 +192,11 @@ class PjitFunction:
         dynamic, _ = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
-        said = said_of(self, args, kwargs, consts, out_tree)
-        places, out_places = places_before_call(leaves, said)
-        place = self.device or place_before_call(jaxpr, places, name, out_places)
+        places, out_places = list(map(_place_of, leaves)), []
+        if self.shardings:
+            params = self.shardings.params(self, args, kwargs, consts, out_tree)
+            places, out_places = placement.places.before_call(places, **params)
+        place = self.device or _place_before_call(jaxpr, places, name, out_places)
         static = positions(self.static_argnums, len(args))
         return Traced(
             jaxpr,
@@ -237,6 +239,26 @@ class PjitFunction:
 
     def __deepcopy__(self, memo: dict) -> PjitFunction:
         return self  # as of Python's functions
+
+
+def _place_of(x: Any) -> Place | None:
+    """Where an argument was put, or will be; None if nowhere."""
+    if isinstance(x, ShapeDtypeStruct):
+        return x.sharding and placement.places.place_of(x.sharding)
+    return x._device if getattr(x, "committed", False) else None
+
+
+def _place_before_call(
+    jaxpr: ClosedJaxpr, places: Sequence[Any], name: str, out_places: Sequence[Any]
+) -> Place | None:
+    """As place_of_call, of arguments of which only the places are known."""
+    by_arguments = [
+        Asked(f"argument args[{i}] of {name}", place)
+        for i, (place, is_read) in enumerate(zip(places, read_arguments(jaxpr)))
+        if place is not None and is_read
+    ]
+    by_others = placement.places and placement.places.asked_by_call(jaxpr, out_places)
+    return committed_place((), name, [*by_arguments, *(by_others or ())])
 
 
 def clear_caches() -> None:
@@ -287,7 +309,7 @@ def jit(
 
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
     the call; `inline` leaves the function's equations in an outer jaxpr. `in_shardings` and `out_shardings`
-    say where arguments and results are (jit/shardings.py). Usable as a decorator, with keywords alone too.
+    say where arguments and results are (many_devices/). Usable as a decorator, with keywords alone too.
     Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
     """
@@ -326,8 +348,15 @@ def jit(
         keep_unused,
         place,
         inline,
-        jit_shardings(in_shardings, out_shardings, place),
+        _shardings(in_shardings, out_shardings, place),
     )
+
+
+def _shardings(ins: Any, outs: Any, place: Device | str | None) -> Any:
+    """What many_devices makes of in_shardings and out_shardings; None if neither is given."""
+    if ins is None and outs is None:
+        return None
+    return feature("many_devices.jit_shardings").jit_shardings(ins, outs, place)
 
 
 def _checked_place(device: Device | None, backend: str | None) -> Device | str | None:

@@ -7,8 +7,8 @@ as any other. Builds on tracing and shortcuts.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.array import ArrayImpl
@@ -21,119 +21,67 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
-from tinyjax.core.jaxpr import (
-    ClosedJaxpr,
-    Jaxpr,
-    Var,
-    cached_on_jaxpr,
-    eval_jaxpr,
-    prepare_jaxpr,
-)
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr, prepare_jaxpr
 from tinyjax.core.key_reuse import follow_call
 from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
-from tinyjax.many_devices.distributed.processes import process_count
-from tinyjax.many_devices.jit_shardings import (
-    place_of_call,
-    put_arguments,
-    put_outputs,
-    typed_results,
-)
+from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, default_device
-from tinyjax.runtime.placement import home_of, put_results
+from tinyjax.runtime.placement import Asked, Place, committed_place, home_of, put_results
 
 if TYPE_CHECKING:
     from tinyjax.runtime.executable import Executable
 
-# Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments); and if
-# somebody says where arguments and results are, in_shardings and out_shardings, with an entry each.
+# Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
+is_committed = operator.attrgetter("committed")
 jit_p = BodyPrimitive("jit", multiple_results=True, takes_arrays=True)
-
-
-# Pairs (is_one, run), for programs that several devices of this process have parts of:
-# `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
-# One is made in transform/shard_map/across_devices.py.
-runs_in_parts: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
-Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
-# `find(jaxpr, arrays, params)` gives what calls a program that several processes have parts of, None for
-# others; it is one of lax's.
-find_calls_across_processes: list[Callable[..., Call | None]] = []
-
-
-def call_across_processes(
-    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
-) -> Call | None:
-    """What calls a program with these arguments, if several processes have parts of it; else None."""
-    if process_count() > 1:
-        for find in find_calls_across_processes:
-            return find(jaxpr, arrays, params)
-    return None
-
-
-def call_in_parts(
-    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
-) -> Call | None:
-    """What calls a program that several processes or devices have parts of; None of another one."""
-    if (across := call_across_processes(jaxpr, arrays, params)) is not None:
-        return across
-    out_places = params.get("out_shardings", ())
-    for is_one, run in runs_in_parts:
-        if is_one(jaxpr, arrays):
-            place_of_call(
-                jaxpr, arrays, params["name"], out_places
-            )  # raises, if there is no such place
-            return functools.partial(
-                _run_in_parts, run, jaxpr, out_places, params["donated_invars"]
-            )
-    return None
-
-
-def _run_in_parts(
-    run: Callable[..., list[ArrayImpl]],
-    jaxpr: ClosedJaxpr,
-    out_places: Sequence[Any],
-    donated: Sequence[bool],
-    arrays: Sequence[ArrayImpl],
-) -> list[ArrayImpl]:
-    outs = run(jaxpr, arrays, out_places)
-    for x, is_donated in zip(arrays, donated):
-        if is_donated:
-            x.delete()
-    return outs
 
 
 def _jit_impl(
     *args: Any, jaxpr: ClosedJaxpr, device: Device | None, **params: Any
 ) -> list[ArrayImpl]:
     """Runs the compiled jaxpr; compiles it at the first call on a device."""
-    arrays = [as_array(x) for x in args]
-    said = params.get("in_shardings", ()), params.get("out_shardings", ())
-    arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
-    if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
-        outs = in_parts(arrays)
+    arrays = list(map(as_array, args))
+    run = run_compiled if placement.places is None else placement.places.run
+    outs = run(jaxpr, device, arrays, params)
+    if config.jax_debug_key_reuse:
         follow_call(jit_p, {"jaxpr": jaxpr}, arrays, outs)
-        return outs
-    place = device or place_of_call(jaxpr, arrays, params["name"], said[1])
-    home = home_of(place or default_device())
-    outs = compiled(jaxpr, home, params["name"], params["donated_invars"])(arrays)
-    if place is not None:
-        put_results(place, "jit", params | {"jaxpr": jaxpr}, arrays, outs)
-        put_outputs(outs, said[1])
-    if config.jax_debug_nans or config.jax_debug_infs:
-        _find_first_nan(outs, jaxpr, arrays, params["name"])
-    follow_call(jit_p, {"jaxpr": jaxpr}, arrays, outs)
     return outs
 
 
-def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """An array that several processes have blocks of, spread in another way over them: a program that gives
-    its argument."""
-    v = Var(x.aval.update(extra=None))
-    how = {"name": "device_put", "out_shardings": (sharding,)}
-    call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)
-    assert call is not None
-    return call([x])[0]
+def run_compiled(
+    jaxpr: ClosedJaxpr, place: Place | None, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+) -> list[ArrayImpl]:
+    """The results, computed at `place`, or where the arguments were put, or on the default device."""
+    name = params["name"]
+    if place is None and any(map(is_committed, arrays)):
+        place = place_of_call(jaxpr, arrays, name)
+    device = default_device() if place is None else home_of(place)
+    outs = compiled(jaxpr, device, name, params["donated_invars"])(arrays)
+    if place is not None:
+        put_results(place, "jit", params | {"jaxpr": jaxpr}, arrays, outs)
+    if config.jax_debug_nans or config.jax_debug_infs:
+        _find_first_nan(outs, jaxpr, arrays, name)
+    return outs
+
+
+def place_of_call(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str, asked: Sequence[Asked] = ()
+) -> Any:
+    """Where those arguments were put that the jaxpr reads, or else the first place that is `asked` for; None
+    if there is none. Raises ValueError if two of them have other devices."""
+    if not asked and not any(map(is_committed, arrays)):
+        return None
+    read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
+    return committed_place(read, name, asked)
+
+
+@cached_on_jaxpr
+def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
+    """Which arguments the jaxpr reads, or gives back."""
+    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
+    return [v in read for v in jaxpr.jaxpr.invars]
 
 
 def compiled(
@@ -176,8 +124,6 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
 
 
 impl_rules[jit_p] = _jit_impl
-abstract_eval_rules[jit_p] = lambda *avals, jaxpr, out_shardings=(), **params: typed_results(
-    jaxpr.out_avals, out_shardings
-)
+abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 staging_rules[jit_p] = _jit_staging
 no_rule_reasons[jit_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"

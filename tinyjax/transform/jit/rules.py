@@ -9,12 +9,11 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
 from tinyjax.core.lists import drop, merge_lists, pick
-from tinyjax.many_devices.jit_shardings import constraints_within
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
@@ -35,8 +34,8 @@ from tinyjax.transform.transposition import (
 
 
 def with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
-    """The parameters for a transformed jaxpr, whose arguments are not donated, and on any device."""
-    kept = {k: v for k, v in params.items() if k not in ("in_shardings", "out_shardings")}
+    """The parameters for a transformed jaxpr, whose arguments are not donated, nor said to be anywhere."""
+    kept = {name: params[name] for name in ("name", "keep_unused", "inline", "device")}
     return kept | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
 
 
@@ -60,7 +59,6 @@ def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **pa
 
 def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
     """One jit for the known part, now, and one for the unknown part, later."""
-    params = constraints_within(params)
     unknown_ins = tuple(trace.is_unknown(x) for x in args)
     known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
         params["jaxpr"], unknown_ins
@@ -88,23 +86,16 @@ def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> l
 
 
 def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    params = constraints_within(eqn.params)
-    jaxpr, used_inputs = dce_closed_jaxpr(params["jaxpr"], tuple(used_outputs))
+    jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
     return eqn.replace(
         invars=pick(eqn.invars, used_inputs),
         outvars=pick(eqn.outvars, used_outputs),
-        params=with_inputs(params, jaxpr),
+        params=with_inputs(eqn.params, jaxpr),
     )
 
 
-def _of_constraints(rule: Callable) -> Callable:
-    """The rule, of the equation whose in_shardings and out_shardings are constraints within its jaxpr: these
-    have rules of their own."""
-    return lambda *args, **params: rule(*args, **constraints_within(params))
-
-
-jvp_rules[jit_p] = _of_constraints(_jit_jvp)
-axis_batch_rules[jit_p] = _of_constraints(_jit_batch)
+jvp_rules[jit_p] = _jit_jvp
+axis_batch_rules[jit_p] = _jit_batch
 partial_eval_rules[jit_p] = _jit_partial_eval
-transpose_rules[jit_p] = _of_constraints(_jit_transpose)
+transpose_rules[jit_p] = _jit_transpose
 dce_rules[jit_p] = _jit_dce

@@ -11,7 +11,6 @@ Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -23,17 +22,18 @@ from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer, bind_bodies
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, prepare_jaxpr
+from tinyjax.core.missing_names import feature
 from tinyjax.core.structs import struct_of
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
-from tinyjax.many_devices.jit_shardings import put_arguments, read_arguments, text_of_stage
-from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Place, commit, home_of
-from tinyjax.transform.jit.primitive import call_in_parts
+from tinyjax.runtime.placement import Place, commit, devices_of, home_of
+from tinyjax.transform.jit.primitive import read_arguments
 from tinyjax.transform.jit.wrong_arguments import argument_name, tree_error, type_error
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
+    from tinyjax.compile.lowered import LoweredProgram
     from tinyjax.compile.record import PassRecord
     from tinyjax.compile.schedules.directive import Directive
     from tinyjax.runtime.executable import Executable
@@ -94,13 +94,13 @@ class _Signature:
     @property
     def args_info(self) -> Any:
         """A tree of ArgInfos."""
-        infos = map(ArgInfo, self.traced.jaxpr.in_avals, self.traced._donated)
+        infos = map(ArgInfo, self.traced.jaxpr.in_avals, self.traced.donated)
         return tree_unflatten(self.in_tree, list(infos))
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
         """The numbers of the donated arguments, counted leaf by leaf."""
-        return tuple(i for i, donated in enumerate(self.traced._donated) if donated)
+        return tuple(i for i, donated in enumerate(self.traced.donated) if donated)
 
     @property
     def out_info(self) -> Any:
@@ -126,14 +126,14 @@ class Traced(_Signature):
         debug_info: DebugInfo | None = None,
     ):
         self.debug_info = debug_info
-        self._places = tuple(places) or (None,) * len(jaxpr.in_avals)  # a sharding, or None
-        self._out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)
+        self.places = tuple(places) or (None,) * len(jaxpr.in_avals)
+        self.out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)
         self.jaxpr = jaxpr
         self.fun_name = fun_name
         self.device = device
         self._in_tree = in_tree
         self._out_tree = out_tree
-        self._donated = tuple(donated) or (False,) * len(jaxpr.in_avals)
+        self.donated = tuple(donated) or (False,) * len(jaxpr.in_avals)
         if consts:
             raise ValueError(
                 f"{fun_name} closes over values of an outer transformation: trace or lower it outside"
@@ -163,14 +163,14 @@ class Lowered(_Signature):
 
         self.traced = traced
         self.device = home_of(traced.device or default_device())
-        self.lowered = lower_jaxpr(_prepared(traced), self.device, traced.fun_name, traced._donated)
+        self.lowered = lower_jaxpr(_prepared(traced), self.device, traced.fun_name, traced.donated)
 
     def as_text(self, dialect: str | None = None) -> str:
         """The program as text: OpenCL C and schedule, another stage (see STAGES in compile/lowered.py), or
         what a pass made, by the title of its record: "cse", "fusion".
 
         Raises ValueError for a dialect that there is not; it says which there are."""
-        return text_of_stage(self.lowered, dialect, self.traced._places)
+        return _text_of_stage(self.lowered, dialect, self.traced.places)
 
     @property
     def passes(self) -> list[PassRecord]:
@@ -224,7 +224,7 @@ class Compiled(_Signature):
 
     def as_text(self, dialect: str | None = None) -> str:
         """As Lowered.as_text."""
-        return text_of_stage(self.executable.lowered, dialect, self.traced._places)
+        return _text_of_stage(self.executable.lowered, dialect, self.traced.places)
 
     def compiler_ir(self, dialect: str = "kernel") -> Any:
         """As Lowered.compiler_ir."""
@@ -237,22 +237,14 @@ class Compiled(_Signature):
     @property
     def input_shardings(self) -> Any:
         """Where the arguments are read: a tree of shardings of (args, kwargs); None, where nowhere."""
-        whole, read = self._place.whole_everywhere, read_arguments(self.traced.jaxpr)
-        places = [place or whole if r else None for place, r in zip(self.traced._places, read)]
-        return tree_unflatten(self.in_tree, places)
-
-    @functools.cached_property
-    def output_shardings(self) -> Any:
-        """Where the results are: the result's tree of shardings."""
-        traced = self.traced
-        outs = self._place.of_results({"jaxpr": traced.jaxpr}, traced._places)
-        places = [asked or out for asked, out in zip(traced._out_places, outs)]
-        return tree_unflatten(self.out_tree, places)
+        places = feature("many_devices.places")
+        return tree_unflatten(self.in_tree, places.input_shardings(self.traced, self.executable))
 
     @property
-    def _place(self) -> Sharding:
-        place: Any = self.traced.device or self.executable.lowered.device
-        return as_sharding(place)
+    def output_shardings(self) -> Any:
+        """Where the results are: the result's tree of shardings."""
+        places = feature("many_devices.places")
+        return tree_unflatten(self.out_tree, places.output_shardings(self.traced, self.executable))
 
     def cost_analysis(self) -> dict[str, float]:
         """As Lowered.cost_analysis, of the steps that run: fused equations hand each other their values
@@ -284,23 +276,18 @@ class Compiled(_Signature):
         return tree_unflatten(self.out_tree, self.run(leaves))
 
     def run(self, leaves: Sequence[Any]) -> list[ArrayImpl]:
-        """The results: this program's, or of several processes or devices that have parts of the arrays."""
-        traced, said = self.traced, {}
+        """The results of a flat list of arguments."""
+        traced = self.traced
         arrays = [
             x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
             for x, aval in zip(leaves, traced.jaxpr.in_avals)
         ]
-        if any(traced._out_places):
-            said["out_shardings"] = traced._out_places
-        places = [p if r else None for p, r in zip(traced._places, read_arguments(traced.jaxpr))]
-        arrays = put_arguments(arrays, places)
-        how = {"name": traced.fun_name, "donated_invars": traced._donated, **said}
-        if (in_parts := call_in_parts(_prepared(traced), arrays, how)) is not None:
-            return in_parts(arrays)
+        if placement.places is not None:
+            return placement.places.run_stage(_prepared(traced), traced, self.executable, arrays)
         outs = self.executable(arrays)
         if traced.device is not None:
-            for out, sharding in zip(outs, tree_leaves(self.output_shardings)):
-                commit(out, place_of(sharding))
+            for out in outs:
+                commit(out, traced.device)
         return outs
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:
@@ -319,7 +306,7 @@ class Compiled(_Signature):
                     "hold something else by now. Donate only what is not used again"
                 )
             if isinstance(x, ArrayImpl) and x.committed and not self._takes(number, x):
-                wanted = self.traced._places[number] or self._place
+                wanted = self.traced.places[number] or self._place
                 raise ValueError(
                     "Computation was compiled for input shardings that disagree with the shardings of "
                     f"arguments passed to it: {self._name(number)} is committed to {x.device!r}, and was "
@@ -327,17 +314,32 @@ class Compiled(_Signature):
                 )
 
     def _takes(self, number: int, x: ArrayImpl) -> bool:
-        """Whether an array is where the argument was that it stands for; if that had no place, any of its
-        devices; and if the program does not read it, anywhere."""
-        place, got = self.traced._places[number], as_sharding(x.device)
+        """Whether an array is where the program reads argument `number`: where the traced argument was, or if
+        that was put nowhere, on the devices of the program. One that is not read can be anywhere."""
         if not read_arguments(self.traced.jaxpr)[number]:
             return True
+        place, got = self.traced.places[number], x._device
         if place is None:
-            return got.devices_in_order == self._place.devices_in_order
-        return place.is_equivalent_to(got, x.ndim)
+            return devices_of(got) == devices_of(self._place)
+        if placement.places is None:
+            return got is place
+        return placement.places.are_alike(place, got, x.ndim)
+
+    @property
+    def _place(self) -> Place:
+        """Where the program runs."""
+        return self.traced.device or self.executable.device
 
     def _name(self, number: int) -> str:
         return argument_name(self.args_info, number)
+
+
+def _text_of_stage(lowered: LoweredProgram, dialect: str | None, places: Sequence[Any]) -> str:
+    """What a stage of the compiler made, as text."""
+    text = lowered.as_text(dialect)
+    if placement.places is None or dialect not in (None, "schedule"):
+        return text
+    return "\n".join([text, *placement.places.text_of_traffic(lowered.closed, places)])
 
 
 def _prepared(traced: Traced) -> ClosedJaxpr:

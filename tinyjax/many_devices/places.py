@@ -1,0 +1,255 @@
+"""What runtime/placement.py calls `places`: eager operations, jitted calls and device_put on several devices.
+
+A jitted call puts its arguments where in_shardings say. It is then run by several processes or devices, each
+with its part of the arrays, or as one program whose results are labelled. The rules of jit's transformations
+find in_shardings and out_shardings as constraints within the jaxpr. Importing the folder many_devices imports
+this file, which fills the hook.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import abstract_eval_rules, as_array
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, dce_rules, without_dead_code
+from tinyjax.core.places import sharding_said
+from tinyjax.many_devices.distributed.processes import process_count
+from tinyjax.many_devices.jit_shardings import (
+    asked_by_call,
+    asked_by_set_mesh,
+    concrete,
+    constraints_within,
+    put_arguments,
+    put_outputs,
+    typed_results,
+)
+from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
+from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
+from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
+from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of
+from tinyjax.runtime import placement
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.placement import Asked, Place, commit
+from tinyjax.transform.batching import axis_batch_rules
+from tinyjax.transform.jit import rules as _rules  # noqa: F401  (those that are wrapped below)
+from tinyjax.transform.jit.primitive import jit_p, place_of_call, read_arguments, run_compiled
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.partial_eval import partial_eval_rules
+from tinyjax.transform.transposition import transpose_rules
+
+if TYPE_CHECKING:
+    from tinyjax.runtime.executable import Executable
+    from tinyjax.transform.jit.stages import Traced
+
+# ---- eager operations ----
+
+
+def asked(name: str, params: dict[str, Any]) -> tuple[Asked, ...]:
+    """What the current mesh and the `out_sharding` of a primitive ask for; a sharding without devices is on
+    the current mesh."""
+    said = sharding_said(name, params)
+    if said is None or not said.has_devices:
+        return asked_by_set_mesh()
+    return (*asked_by_set_mesh(), Asked(f"out_sharding of {name}", said))
+
+
+# ---- jitted calls ----
+
+# Pairs (is_one, run), for programs that several devices of this process have parts of:
+# `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
+# One is made in shard_map/across_devices.py.
+runs_in_parts: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
+Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
+
+
+def run(
+    jaxpr: ClosedJaxpr, device: Device | None, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+) -> list[ArrayImpl]:
+    """The results of a jitted call."""
+    ins, out_places = params.get("in_shardings", ()), params.get("out_shardings", ())
+    arrays = put_arguments(arrays, ins) if any(ins) else arrays
+    if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
+        return in_parts(arrays)
+    asked = asked_by_call(jaxpr, out_places)
+    place = device or place_of_call(jaxpr, arrays, params["name"], asked)
+    outs = run_compiled(jaxpr, place, arrays, params)
+    put_outputs(outs, out_places)
+    return outs
+
+
+def run_stage(
+    jaxpr: ClosedJaxpr, traced: Traced, executable: Executable, arrays: Sequence[ArrayImpl]
+) -> list[ArrayImpl]:
+    """The results of a call of what `jit(f).lower(...).compile()` gives."""
+    places = [p if r else None for p, r in zip(traced.places, read_arguments(traced.jaxpr))]
+    arrays = put_arguments(arrays, [place and as_sharding(place) for place in places])
+    params: dict[str, Any] = {"name": traced.fun_name, "donated_invars": traced.donated}
+    if any(traced.out_places):
+        params["out_shardings"] = traced.out_places
+    if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
+        return in_parts(arrays)
+    outs = executable(arrays)
+    if traced.device is not None:
+        for out, sharding in zip(outs, output_shardings(traced, executable)):
+            commit(out, place_of(sharding))
+    return outs
+
+
+def before_call(
+    places: Sequence[Any], in_shardings: Sequence[Any], out_shardings: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Where each argument is: by in_shardings, or where it was put; and what out_shardings say."""
+    ins = [place_of(concrete(new)) if new else old for new, old in zip(in_shardings, places)]
+    return ins, [place and concrete(place) for place in out_shardings]
+
+
+def input_shardings(traced: Traced, executable: Executable) -> list[Sharding | None]:
+    """Where the arguments are read; None, where nowhere."""
+    whole = as_sharding(traced.device or executable.device).whole_everywhere
+    pairs = zip(traced.places, read_arguments(traced.jaxpr))
+    return [(as_sharding(place) if place else whole) if read else None for place, read in pairs]
+
+
+def output_shardings(traced: Traced, executable: Executable) -> list[Sharding]:
+    """Where the results are."""
+    places = [place and as_sharding(place) for place in traced.places]
+    place = as_sharding(traced.device or executable.device)
+    outs = place.of_results({"jaxpr": traced.jaxpr}, places)
+    return [asked or out for asked, out in zip(traced.out_places, outs)]
+
+
+def are_alike(place: Place, other: Place, ndim: int) -> bool:
+    """Whether the elements of an array with `ndim` axes are on the same devices by both."""
+    return as_sharding(place).is_equivalent_to(as_sharding(other), ndim)
+
+
+def text_of_traffic(jaxpr: ClosedJaxpr, places: Sequence[Any]) -> list[str]:
+    """What devices send each other, as lines below the schedule of a program on a mesh, if its arguments are
+    at these places."""
+    from tinyjax.many_devices.sharding.traffic import traffic_lines, traffic_of
+
+    shardings = [place and as_sharding(place) for place in places]
+    return [*traffic_lines(traffic_of(without_dead_code(jaxpr), shardings))]
+
+
+# ---- programs of which several processes or devices run parts ----
+
+
+def call_in_parts(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+) -> Call | None:
+    """What calls a program that several processes or devices have parts of; None of another one."""
+    if (across := call_across_processes(jaxpr, arrays, params)) is not None:
+        return across
+    out_places = params.get("out_shardings", ())
+    for is_one, run_parts in runs_in_parts:
+        if is_one(jaxpr, arrays):
+            # Raises, if there is no such place.
+            place_of_call(jaxpr, arrays, params["name"], asked_by_call(jaxpr, out_places))
+            donated = params["donated_invars"]
+            return functools.partial(_run_in_parts, run_parts, jaxpr, out_places, donated)
+    return None
+
+
+def _run_in_parts(
+    run_parts: Callable[..., list[ArrayImpl]],
+    jaxpr: ClosedJaxpr,
+    out_places: Sequence[Any],
+    donated: Sequence[bool],
+    arrays: Sequence[ArrayImpl],
+) -> list[ArrayImpl]:
+    outs = run_parts(jaxpr, arrays, out_places)
+    for x, is_donated in zip(arrays, donated):
+        if is_donated:
+            x.delete()
+    return outs
+
+
+def call_across_processes(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+) -> Call | None:
+    """What calls a program with these arguments, if several processes have parts of it; else None."""
+    if process_count() == 1:
+        return None
+    from tinyjax.many_devices.processes.calls import find_call  # with the first call
+
+    return find_call(jaxpr, arrays, params)
+
+
+def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
+    """An array that several processes have blocks of, spread in another way over them: a program that gives
+    its argument."""
+    v = Var(x.aval.update(extra=None))
+    how = {"name": "device_put", "out_shardings": (sharding,)}
+    call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)
+    assert call is not None
+    return call([x])[0]
+
+
+# ---- device_put ----
+
+
+def checked(place: Any) -> Sharding | None:
+    """A PartitionSpec as a NamedSharding on the current mesh, a Sharding as it is; None for others."""
+    if isinstance(place, PartitionSpec):
+        from tinyjax.many_devices.sharding.current_mesh import named
+
+        return named(place, "device_put")
+    return place if isinstance(place, Sharding) else None
+
+
+def in_blocks(x: Any, place: Sharding) -> ArrayImpl | None:
+    """The value in blocks, if the processes or devices of `place` have memory of their own; else None.
+
+    Raises ValueError if it can't be spread so."""
+    try:
+        place.check_compatible_aval(get_aval(x).shape)
+    except ValueError as error:
+        raise ValueError(
+            f"One of device_put args is incompatible with its sharding annotation {place}: {error}"
+        ) from None
+    place.typed(get_aval(x))  # raises, as the next line, if it can't be spread so
+    place.shard_shape(get_aval(x).shape)
+    if spans_processes(getattr(place, "mesh", None)):
+        x = as_array(x)
+        if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):
+            return spread_anew(x, place)
+        return from_block(own_block(x, place), place)
+    if spans_devices(getattr(place, "mesh", None)):
+        return spread(as_array(x), place)
+    place.is_fully_addressable  # noqa: B018  (raises, if it has no devices)
+    return None
+
+
+# ---- the rules of jit ----
+
+
+def _of_constraints(rule: Callable) -> Callable:
+    """The rule, of the equation whose in_shardings and out_shardings are constraints within its jaxpr: these
+    have rules of their own."""
+    return lambda *args, **params: rule(*args, **constraints_within(params))
+
+
+def _fill_hooks() -> None:
+    placement.places = sys.modules[__name__]
+    for rules in (jvp_rules, axis_batch_rules, transpose_rules):
+        rules[jit_p] = _of_constraints(rules[jit_p])
+    partial_eval, dce = partial_eval_rules[jit_p], dce_rules[jit_p]
+    result_types = abstract_eval_rules[jit_p]
+    partial_eval_rules[jit_p] = lambda trace, args, params: partial_eval(
+        trace, args, constraints_within(params)
+    )
+    dce_rules[jit_p] = lambda eqn, used: dce(
+        eqn.replace(params=constraints_within(eqn.params)), used
+    )
+    abstract_eval_rules[jit_p] = lambda *avals, out_shardings=(), **params: typed_results(
+        result_types(*avals, **params), out_shardings
+    )
+
+
+_fill_hooks()

@@ -227,7 +227,7 @@ def named_arguments(
 
 def positions(argnums: tuple[int, ...], num_args: int) -> set[int]:
     """The arguments, of `num_args` given by position, that `argnums` name."""
-    return {i % num_args for i in argnums if -num_args <= i < num_args}
+    return {i % num_args for i in argnums if -num_args <= i < num_args} if argnums else set()
 
 
 def split_static(

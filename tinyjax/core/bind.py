@@ -287,9 +287,13 @@ class EvalTrace(Trace):
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
         if primitive.takes_arrays:
             for x in args:
-                aval_of_value(x)  # raises for what is no array
-            with set_current_trace(self):
+                if not isinstance(x, ArrayImpl):
+                    aval_of_value(x)  # raises for what is no array
+            before, context.trace = context.trace, self
+            try:
                 return impl_rules[primitive](*args, **params)
+            finally:
+                context.trace = before
         avals, values = [], []
         for x in args:
             if isinstance(x, ArrayImpl):

@@ -284,6 +284,9 @@ def _check_eqn(eqn: JaxprEqn) -> None:
 # ---- remembering what was made of a jaxpr ----
 
 
+NOT_MADE = object()  # None may be a result
+
+
 def cached_on_jaxpr(fun: Callable) -> Callable:
     """Remembers results on the first argument, a ClosedJaxpr, by the other arguments: a jitted
     function's derivative is made once, and so compiled once."""
@@ -291,9 +294,10 @@ def cached_on_jaxpr(fun: Callable) -> Callable:
     @functools.wraps(fun)
     def cached(closed_jaxpr: ClosedJaxpr, *args: Any) -> Any:
         key = (fun, args, config.key)
-        if key not in closed_jaxpr.cache:
-            closed_jaxpr.cache[key] = fun(closed_jaxpr, *args)
-        return closed_jaxpr.cache[key]
+        made = closed_jaxpr.cache.get(key, NOT_MADE)
+        if made is NOT_MADE:
+            made = closed_jaxpr.cache[key] = fun(closed_jaxpr, *args)
+        return made
 
     return cached
 

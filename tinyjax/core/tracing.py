@@ -327,7 +327,7 @@ def named_avals(
     avals = []
     for number, x in enumerate(leaves):
         try:
-            avals.append(arg_aval(x))
+            avals.append(get_aval(x))
         except TypeError as error:
             raise TypeError(
                 f"Error interpreting argument {argument_names(fun, static, tree)[number]} of "

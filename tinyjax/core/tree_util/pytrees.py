@@ -131,7 +131,8 @@ class PyTreeDef:
     be the key of a dict, as it is in the cache of jit.
     """
 
-    __slots__ = ("node_type", "aux", "child_defs", "num_leaves", "num_nodes")
+    __slots__ = ("node_type", "aux", "child_defs", "num_leaves", "num_nodes", "_key")
+    _key: tuple[type | None, Any, list[tuple]]
 
     def __init__(self, node_type: type | None, aux: Any, child_defs: Iterable[PyTreeDef]):
         self.node_type = node_type
@@ -139,17 +140,16 @@ class PyTreeDef:
         self.child_defs = tuple(child_defs)
         self.num_leaves = 1 if node_type is None else 0
         self.num_nodes = 1
+        child_keys = []
         for child in self.child_defs:
             self.num_leaves += child.num_leaves
             self.num_nodes += child.num_nodes
+            child_keys.append(child._key)
+        # All of it: tuples and lists are compared without a Python call for each node.
+        self._key = node_type, aux, child_keys
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, PyTreeDef)
-            and self.node_type is other.node_type
-            and self.aux == other.aux
-            and self.child_defs == other.child_defs
-        )
+        return isinstance(other, PyTreeDef) and self._key == other._key
 
     def __hash__(self) -> int:
         # Cheap, and aux data need not be hashable; structures that collide are told apart by ==.

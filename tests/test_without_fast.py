@@ -1,23 +1,15 @@
 """With the folder tinyjax/fast deleted, all tests pass but its own: it holds shortcuts, and nothing else."""
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from copied_package import PACKAGE, copy_without, run_in, run_tests_in
 
-import tinyjax
-
-PACKAGE, TESTS = Path(tinyjax.__file__).parent, Path(__file__).parent
 # Those that could notice, in about a minute; CI runs this test with the slow ones.
 NOTICING = [
     "core/test_bind.py",
     "transform/jit/test_jit.py",
     "compile/test_compile.py",
     "runtime/test_step_program.py",
-    "transform/pmap/test_pmap.py",
+    "many_devices/pmap/test_pmap.py",
     "studio/test_profiler.py",
     "studio/viz/test_record.py",
     "lax/control_flow/test_scan.py",
@@ -27,34 +19,12 @@ NOTICING = [
 ]
 
 
-def copy_without_fast(folder: Path) -> None:
-    """The package and its tests, without tinyjax/fast and tests/fast."""
-    without = shutil.ignore_patterns("fast")
-    shutil.copytree(PACKAGE, folder / "tinyjax", ignore=without)  # with what Python has compiled
-    without = shutil.ignore_patterns("fast", "__pycache__")
-    shutil.copytree(TESTS, folder / "tests", ignore=without)
-    shutil.copy(TESTS.parent / "setup.cfg", folder)
-
-
 @pytest.mark.slow
 def test_the_folder_of_shortcuts_can_be_deleted(tmp_path):
-    copy_without_fast(tmp_path)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-
-    def run(*command: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        return done.stdout
-
-    assert run("-c", "import sys, tinyjax; print('tinyjax.fast' in sys.modules)") == "False\n"
-    tests = [f"tests/{name}" for name in NOTICING]
-    run("-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *tests)
+    copy_without(tmp_path, "fast")
+    loaded = run_in(tmp_path, "-c", "import sys, tinyjax; print('tinyjax.fast' in sys.modules)")
+    assert loaded == "False\n"
+    run_tests_in(tmp_path, NOTICING)
 
 
 def test_one_line_outside_imports_it():

@@ -1,0 +1,63 @@
+"""A copy of tinyjax and its tests from which folders are deleted."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import tinyjax
+
+PACKAGE, TESTS = Path(tinyjax.__file__).parent, Path(__file__).parent
+
+# Python imports it at its start. An editable install would find what was deleted in the repository.
+SITECUSTOMIZE = """import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+"""
+# A test that needs what was deleted is skipped: the error says so.
+CONFTEST = """import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    try:
+        return (yield)
+    except (AttributeError, ImportError) as error:
+        if "which is not there" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+"""
+
+
+def copy_without(folder: Path, *deleted: str) -> None:
+    """The package and its tests in a folder, without folders of the package and their tests."""
+    shutil.copytree(PACKAGE, folder / "tinyjax")  # with what Python has compiled
+    shutil.copytree(TESTS, folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(TESTS.parent / "setup.cfg", folder)
+    for name in deleted:
+        shutil.rmtree(folder / "tinyjax" / name)
+        shutil.rmtree(folder / "tests" / name)
+    (folder / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    conftest = folder / "tests" / "conftest.py"
+    text = conftest.read_text().replace("import gc\n", CONFTEST + "import gc\n", 1)
+    conftest.write_text(text)
+
+
+def run_in(folder: Path, *command: str) -> str:
+    """What Python prints there. Raises AssertionError, with its last lines, if it fails."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def run_tests_in(folder: Path, tests: list[str]) -> str:
+    paths = [f"tests/{name}" for name in tests]
+    return run_in(folder, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *paths)

@@ -1,0 +1,58 @@
+"""A feature is a folder that can be deleted: what remains is imported, passes its tests, and says where it is
+needed which folder is missing."""
+
+import pytest
+from copied_package import copy_without, run_in, run_tests_in
+
+FEATURES = ("many_devices", "refs", "wasm", "sparse")
+# Those that could notice, in half a minute.
+NOTICING = [
+    "core/test_bind.py",
+    "core/test_jaxpr.py",
+    "core/test_tracing.py",
+    "transform/jit/test_jit.py",
+    "transform/jit/test_stages.py",
+    "transform/test_batching.py",
+    "transform/test_vjp.py",
+    "lax/control_flow/test_scan.py",
+    "lax/control_flow/test_cond.py",
+    "lax/test_dot_product.py",
+    "lax/test_transfer.py",
+    "runtime/test_step_program.py",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deleted", [*((name,) for name in FEATURES), FEATURES], ids=" ".join)
+def test_features_can_be_deleted(tmp_path, deleted):
+    copy_without(tmp_path, *deleted)
+    run_in(tmp_path, "-c", "import tinyjax, tinyjax.experimental")
+    run_tests_in(tmp_path, NOTICING)
+
+
+IN_MANY_DEVICES = "is in the folder tinyjax/many_devices, which is not there"
+
+
+@pytest.mark.slow
+def test_a_missing_feature_is_named(tmp_path):
+    copy_without(tmp_path, *FEATURES)
+    (tmp_path / "asked.py").write_text(
+        "import tinyjax as jax\n"
+        "f = lambda x: x + 1\n"
+        "for ask in (\n"
+        "    lambda: jax.jit(f).lower(1.0).as_text('webassembly'),\n"
+        "    lambda: jax.jit(f, in_shardings=1),\n"
+        "    lambda: jax.sharding.Mesh,\n"
+        "    lambda: exec('from tinyjax import make_mesh'),\n"
+        "    lambda: jax.numpy.ones(3).sharding,\n"
+        "):\n"
+        "    try: ask()\n"
+        "    except (AttributeError, ImportError) as error: print(error)\n"
+    )
+    assert run_in(tmp_path, "asked.py").splitlines() == [
+        "this needs the folder tinyjax/wasm, which is not there",
+        "this needs the folder tinyjax/many_devices, which is not there",
+        f"jax.sharding.Mesh {IN_MANY_DEVICES}",
+        f"jax.make_mesh {IN_MANY_DEVICES}",
+        f"ArrayImpl.sharding {IN_MANY_DEVICES}",
+    ]

@@ -1,4 +1,4 @@
-"""A box whose contents change: what each operation leaves in it. (golden/core/refs.* are of JAX.)"""
+"""A box whose contents change: what each operation leaves in it. (golden/refs/refs.* are of JAX.)"""
 
 import copy
 

@@ -2,7 +2,7 @@
 a part of its carry.
 
 After this file you can write by hand what `for i in range(n): ref[0] += x[i]` becomes: a scan whose carry
-begins as what the Ref holds, and whose last carry is written back. Builds on refs_discharge, scan, while_loop
+begins as what the Ref holds, and whose last carry is written back. Builds on discharge.py, scan, while_loop
 and cond.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html

@@ -1,7 +1,7 @@
 """How operations on Refs are printed: `a[0] <- b`, as JAX does.
 
 After this file you can read a jaxpr with Refs: the arrow points at what is written. Builds on pretty_printer
-and ref_indices.
+and indices.
 """
 
 from __future__ import annotations

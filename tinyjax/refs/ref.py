@@ -3,8 +3,8 @@
 After this file you can say what a Ref is (a box with one place, in which there is an array), why programs
 with Refs need care (an operation on one does something, besides giving a result), and how each operation on
 a Ref is one on the array in it: `ref[i] = y` puts `x.at[i].set(y)` in the place of x. Eager mode does just
-that. A traced program has an equation for each operation, and refs_discharge, the next file, makes of it a
-program without Refs. Builds on bind, avals and ref_indices.
+that. A traced program has an equation for each operation, and discharge.py makes of it a program
+without Refs. Builds on bind, avals and indices.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """
@@ -109,7 +109,7 @@ class Ref(metaclass=_RefType):
 
 
 # A kind of trace -> (trace, primitive, args, params) -> results; for those that must see each operation on a
-# Ref, though no operand is theirs: what a Ref holds later may be (transform/ref_rules.py)
+# Ref, though no operand is theirs: what a Ref holds later may be (rules.py)
 always_seen_by: dict[type[Trace], Callable[..., Any]] = {}
 
 
@@ -125,9 +125,7 @@ class RefPrimitive(Primitive):
 def _ref_primitive(name: str) -> Primitive:
     """All do something besides giving results: they are not dropped, merged or reordered."""
     primitive = RefPrimitive(name, takes_arrays=True, has_effects=True)
-    no_rule_reasons[primitive, "lowering"] = (
-        "core/refs_discharge.py makes a program without Refs of it"
-    )
+    no_rule_reasons[primitive, "lowering"] = "refs/discharge.py makes a program without Refs of it"
     return primitive
 
 
@@ -143,7 +141,7 @@ for _primitive in (addupdate_p, free_ref_p):
     _primitive.multiple_results = True  # none
 
 
-# What each does to the box: in eager mode, and in refs_discharge, where `value` is a tracer.
+# What each does to the box: in eager mode, and in discharge.py, where `value` is a tracer.
 
 
 def _get(ref: Ref, *operands: Any, indexer: Indexer) -> Any:
@@ -297,6 +295,10 @@ def set(ref: Ref, idx: Any, value: Any) -> None:  # noqa: A001  (JAX's name)
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.set.html
     """
     _write(swap_p, "ref_set", ref, idx, value)
+
+
+AbstractRef.getitem = staticmethod(get)  # x[i] of a tracer that stands for a Ref
+AbstractRef.setitem = staticmethod(set)
 
 
 def addupdate(ref: Ref, idx: Any, x: Any) -> None:

@@ -2,7 +2,7 @@
 
 After this file you can say why a value that is differentiated can't be put into a Ref from outside, which has
 no place for its tangent, nor a batch of values into one that is no batch. Reverse mode needs no rules: of the
-linear part, refs_discharge makes a program without Refs. Builds on refs, jvp and batching.
+linear part, discharge.py makes a program without Refs. Builds on refs, jvp and batching.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from inspect import unwrap
-from typing import Any
+from typing import Any, ClassVar
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, check_operands, check_results
@@ -16,6 +15,8 @@ class AbstractRef(ShapedArray):
 
     __slots__ = ("inner_aval",)
     inner_aval: ShapedArray
+    getitem: ClassVar[Callable[..., Any]]  # of (ref, index); set in ref.py, as is
+    setitem: ClassVar[Callable[..., None]]  # of (ref, index, value)
 
     def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
         if inner_aval not in _ref_avals:
@@ -40,12 +41,6 @@ class AbstractRef(ShapedArray):
 
     def strip_weak_type(self) -> AbstractRef:
         return AbstractRef(self.inner_aval.strip_weak_type())
-
-    def getitem(self, ref: Any, index: Any) -> Any:
-        return importlib.import_module("tinyjax.refs.ref").get(ref, index)
-
-    def setitem(self, ref: Any, index: Any, value: Any) -> None:
-        importlib.import_module("tinyjax.refs.ref").set(ref, index, value)
 
     def moved_batch(self, ref: Any, dim: int | None, out_dim: int) -> Any:
         """A Ref as a result of vmap: itself. Raises ValueError if its batch is not where out_axes has it."""

@@ -19,7 +19,14 @@ from tinyjax.compile.plan import step_word
 from tinyjax.compile.schedules import loop_kernels, lower
 from tinyjax.core import tracing
 from tinyjax.core.api_util import fun_name
-from tinyjax.core.bind import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules
+from tinyjax.core.bind import (
+    BodyPrimitive,
+    EvalTrace,
+    Primitive,
+    abstract_eval_rules,
+    context,
+    impl_rules,
+)
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.runtime import executable, step_program_builder
 from tinyjax.runtime.queue import Queue
@@ -296,6 +303,7 @@ def launch(step_program: StepProgram, step: Any, slots: list) -> Call:
 
 METHODS: list[tuple[type, str, Callable[..., Call]]] = [
     (Primitive, "bind", bind),
+    (BodyPrimitive, "bind", bind),
     (EvalTrace, "process_primitive", impl),
     (JaxprTrace, "add_eqn", equation),
     (Queue, "build", building),

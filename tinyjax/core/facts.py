@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1"): a word of
-    the table in many_devices/sharding/propagation.py. If None, the primitive's name is the word.
+    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1"): a word
+    for what follows the axes, such as how they are split over devices. If None, the primitive's name is it.
     `cost`: arithmetic operations for each element of the result, or (operations, special functions); or a
     function from an equation to all of its operations. If None, the lowering rule implies it.
     `makes_nan`: whether its arithmetic can give NaN.

@@ -37,8 +37,8 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
 }
 # primitive of one's own -> what makes the jaxpr that an equation of it stands for
 OPENED: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
-# primitives whose results are their operands: a program computes with whole arrays, on one device
-FORWARDS = ("device_put", "sharding_constraint", "reshard")
+# names of primitives whose results are their operands: a program computes with whole arrays, on one device
+FORWARDS = {"device_put"}
 
 
 def inline_calls(

@@ -248,8 +248,8 @@ def reduce_sum(x: Any, axes: Sequence[int], **place: Any) -> Any:
 def broadcast_in_dim(
     x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], **place: Any
 ) -> Any:
-    """Puts dimension i of `x` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere. `place`: a
-    `sharding` says how the result is split over devices."""
+    """Puts dimension i of `x` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere. `place`: the
+    parameter that says where the result is, if any (lax/placing.py)."""
     if not len(broadcast_dimensions) and not len(shape) and isinstance(x, Array):
         return x
     in_order = sorted(broadcast_dimensions)

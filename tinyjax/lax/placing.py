@@ -19,7 +19,7 @@ from tinyjax.core.avals import get_aval
 def place_params(primitive: str, out_sharding: Any, function: str = "") -> dict[str, Any]:
     """The parameter of a primitive for the `out_sharding` that a function got; none where that is None.
 
-    Raises TypeError for what is no sharding, ValueError for one that can't be had here."""
+    Raises TypeError for what is none, ValueError for one that can't be had here."""
     if out_sharding is None:
         return {}
     function = function or primitive

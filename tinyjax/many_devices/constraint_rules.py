@@ -19,6 +19,7 @@ from tinyjax.core.bind import (
     impl_rules,
     no_rule_reasons,
 )
+from tinyjax.core.inlining import FORWARDS
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent
@@ -41,6 +42,7 @@ from tinyjax.transform.transposition import deflinear2
 sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True)
 # Parameter: dst_sharding.
 reshard_p = Primitive("reshard", takes_arrays=True)
+FORWARDS.update(("sharding_constraint", "reshard"))
 
 
 def constrained(x: Any, place: Any) -> Any:

@@ -288,7 +288,7 @@ def vmap(
     `in_axes` is an int, None (not mapped) or a tuple with an entry for each positional argument, an
     int, None or a tree prefix of the argument; keyword arguments are mapped along axis 0. `out_axes`
     is the same for the results. Within `fun`, `axis_name` is the axis's name for collectives, such as
-    lax.psum. A with_sharding_constraint or shard_map in `fun` splits the batch over `spmd_axis_name`.
+    lax.psum. Where `fun` speaks of several devices, it splits the batch over their axis `spmd_axis_name`.
     Raises TypeError or ValueError where in_axes do not fit the arguments, the mapped sizes differ or a
     batched result is declared None.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html

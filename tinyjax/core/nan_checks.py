@@ -1,7 +1,6 @@
 """`jax_debug_nans` and `jax_debug_infs`: the operation that makes a NaN or an inf raises an error.
 
-After this file you can say how something looks at every operation without a line in `bind`: it is one of
-core.watchers, from when one of the flags is first set. Builds on config and bind.
+It is one of core.watchers from when one of the flags is first set.
 
 Source: https://docs.jax.dev/en/latest/debugging/flags.html
 """

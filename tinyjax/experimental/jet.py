@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax import lax
+from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, as_array, context, set_current_trace
@@ -77,6 +78,13 @@ def _abs(u: Series) -> Series:
     return [lax.abs(u[0]), *(sign * term for term in u[1:])]
 
 
+def _larger(primitive: Primitive, is_first: Callable, x: Series, y: Series) -> Series:
+    """Of the operand that was chosen; where they are equal, the mean of both."""
+    first, same = is_first(x[0], y[0]), x[0] == y[0]
+    terms = (jnp.where(same, (a + b) / 2, jnp.where(first, a, b)) for a, b in zip(x[1:], y[1:]))
+    return [primitive.bind(x[0], y[0]), *terms]
+
+
 def _largest(primitive: Primitive, u: Series, *, axes: tuple[int, ...], **params: Any) -> Series:
     """Of the element that was chosen; of several, their mean."""
     chosen = primitive.bind(u[0], axes=axes, **params)
@@ -92,6 +100,8 @@ def _scanned(operation: Callable, u: Series, *, axis: int, reverse: bool) -> Ser
 
 
 jet_rules[lax.abs_p] = _abs
+jet_rules[lax.max_p] = functools.partial(_larger, lax.max_p, lax.gt)
+jet_rules[lax.min_p] = functools.partial(_larger, lax.min_p, lax.lt)
 jet_rules[lax.reduce_max_p] = functools.partial(_largest, lax.reduce_max_p)
 jet_rules[lax.reduce_min_p] = functools.partial(_largest, lax.reduce_min_p)
 jet_rules[lax.clamp_p] = lambda low, x, high: taylor(

@@ -1,8 +1,7 @@
 """Exponentials, logarithms and what is made of them: powers, logistic, tanh, sinh, cosh and inverses.
 
-After this file you can derive the JVP rules, which use the result where that saves work:
-d tanh = (1 - tanh**2) dx, written (g + g * ans) * (1 - ans). All take floats and complex numbers.
-Builds on arithmetic.
+The JVP rules use the result where that saves work: d tanh = (1 - tanh**2) dx, written
+(g + g * ans) * (1 - ans). All take floats and complex numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What the families share that SciPy computes: an impl rule that calls it, and a host step for the compiler.
 
-After this file you can make a primitive of any function of scipy.special in one line. SciPy is imported
-when the first one is computed, as it takes longer than all of tinyjax. Builds on elementwise.
+SciPy is imported when the first one is computed, as it takes longer than all of tinyjax.
 
 Source: https://docs.scipy.org/doc/scipy/reference/special.html
 """

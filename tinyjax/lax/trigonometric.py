@@ -1,7 +1,6 @@
 """Trigonometric functions: tan and the inverses (sin and cos are core's).
 
-After this file you can derive the JVP of every arc function from that of its inverse. All take
-floats and complex numbers. Builds on arithmetic.
+The JVP of every arc function follows from that of its inverse. All take floats and complex numbers.
 """
 
 from __future__ import annotations

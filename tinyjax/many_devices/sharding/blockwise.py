@@ -1,9 +1,8 @@
 """What devices can compute with their own blocks, and what they must bring together for it.
 
-After this file you can say what a split operation costs in messages. Operations that treat an axis evenly
-are done on blocks, split as the table of propagation.py says; of a sum over an axis that is split, each
-device has a summand, and these are added up between devices. Any other operation needs all of its operands,
-which is right for any program. Builds on propagation.
+Operations that treat an axis evenly are done on blocks, split as the table of propagation.py says; of a sum
+over an axis that is split, each device has a summand, and these are added up between devices. Any other
+operation needs all of its operands, which is right for any program.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
 """

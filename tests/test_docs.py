@@ -77,7 +77,7 @@ def test_the_pass_of_the_compilers_page_makes_one_product_of_two(monkeypatch):
     names = {}
     (code,) = [code for code in blocks(COMPILER, "python") if "sort_operands" in code]
     exec(code, names)
-    new = pipeline.Pass("sort_operands", names["sort_operands"], "", again=True)
+    new = pipeline.Pass("sort_operands", names["sort_operands"], "", run_to_fixpoint=True)
     first, *others = pipeline.PASSES
     x = np.float32(3)
 

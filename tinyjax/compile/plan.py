@@ -17,7 +17,7 @@ from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGro
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
-from tinyjax.compile.passes.cse import meaning, meaning_of_atom
+from tinyjax.compile.passes.cse import atom_key, cse_key
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
@@ -156,7 +156,7 @@ class _Planner:
         }
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
-        key = _meaning_of_group(group)
+        key = _group_key(group)
         if key not in self.shared:
             # The name says what is inside, and begins so that it is no word of OpenCL C.
             inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
@@ -186,15 +186,15 @@ class _Planner:
         }
 
 
-def _meaning_of_group(group: KernelGroup) -> Hashable:
+def _group_key(group: KernelGroup) -> Hashable:
     """Equal for groups that compute alike, whatever their variables are; by default the group's own."""
     made = [v for eqn in group.eqns for v in eqn.outvars]
     numbers = {v: number for number, v in enumerate([*group.inputs, *made])}
 
     def number(atom: Atom) -> Hashable:
-        return numbers[atom] if isinstance(atom, Var) else meaning_of_atom(atom)
+        return numbers[atom] if isinstance(atom, Var) else atom_key(atom)
 
-    eqns = tuple([meaning(eqn, number) for eqn in group.eqns])
+    eqns = tuple([cse_key(eqn, number) for eqn in group.eqns])
     if None in eqns:  # a parameter can't be compared
         return id(group)
     inputs = tuple([v.aval for v in group.inputs])

@@ -61,7 +61,7 @@ class Literal:
         self.aval = aval
 
     @property
-    def meaning(self) -> tuple[str, ShapedArray]:
+    def key(self) -> tuple[str, ShapedArray]:
         """Equal for literals of one value and type; tells 0.0 from -0.0, and 1 from 1.0 and True."""
         return repr(self.val.item() if hasattr(self.val, "item") else self.val), self.aval
 

@@ -91,7 +91,7 @@ def _follow_jaxpr(
 
 def _follow_eqn(eqn: JaxprEqn, env: dict[Any, Keys], called_at: str | None) -> list[Keys]:
     operands = [Keys({}) if isinstance(v, Literal) else env.get(v, Keys({})) for v in eqn.invars]
-    index = tuple(v.meaning if isinstance(v, Literal) else v for v in eqn.invars[1:])
+    index = tuple(v.key if isinstance(v, Literal) else v for v in eqn.invars[1:])
     line = called_at or line_text(eqn.source_info) or eqn.primitive.name
     found = follow(eqn.primitive, eqn.params, operands, index, line, called_at=line)
     return found or [Keys({}) for _ in eqn.outvars]

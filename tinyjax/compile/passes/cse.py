@@ -21,7 +21,7 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     eqns: list[JaxprEqn] = []
     for eqn in closed.eqns:
         eqn = eqn.replace(invars=substitute(eqn.invars, replaced)) if replaced else eqn
-        key = None if has_effects(eqn) else meaning(eqn)
+        key = None if has_effects(eqn) else cse_key(eqn)
         if key is None or first.setdefault(key, eqn) is eqn:
             eqns.append(eqn)
             continue
@@ -33,14 +33,12 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def meaning_of_atom(atom: Atom) -> Hashable:
+def atom_key(atom: Atom) -> Hashable:
     """Equal for what has the same value for certain."""
-    return atom if isinstance(atom, Var) else atom.meaning
+    return atom if isinstance(atom, Var) else atom.key
 
 
-def meaning(
-    eqn: JaxprEqn, of_operand: Callable[[Atom], Hashable] = meaning_of_atom
-) -> Hashable | None:
+def cse_key(eqn: JaxprEqn, of_operand: Callable[[Atom], Hashable] = atom_key) -> Hashable | None:
     """Equal for equations that compute the same; None if a parameter can't be compared."""
     key = (
         eqn.primitive,

@@ -1,4 +1,4 @@
-"""Patterns of equations, as text: what a line of the table of rewrite rules fits, and what it gives.
+"""Patterns of equations, as text: what a line of the table of rewrite rules matches, and what it gives.
 
 After this file you can read the table's language: `mul x 1` is a mul whose second operand is the number 1,
 `neg (neg x)` a neg of what a neg made, and the same letter is the same value. Builds on jaxpr and primitives.
@@ -37,7 +37,7 @@ class Rule:
 
     @property
     def primitive(self) -> str:
-        """The name of the primitive of which all equations that fit are."""
+        """The name of the primitive of which all equations that match are."""
         return re.findall(r"\w+", self.pattern)[0]
 
     def __str__(self) -> str:
@@ -50,8 +50,8 @@ def parse(line: str) -> Rule:
     name, *operands = _pattern(pattern)
     power = re.search(r"\[(\d+)\]", name)  # of integer_pow
     (result,) = _pattern(instead) if " " not in instead else [tuple(_pattern(instead))]
-    fitting = _Fitting(None if power is None else int(power[1]), tuple(operands), result)
-    return Rule(pattern, instead, kinds, why, fitting)
+    rule = _PatternRule(None if power is None else int(power[1]), tuple(operands), result)
+    return Rule(pattern, instead, kinds, why, rule)
 
 
 def _pattern(text: str) -> list[Any]:
@@ -69,11 +69,11 @@ def _pattern(text: str) -> list[Any]:
     return found[0]
 
 
-# ---- does an equation fit? ----
+# ---- does an equation match? ----
 
 
 @dataclass(frozen=True)
-class _Fitting:
+class _PatternRule:
     """What is left of a pattern when the primitive is right: called as the function of a Rule."""
 
     power: int | None
@@ -86,7 +86,7 @@ class _Fitting:
             return None
         if len(self.operands) != len(eqn.invars):  # a select_n of three cases, say
             return None
-        if not all(fits(p, v, bound, producer) for p, v in zip(self.operands, eqn.invars)):
+        if not all(matches(p, v, bound, producer) for p, v in zip(self.operands, eqn.invars)):
             return None
         if isinstance(self.result, tuple):
             name, *letters = self.result
@@ -105,7 +105,7 @@ def primitive_named(name: str) -> Primitive:
     return next(p for p in impl_rules if p.name == name)
 
 
-def fits(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Producer) -> bool:
+def matches(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Producer) -> bool:
     """Whether the atom is what the pattern says; `bound` gets what the letters stand for."""
     if isinstance(pattern, str):
         return same(bound.setdefault(pattern, atom), atom)
@@ -115,14 +115,14 @@ def fits(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Produce
     eqn = producer.get(atom) if isinstance(atom, Var) else None
     if eqn is None or eqn.primitive.name != pattern[0] or len(eqn.invars) != len(pattern) - 1:
         return False
-    return all(fits(p, v, bound, producer) for p, v in zip(pattern[1:], eqn.invars))
+    return all(matches(p, v, bound, producer) for p, v in zip(pattern[1:], eqn.invars))
 
 
 def same(a: Atom, b: Atom) -> bool:
     """Whether two atoms have the same value for certain."""
     if isinstance(a, Var) or isinstance(b, Var):
         return a is b
-    return a.meaning == b.meaning
+    return a.key == b.key
 
 
 def constant(atom: Atom, producer: Producer) -> Any:

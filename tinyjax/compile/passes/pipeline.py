@@ -33,7 +33,9 @@ class Pass:
     name: str
     function: Callable[[ClosedJaxpr], ClosedJaxpr]
     does: str
-    again: bool = False  # in turn with its neighbours, until none of them changes anything
+    run_to_fixpoint: bool = (
+        False  # in turn with its neighbours, until none of them changes anything
+    )
     same_bits: bool = True  # of all results, evaluated equation by equation
 
 
@@ -47,9 +49,11 @@ KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uin
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),
     Pass("convolutions", convolutions, "the padding of convolutions becomes a pad before"),
-    Pass("rewrite_rules", rewrite_rules, "equations become simpler, by a table", again=True),
-    Pass("fold", fold, "what is made of constants is computed now", again=True),
-    Pass("cse", cse, "what is computed twice is computed once", again=True),
+    Pass(
+        "rewrite_rules", rewrite_rules, "equations become simpler, by a table", run_to_fixpoint=True
+    ),
+    Pass("fold", fold, "what is made of constants is computed now", run_to_fixpoint=True),
+    Pass("cse", cse, "what is computed twice is computed once", run_to_fixpoint=True),
     Pass("bodies", bodies, "the bodies of loops and branches go through these passes too"),
     Pass("inline_rematerialised", inline_rematerialised, "and so does rematerialised code"),
     Pass("products", products, "transpositions go into products", same_bits=False),
@@ -73,8 +77,8 @@ def simplify(closed: ClosedJaxpr, subject: str = "") -> ClosedJaxpr:
 
 def _simplify(closed: ClosedJaxpr, passes: Iterable[Pass], subject: str = "") -> ClosedJaxpr:
     check_equations(closed.jaxpr)
-    for again, some in groupby(passes, key=lambda p: p.again):
-        run = _run_in_turn if again else _run_once
+    for run_to_fixpoint, some in groupby(passes, key=lambda p: p.run_to_fixpoint):
+        run = _run_to_fixpoint if run_to_fixpoint else _run_once
         closed = run(list(some), closed, subject)
     return closed
 
@@ -88,13 +92,13 @@ def _run_once(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJa
     return closed
 
 
-def _run_in_turn(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
-    """Ends when all others have been run in vain since a pass that changed something: that one finds
-    nothing more by itself."""
-    in_vain = -1
+def _run_to_fixpoint(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
+    """Ends when no other pass has changed anything since the last one that did, which finds nothing more by
+    itself."""
+    unchanged = -1
     for each in islice(cycle(passes), MAX_ROUNDS * len(passes)):
         before, closed = closed, run_pass(each.name, each.function, closed, subject=subject)
-        in_vain = in_vain + 1 if closed is before else 0
-        if in_vain == len(passes) - 1:
+        unchanged = unchanged + 1 if closed is before else 0
+        if unchanged == len(passes) - 1:
             break
     return closed

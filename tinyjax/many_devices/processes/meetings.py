@@ -31,7 +31,7 @@ def _text(jaxpr: Jaxpr) -> Iterator[str]:
 
     def name(atom: Any) -> str:
         if isinstance(atom, Literal):
-            return ":".join(map(str, atom.meaning))
+            return ":".join(map(str, atom.key))
         return f"{names.setdefault(atom, len(names))}:{atom.aval.str_short()}"
 
     yield f"({[*map(name, [*jaxpr.constvars, *jaxpr.invars])]}"

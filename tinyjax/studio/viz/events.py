@@ -145,7 +145,7 @@ class Values:
 
     def _id(self, x: Any) -> int:
         if isinstance(x, JaxprTracer):
-            x = x.atom if isinstance(x.atom, Var) else x.atom.meaning
+            x = x.atom if isinstance(x.atom, Var) else x.atom.key
         elif isinstance(x, JVPTracer):
             x = "jvp", self._id(x.primal), self._id(x.tangent)
         elif isinstance(x, BatchTracer):

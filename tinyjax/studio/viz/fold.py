@@ -189,7 +189,7 @@ class _Alike:
 
 def _meaning(eqn: JaxprEqn) -> str:
     """A text that is equal for equations that are alike but for their operands."""
-    literals = [v.meaning if isinstance(v, Literal) else v.aval for v in eqn.invars]
+    literals = [v.key if isinstance(v, Literal) else v.aval for v in eqn.invars]
     params = re.sub(r" at 0x[0-9a-f]+", "", str(eqn.params))
     return f"{eqn.primitive} {literals} {params}"
 

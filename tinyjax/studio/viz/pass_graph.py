@@ -9,7 +9,7 @@ As text, with the reasons: print(*jax.jit(f).lower(x).passes).
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-from tinyjax.compile.passes.cse import meaning
+from tinyjax.compile.passes.cse import cse_key
 from tinyjax.compile.passes.loops import bodies_of
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.core.pretty_printer import variable_names
@@ -57,7 +57,7 @@ def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
 
 def _key(eqn: JaxprEqn) -> Hashable:
     """Equal for what is the same equation, in the one jaxpr and in the other."""
-    return meaning(eqn) or eqn, tuple(eqn.outvars)
+    return cse_key(eqn) or eqn, tuple(eqn.outvars)
 
 
 class _Stage(Drawing):

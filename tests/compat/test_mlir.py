@@ -6,7 +6,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.core.inlining import OPENED
+from tinyjax.core.inlining import custom_inline_rules
 from tinyjax.extend.core import Primitive
 from tinyjax.interpreters import mlir, xla
 
@@ -17,7 +17,7 @@ def primitive():
     p = Primitive("scaled_sum")
     p.def_abstract_eval(lambda x, y, *, scale: x)
     yield p
-    OPENED.pop(p, None)
+    custom_inline_rules.pop(p, None)
 
 
 def scaled_sum(x, y, *, scale):

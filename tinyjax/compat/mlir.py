@@ -22,7 +22,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
     restore_source_info,
 )
-from tinyjax.core.inlining import OPENED
+from tinyjax.core.inlining import custom_inline_rules
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinyjax.core.tracing import trace_to_jaxpr
 
@@ -75,7 +75,7 @@ def register_lowering(
         return lambda rule: register_lowering(prim, rule, platform, inline, cacheable)
     prim.takes_arrays = True
     if isinstance(rule, LoweredFun):
-        OPENED[prim] = rule.jaxpr_of
+        custom_inline_rules[prim] = rule.jaxpr_of
         impl_rules.setdefault(prim, rule.fun)
     else:
         no_rule_reasons[prim, "impl"] = no_rule_reasons[prim, "lowering"] = _no_mlir(prim)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.core.bind import Primitive, missing_rule
-from tinyjax.core.inlining import OPENED
+from tinyjax.core.inlining import custom_inline_rules
 from tinyjax.transform.jit.api import jit
 
 
@@ -18,6 +18,6 @@ def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
     prim.def_impl(functools.partial(apply_primitive, prim)).
 
     Raises NotImplementedError if it has none."""
-    if prim not in lowering_rules and prim not in OPENED:
+    if prim not in lowering_rules and prim not in custom_inline_rules:
         missing_rule(prim, "lowering")
     return jit(lambda *xs: prim.bind(*xs, **params))(*args)

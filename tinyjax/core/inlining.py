@@ -36,7 +36,7 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
     "remat2": "jaxpr",
 }
 # primitive of one's own -> what makes the jaxpr that an equation of it stands for
-OPENED: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
+custom_inline_rules: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
 # names of primitives whose results are their operands: a program computes with whole arrays, on one device
 FORWARDS = {"device_put"}
 
@@ -87,12 +87,12 @@ def inline_calls(
 
 
 def is_call(eqn: JaxprEqn) -> bool:
-    return eqn.primitive.name in CALLS or eqn.primitive in OPENED
+    return eqn.primitive.name in CALLS or eqn.primitive in custom_inline_rules
 
 
 def called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
-    if eqn.primitive in OPENED:
-        return OPENED[eqn.primitive](eqn)
+    if eqn.primitive in custom_inline_rules:
+        return custom_inline_rules[eqn.primitive](eqn)
     return called_by(eqn.primitive.name, eqn.params)
 
 

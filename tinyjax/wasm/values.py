@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, PrivateArray, Value
+from tinyjax.compile.kernel.kernel_ir import Argument, Buffer, Const, PrivateArray, Value
 from tinyjax.wasm.module import TYPES, Function, Instruction
 from tinyjax.wasm.operations import (
     BOOL,
@@ -40,7 +40,7 @@ def part_count(value: Value) -> int:
     return -(-value.width // lane_count(value.dtype))
 
 
-def operand_dtype(args: Sequence[Atom]) -> np.dtype:
+def operand_dtype(args: Sequence[Argument]) -> np.dtype:
     return next((arg.dtype for arg in args if not isinstance(arg, Index)), INT32)
 
 
@@ -106,7 +106,7 @@ class ValueWriter:
 
     # ---- operands ----
 
-    def number(self, atom: Atom, of: np.dtype = INT32) -> Code:
+    def number(self, atom: Argument, of: np.dtype = INT32) -> Code:
         """Pushes a number; an index is one of any dtype `of`."""
         if isinstance(atom, Index):
             converted = instruction("convert", INT32, of, is_vector=False)
@@ -122,7 +122,7 @@ class ValueWriter:
         code: Code = [("local.get", self.value(vector, part)), (f"{lanes}.extract_lane", lane)]
         return code + ([("i32.const", 1), ("i32.and",)] if vector.dtype == BOOL else [])
 
-    def vector(self, atom: Atom, part: int, of: np.dtype) -> Code:
+    def vector(self, atom: Argument, part: int, of: np.dtype) -> Code:
         """Pushes the lanes of a value, as an operation on `of` wants them; what is uniform is repeated."""
         if isinstance(atom, Const):
             return [constant(BOOL if atom.dtype == BOOL else of, atom.value, is_vector=True)]
@@ -149,7 +149,7 @@ class ValueWriter:
 
     # ---- operations ----
 
-    def let(self, target: Value, op: str, args: Sequence[Atom]) -> None:
+    def let(self, target: Value, op: str, args: Sequence[Argument]) -> None:
         """target = op(args), an instruction for each vector of 128 bits."""
         if target.width == 1:
             self.emit(*self._number(target, op, args), ("local.set", self.value(target)))
@@ -160,11 +160,11 @@ class ValueWriter:
                 return self.by_lane(target, op, args)
             self.emit(*code, ("local.set", self.value(target, part)))
 
-    def by_lane(self, target: Value, op: str, args: Sequence[Atom]) -> None:
+    def by_lane(self, target: Value, op: str, args: Sequence[Argument]) -> None:
         """The same, for each lane as a number."""
         lanes = [Value(f"{target.name}.lane{n}", target.dtype) for n in range(target.width)]
         for n, lane in enumerate(lanes):
-            operands: list[Atom] = []
+            operands: list[Argument] = []
             for number, arg in enumerate(args):
                 operands.append(arg)
                 if isinstance(arg, Value) and arg.width > 1:
@@ -173,7 +173,7 @@ class ValueWriter:
             self.let(lane, op, operands)
         self.let(target, "vector", lanes)
 
-    def _number(self, target: Value, op: str, args: Sequence[Atom]) -> Code:
+    def _number(self, target: Value, op: str, args: Sequence[Argument]) -> Code:
         """A number that is a result."""
         first = args[0]
         if isinstance(first, Value) and first.width > 1:
@@ -190,7 +190,7 @@ class ValueWriter:
         pushed = [self.number(arg, of) for arg in _pushed(op, args)]
         return [*(one for some in pushed for one in some), *code, *narrowed(target.dtype)]
 
-    def _call(self, op: str, args: Sequence[Atom]) -> Instruction:
+    def _call(self, op: str, args: Sequence[Argument]) -> Instruction:
         """What has no definition is the host's: Math.exp and other functions of a float64."""
         if (dtype := operand_dtype(args)) != np.float64:
             raise NotImplementedError(f"'{op}' of {dtype} needs a definition in kernel/functions")
@@ -206,7 +206,7 @@ class ValueWriter:
             code += [("v128.and",), ("v128.or",)]
         return [*code, ("v128.any_true",)]
 
-    def _vector(self, target: Value, op: str, args: Sequence[Atom], part: int) -> Code | None:
+    def _vector(self, target: Value, op: str, args: Sequence[Argument], part: int) -> Code | None:
         """One vector of an operation's result; None if there is no such instruction."""
         first, lanes = args[0], lane_count(target.dtype)
         match op:
@@ -278,7 +278,7 @@ class ValueWriter:
             offset = part * lane_count(dtype) * dtype.itemsize
             self.emit(*address, (name, offset), *widened, ("local.set", self.value(target, part)))
 
-    def store(self, destination: Memory, at: Index, value: Atom) -> None:
+    def store(self, destination: Memory, at: Index, value: Argument) -> None:
         width, dtype = getattr(value, "width", 1), destination.dtype
         address = self.address(destination, at, width)
         if width == 1:
@@ -294,6 +294,6 @@ class ValueWriter:
             self.emit(*address, vector, *narrow, (name, offset, *lane))
 
 
-def _pushed(op: str, args: Sequence[Atom]) -> Sequence[Atom]:
+def _pushed(op: str, args: Sequence[Argument]) -> Sequence[Argument]:
     """The operands in the order in which an instruction takes them."""
     return (*args[1:], args[0]) if op == "select" else args

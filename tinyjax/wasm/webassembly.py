@@ -235,7 +235,7 @@ class Writer(ValueWriter):
 
     # ---- operations ----
 
-    def let(self, target: ir.Value, op: str, args: Sequence[ir.Atom]) -> None:
+    def let(self, target: ir.Value, op: str, args: Sequence[ir.Argument]) -> None:
         """An instruction, or the statements of what an operation is made of: those for the parts of a vector
         follow each other, and do not wait for one another."""
         of, to = operand_dtype(args), target.dtype
@@ -264,7 +264,9 @@ class Writer(ValueWriter):
             return self.let(target, f"round_{to}", (wide,))
         return super().let(target, op, args)
 
-    def write(self, function: KernelFunction, result: ir.Value, args: Sequence[ir.Atom]) -> None:
+    def write(
+        self, function: KernelFunction, result: ir.Value, args: Sequence[ir.Argument]
+    ) -> None:
         """A call of a function of numbers, if it is long; else its statements, with names for their values
         that are not those of other functions."""
         if result.width == 1 and len(function.body) > MOST_INLINED:

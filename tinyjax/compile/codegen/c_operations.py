@@ -27,7 +27,7 @@ from tinyjax.compile.kernel.functions.integers import saturated
 from tinyjax.compile.kernel.functions.kernel_function import widened
 from tinyjax.compile.kernel.functions.table import called
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Const, Value
+from tinyjax.compile.kernel.kernel_ir import Argument, Const, Value
 from tinyjax.compile.kernel.scalar_ops import EXACT, HALVES, scalar_ops
 from tinyjax.core.dtypes import kind
 
@@ -40,7 +40,7 @@ REPEATS = {*COMPARISONS, *BITWISE, *"add sub mul mul_add div".split()}
 HALF = {"low": "lo", "high": "hi"}
 
 
-def operation_text(op: str, target: Value, args: Sequence[Atom], calls: Calls) -> str:
+def operation_text(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:
     """`op` of `args` as a C expression of the target's dtype. If some are vectors, others are uniform.
 
     Halves are computed in float and rounded after every operation, as NumPy does."""
@@ -49,7 +49,7 @@ def operation_text(op: str, target: Value, args: Sequence[Atom], calls: Calls) -
     return text if op in EXACT else calls.of_half("round", target.dtype, target.width, text)
 
 
-def _operation_text(op: str, target: Value, args: Sequence[Atom], calls: Calls) -> str:
+def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:
     first = args[0]
     width = max(target.width, *(getattr(arg, "width", 1) for arg in args))
     if (function := called(op, args, width)) is not None:
@@ -85,7 +85,7 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom], calls: Calls) 
 
 
 def _table_text(
-    op: str, target: Value, args: Sequence[Atom], width: int, texts: Sequence[str], calls: Calls
+    op: str, target: Value, args: Sequence[Argument], width: int, texts: Sequence[str], calls: Calls
 ) -> str:
     """An operation that is a line of scalar_ops: by the kind of its first operand, a capital of vectors."""
     dtype = _computed_in(args[0])
@@ -104,7 +104,7 @@ def _table_text(
     return converted_text(text, result) if is_long else text
 
 
-def _computed_in(first: Atom) -> np.dtype:
+def _computed_in(first: Argument) -> np.dtype:
     """The dtype of what is computed with: of an operation's first operand."""
     if isinstance(first, Index):
         return INT32
@@ -129,14 +129,14 @@ def _bit_texts(bits: int, width: int) -> dict[str, str]:
 # ---- operands ----
 
 
-def _operand_text(op: str, arg: Atom, width: int) -> str:
+def _operand_text(op: str, arg: Argument, width: int) -> str:
     """An operand as text; a constant is repeated where C does not do so itself."""
     if isinstance(arg, Const) and arg.dtype != BOOL and op in REPEATS:
         return bits_text(arg) if op in BITWISE else atom_text(arg)
     return repeated_text(arg, width)
 
 
-def _unsigned_text(arg: Atom, width: int) -> str:
+def _unsigned_text(arg: Argument, width: int) -> str:
     """An integer operand as unsigned text, which wraps around."""
     bits = _computed_in(arg).itemsize * 8
     unsigned = np.dtype(f"uint{bits}")
@@ -152,7 +152,7 @@ PLAIN_SHIFTS = {
 }  # fmt: skip
 
 
-def _plain_shift(op: str, args: Sequence[Atom]) -> str | None:
+def _plain_shift(op: str, args: Sequence[Argument]) -> str | None:
     """C's operator that shifts by this constant, if `op` is one that C has."""
     x, places = args[0], args[-1]
     if not isinstance(x, Value) or x.dtype.itemsize < 4 or not isinstance(places, Const):
@@ -161,7 +161,7 @@ def _plain_shift(op: str, args: Sequence[Atom]) -> str | None:
     return PLAIN_SHIFTS.get((op, kind(x.dtype))) if is_within else None
 
 
-def _lane_by_lane(op: str, target: Value, args: Sequence[Atom], calls: Calls) -> str:
+def _lane_by_lane(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:
     one = Value(target.name, FLOAT32 if target.dtype in HALVES else target.dtype)
     texts = [
         f"({operation_text(op, one, [_element(arg, lane) for arg in args], calls)})"
@@ -172,7 +172,7 @@ def _lane_by_lane(op: str, target: Value, args: Sequence[Atom], calls: Calls) ->
     return f"({type_text(target)})({', '.join(texts)})"
 
 
-def _element(arg: Atom, lane: int) -> Atom:
+def _element(arg: Argument, lane: int) -> Argument:
     """One lane of a vector: x.s0, x.s1, ..., x.sf."""
     if not isinstance(arg, Value) or arg.width == 1:
         return arg
@@ -185,7 +185,7 @@ def _element(arg: Atom, lane: int) -> Atom:
 # Floats out of an integer's range saturate and NaN becomes 0, as in XLA.
 
 
-def _conversion_text(text: str, arg: Atom, to: np.dtype) -> str:
+def _conversion_text(text: str, arg: Argument, to: np.dtype) -> str:
     """A number converted."""
     if to == BOOL and not isinstance(arg, Index):
         return f"{text} != 0"

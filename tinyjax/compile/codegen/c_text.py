@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Const, PrivateArray, Value
+from tinyjax.compile.kernel.kernel_ir import Argument, Const, PrivateArray, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
@@ -50,14 +50,14 @@ def storage_type(dtype: np.dtype) -> str:
 # ---- operands ----
 
 
-def atom_text(atom: Atom) -> str:
+def atom_text(atom: Argument) -> str:
     """An operand as C text."""
     if isinstance(atom, Index):
         return f"({atom})" if atom.op not in ("const", "var") else str(atom)
     return constant_text(atom) if isinstance(atom, Const) else atom.name
 
 
-def repeated_text(arg: Atom, width: int) -> str:
+def repeated_text(arg: Argument, width: int) -> str:
     """An operand as text; what is uniform is repeated for each element of a vector."""
     text = atom_text(arg)
     if getattr(arg, "width", 1) == width:

@@ -17,7 +17,7 @@ from tinyjax.compile.codegen.c_text import storage_type
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, PrivateArray
+from tinyjax.compile.kernel.kernel_ir import Argument, Buffer, PrivateArray
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -45,7 +45,7 @@ class Calls(list[Callee]):
         name = callee.name if isinstance(callee, Helper) else f"tj_{callee.name}"
         return f"{name}({', '.join(args)})"
 
-    def compute_with(self, *operands: Atom | Buffer) -> None:
+    def compute_with(self, *operands: Argument | Buffer) -> None:
         """Takes note of operands: a program says at its start that there are float64s."""
         dtypes = (x.dtype for x in operands if not isinstance(x, Index))
         self.has_double |= np.dtype("float64") in dtypes

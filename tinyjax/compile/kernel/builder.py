@@ -55,7 +55,7 @@ class Builder:
 
     # ---- statements ----
 
-    def let(self, op: str, args: Sequence[ir.Atom], dtype: np.dtype) -> ir.Value:
+    def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Value:
         target = ir.Value(self.fresh("t"), dtype)
         self.unnamed.add(target)
         self.body.append(ir.Let(target, op, tuple(args)))

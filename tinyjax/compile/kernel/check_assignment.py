@@ -18,8 +18,8 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.stored import (
+    IterationRange,
     Linear,
-    Loop,
     Stored,
     TooMany,
     Where,
@@ -55,11 +55,11 @@ class _Walk:
         self.buffers = {b.name: b for b in kernel.buffers if b.role != "in"}
         self.memory: dict[str, ir.Buffer | ir.PrivateArray] = dict(self.buffers)
         self.made: dict[str, ir.Statement] = {}  # what computes a value
-        self.items = [Loop(ir.item_index(kernel.items), index(0), index(kernel.items))]
+        self.items = [IterationRange(ir.item_index(kernel.items), index(0), index(kernel.items))]
         if kernel.local_size > 1:
             group, local = ir.group_indices(kernel)
-            groups = Loop(group, index(0), index(group.hi + 1))
-            self.items = [groups, Loop(local, index(0), index(kernel.local_size))]
+            groups = IterationRange(group, index(0), index(group.hi + 1))
+            self.items = [groups, IterationRange(local, index(0), index(kernel.local_size))]
         self.loops = list(self.items)  # around
 
     def check(self) -> None:
@@ -127,14 +127,14 @@ class _Walk:
                 )
 
     def _loop(self, statement: ir.For, state: State) -> None:
-        loop = Loop(statement.variable, statement.start, statement.stop, statement.step)
+        loop = IterationRange(statement.variable, statement.start, statement.stop, statement.step)
         inner = dict(state)
         self.loops.append(loop)
         self._body(statement.body, inner)
         self.loops.pop()
         bounds = variables(loop.start, loop.stop)
         is_shared_out = any(self._is_of_launch(v.args[0]) for v in bounds)
-        in_all_launches = Loop(loop.variable, index(0), index(loop.variable.hi + 1))
+        in_all_launches = IterationRange(loop.variable, index(0), index(loop.variable.hi + 1))
         for name, before in state.items():
             done = in_all_launches if is_shared_out and name in self.buffers else loop
             state[name] += tuple(stored.within(done) for stored in inner[name][len(before) :])
@@ -230,7 +230,11 @@ class _Walk:
         return any(self._is_iteration(wanted, s, s.around, {}) for s in joined(stores))
 
     def _is_iteration(
-        self, wanted: Stored, stored: Stored, ended: Sequence[Loop | Where], places: Places
+        self,
+        wanted: Stored,
+        stored: Stored,
+        ended: Sequence[IterationRange | Where],
+        places: Places,
     ) -> bool:
         """Whether what is wanted is what the loops `ended` stored for some values of their variables, with
         `places` for those around: a loop around the load that goes through the same values, or any index
@@ -274,7 +278,7 @@ def _width(memory: ir.Buffer | ir.PrivateArray, value: ir.Scalar) -> int:
 
 def _open_part(stored: Stored) -> frozenset:
     """What the index adds up that no loop which has ended had a hand in."""
-    ended = {outer.variable for outer in stored.around if isinstance(outer, Loop)}
+    ended = {outer.variable for outer in stored.around if isinstance(outer, IterationRange)}
     return frozenset(
         (part, factor)
         for part, factor in linear(stored.at).items()

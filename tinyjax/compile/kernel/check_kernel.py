@@ -17,7 +17,7 @@ from tinyjax.compile.kernel.check_assignment import check_assignment
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
-    Atom,
+    Argument,
     Barrier,
     Buffer,
     Combine,
@@ -169,7 +169,7 @@ def _check_access(
         raise KernelError(f"{spans}, {memory.name} has {memory.size} elements")
 
 
-def _check_atom(atom: Atom, scope: dict[str, Any]) -> None:
+def _check_atom(atom: Argument, scope: dict[str, Any]) -> None:
     if isinstance(atom, Value):
         _require(scope.get(atom.name) == atom, f"{atom.name} is not defined")
     elif isinstance(atom, Index):

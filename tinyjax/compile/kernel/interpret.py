@@ -22,7 +22,7 @@ from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index, index_value
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
-    Atom,
+    Argument,
     Barrier,
     Combine,
     Const,
@@ -152,7 +152,7 @@ def _count(width: int, memory: Any, position: int, end: Index | None, scope: dic
     return count
 
 
-def _value(atom: Atom, scope: dict[str, Any]) -> Any:
+def _value(atom: Argument, scope: dict[str, Any]) -> Any:
     if isinstance(atom, Index):
         return np.int64(index_value(atom, scope))
     return atom.dtype.type(atom.value) if isinstance(atom, Const) else scope[atom.name]

@@ -60,7 +60,7 @@ class Const:
 
 
 Scalar = Value | Const
-Atom = Value | Const | Index  # what an operation can take
+Argument = Value | Const | Index  # what an operation can take
 
 # ---- where a statement comes from ----
 
@@ -130,7 +130,7 @@ class Let(HasOrigin):
 
     target: Value
     op: str
-    args: tuple[Atom, ...]
+    args: tuple[Argument, ...]
 
 
 @dataclass(frozen=True)
@@ -344,5 +344,5 @@ def _element(memory: Buffer | PrivateArray, at: Index, value: Scalar, end: Index
     return f"{memory.name}[{at}{_width(value)}{'' if end is None else f' before {end}'}]"
 
 
-def _argument(arg: Atom) -> str:
+def _argument(arg: Argument) -> str:
     return f"({arg})" if isinstance(arg, Index) and arg.op not in ("const", "var") else str(arg)

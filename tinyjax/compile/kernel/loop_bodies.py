@@ -23,7 +23,12 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import Place, PrivateArrayBuilder, Source, sums_up
+from tinyjax.compile.kernel.private_arrays import (
+    OperandStorage,
+    PrivateArrayBuilder,
+    Storage,
+    sums_up,
+)
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
@@ -107,7 +112,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.copy(place, direct[v], v.aval.size)
                 self.places[v] = direct[v]
 
-    def _loop(self, loop: Loop, sources: Sequence[Place], outs: Sequence[MemRef]) -> None:
+    def _loop(self, loop: Loop, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         _, _, initial, _ = loop.parts(sources)
         for v, source, place in zip(loop.last_carry, initial, outs):
             self.copy(source, place, v.aval.size)
@@ -116,7 +121,7 @@ class BodyBuilder(PrivateArrayBuilder):
         else:
             self.while_loop(loop, sources, outs)
 
-    def branches(self, found: Branches, sources: Sequence[Place], outs: Sequence[MemRef]) -> None:
+    def branches(self, found: Branches, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
         which = (
             sources[0] if not isinstance(sources[0], MemRef) else self.read(sources[0], index(0))
@@ -125,7 +130,7 @@ class BodyBuilder(PrivateArrayBuilder):
 
     def _branches(
         self, branches: Sequence[ClosedJaxpr], which: Scalar, number: int,
-        sources: Sequence[Place], outs: Sequence[MemRef],
+        sources: Sequence[Storage], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
         jaxpr = branches[number].jaxpr
         with self.block() as body:
@@ -143,7 +148,11 @@ class BodyBuilder(PrivateArrayBuilder):
         self.body.append(If(is_this, body, otherwise))
 
     def for_loop(
-        self, loop: Loop, sources: Sequence[Source], outs: Sequence[MemRef], is_main: bool = False
+        self,
+        loop: Loop,
+        sources: Sequence[OperandStorage],
+        outs: Sequence[MemRef],
+        is_main: bool = False,
     ) -> None:
         """All iterations. The carry is in the first of `outs`; the others get what the iterations make, as it
         is made. The main loop of a kernel is there even if it has but one iteration."""
@@ -164,7 +173,9 @@ class BodyBuilder(PrivateArrayBuilder):
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
 
-    def while_loop(self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef]) -> None:
+    def while_loop(
+        self, loop: Loop, sources: Sequence[OperandStorage], carry: Sequence[MemRef]
+    ) -> None:
         """Iterations as long as the condition holds. Where each element (or the first axes of the carry) has
         its own condition, those for which it fails keep their carry."""
         assert loop.condition is not None
@@ -187,7 +198,7 @@ class BodyBuilder(PrivateArrayBuilder):
             self._iteration(body, carry_vars, carry, [], mask)
         self.body.append(While(head, holds, iterations))
 
-    def _any(self, predicate: Place, size: int) -> Scalar:
+    def _any(self, predicate: Storage, size: int) -> Scalar:
         """Whether any of the predicates holds."""
         if not isinstance(predicate, MemRef):
             return predicate

@@ -28,7 +28,7 @@ from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import Element, Place, Source
+from tinyjax.compile.kernel.private_arrays import Element, OperandStorage, Storage
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow
@@ -140,7 +140,11 @@ class LoopNest:
         self.store(loop, carry, outs)
 
     def run_loop(
-        self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef], ys: Sequence[MemRef]
+        self,
+        loop: Loop,
+        sources: Sequence[OperandStorage],
+        carry: Sequence[MemRef],
+        ys: Sequence[MemRef],
     ) -> None:
         """All iterations, from and to `carry`."""
         if loop.length is None:
@@ -154,7 +158,7 @@ class LoopNest:
             if not isinstance(v, DropVar):
                 self.b.copy(place, out, place.memory.size)
 
-    def source(self, v: Atom) -> Place:
+    def source(self, v: Atom) -> Storage:
         """Where an operand is."""
         if isinstance(v, Literal):
             return self.b.scalar(v)
@@ -214,7 +218,7 @@ class ElementNest(LoopNest):
         self.run_loop(loop, [*consts, *carry, *xs], carry, outs[count:])
         self.store(loop, carry, outs)
 
-    def _constant(self, v: Var, position: Position) -> Source:
+    def _constant(self, v: Var, position: Position) -> OperandStorage:
         """What is the same in all iterations: an element; or where a stack is that a loop inside goes
         through."""
         whole = self.scalar.elements[v]

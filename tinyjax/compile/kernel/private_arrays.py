@@ -29,8 +29,8 @@ class Element:
     position: Position
 
 
-Place = MemRef | Scalar  # where a value is: in memory, or in a variable
-Source = Place | Element  # where a loop finds an operand
+Storage = MemRef | Scalar  # where a value is: in memory, or in a variable
+OperandStorage = Storage | Element  # where a loop finds an operand
 
 
 class PrivateArrayBuilder(Builder):
@@ -38,7 +38,7 @@ class PrivateArrayBuilder(Builder):
 
     # ---- values in memory ----
 
-    def bind(self, variables: Sequence[Var], sources: Sequence[Source]) -> None:
+    def bind(self, variables: Sequence[Var], sources: Sequence[OperandStorage]) -> None:
         """From now on the variables are what is at the sources."""
         self.forget(variables)
         for v, source in zip(variables, sources, strict=True):
@@ -56,7 +56,7 @@ class PrivateArrayBuilder(Builder):
         for v in gone:
             self.places.pop(v, None)
 
-    def source(self, atom: Atom) -> Place:
+    def source(self, atom: Atom) -> Storage:
         """Where the atom is, for a loop that reads it."""
         if isinstance(atom, Var) and atom in self.places:
             return self.places[atom]
@@ -74,7 +74,7 @@ class PrivateArrayBuilder(Builder):
         self.body.append(Allocate(array, None))
         return MemRef(array)
 
-    def copy(self, source: Place, place: MemRef, size: int) -> None:
+    def copy(self, source: Storage, place: MemRef, size: int) -> None:
         if not isinstance(source, MemRef):
             return self.write(place, index(0), source)
         with self.loop(size) as i:

@@ -33,7 +33,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Atom, Const, Scalar, Value
+    from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar, Value
 
 # ---- places in an array ----
 
@@ -96,7 +96,7 @@ class LoweringRuleContext:
         self.out_number = eqn.outvars.index(out)
         self.avals_out = [v.aval for v in eqn.outvars]
 
-    def op(self, name: str, *args: Atom, dtype: np.dtype | None = None) -> Value:
+    def op(self, name: str, *args: Argument, dtype: np.dtype | None = None) -> Value:
         """Writes one operation; its dtype is that of the first operand unless given."""
         first: Any = args[0]
         return self._builder.let(name, args, dtype or first.dtype)

@@ -29,7 +29,7 @@ class TooMany(Exception):
 
 
 @dataclass(frozen=True)
-class Loop:
+class IterationRange:
     """A loop of which all iterations have been: `variable` was start, start + step, ..., before stop."""
 
     variable: Index
@@ -53,9 +53,9 @@ class Stored:
     at: Index
     end: Index | None
     width: int
-    around: tuple[Loop | Where, ...] = ()
+    around: tuple[IterationRange | Where, ...] = ()
 
-    def within(self, outer: Loop | Where) -> Stored:
+    def within(self, outer: IterationRange | Where) -> Stored:
         return replace(self, around=(outer, *self.around))
 
     def variables(self) -> set[Index]:
@@ -205,7 +205,7 @@ def _each_iteration(iterations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return loops, np.arange(len(loops)) - np.repeat(np.cumsum(iterations) - iterations, iterations)
 
 
-def _stretches(v: Index, stored: Stored, inner: tuple[Loop | Where, ...]) -> bool:
+def _stretches(v: Index, stored: Stored, inner: tuple[IterationRange | Where, ...]) -> bool:
     """Whether the variable only moves the store, and its end as far."""
     parts = linear(stored.at)
     moves = stored.at if stored.end is None else stored.end - stored.at
@@ -215,7 +215,7 @@ def _stretches(v: Index, stored: Stored, inner: tuple[Loop | Where, ...]) -> boo
     return v not in variables(*others, *_bounds(inner))
 
 
-def _bounds(around: Iterable[Loop | Where]) -> list[Index]:
+def _bounds(around: Iterable[IterationRange | Where]) -> list[Index]:
     """The indices that say which iterations there are."""
     pairs = (
         (outer.left, outer.right) if isinstance(outer, Where) else (outer.start, outer.stop)
@@ -224,7 +224,7 @@ def _bounds(around: Iterable[Loop | Where]) -> list[Index]:
     return [at for pair in pairs for at in pair]
 
 
-def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
+def _as_one_loop(stored: Stored) -> tuple[IterationRange | Where, ...]:
     """The loops, with one in place of two where the inner one goes through the runs of the outer one:
     `for u in 0 .. 8: for v in u * 100 .. min(u * 100 + 100, 750)` is `for v in 0 .. 750`."""
     around = stored.around
@@ -232,7 +232,11 @@ def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
         for outer in around[: around.index(inner)]:
             others = tuple(loop for loop in around if loop not in (inner, outer))
             used = replace(stored, around=others).variables()
-            if isinstance(outer, Loop) and isinstance(inner, Loop) and outer.variable not in used:
+            if (
+                isinstance(outer, IterationRange)
+                and isinstance(inner, IterationRange)
+                and outer.variable not in used
+            ):
                 one = _one_for(outer, inner)
                 if one is not None:
                     rest = (one if loop == inner else loop for loop in around if loop != outer)
@@ -240,13 +244,13 @@ def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
     return around
 
 
-def _one_for(outer: Loop, inner: Loop) -> Loop | None:
+def _one_for(outer: IterationRange, inner: IterationRange) -> IterationRange | None:
     """The loop that runs through all runs of `inner`, if each begins where the one before it ends; or if each
     takes every n-th iteration, and there are n of them."""
     if inner.step > 1 or outer.step > 1:
         is_whole = inner.start == outer.variable and outer.start.is_const(0)
         is_whole = is_whole and outer.stop.is_const(inner.step) and outer.step == 1
-        return Loop(inner.variable, index(0), inner.stop) if is_whole else None
+        return IterationRange(inner.variable, index(0), inner.stop) if is_whole else None
     stop, most = inner.stop, None
     if stop.op == "min" and stop.args[1].op == "const":
         stop, most = stop.args
@@ -254,7 +258,7 @@ def _one_for(outer: Loop, inner: Loop) -> Loop | None:
     run = first.get(outer.variable, 0)
     if outer.start.is_const(0) and set(first) == {outer.variable} and start == {None: run}:
         stop = outer.stop * run
-        return Loop(inner.variable, index(0), stop if most is None else stop.min(most))
+        return IterationRange(inner.variable, index(0), stop if most is None else stop.min(most))
     return None
 
 

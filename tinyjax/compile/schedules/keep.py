@@ -139,7 +139,7 @@ def _meanings(loop: ir.For, numbers: Numbers, stored: Counter[str]) -> dict[str,
     meanings: dict[str, int] = {}
     here = index_var("here", loop.variable.lo, loop.variable.hi)
 
-    def meaning(atom: ir.Atom) -> Hashable:
+    def meaning(atom: ir.Argument) -> Hashable:
         if isinstance(atom, ir.Value):
             return meanings.get(atom.name, atom.name)
         return place(atom) if isinstance(atom, Index) else (atom.value, atom.dtype)

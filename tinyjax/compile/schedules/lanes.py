@@ -67,7 +67,7 @@ class Lanes:
         is_aligned = starts_at_multiple(first, self.width)
         return is_aligned and first.hi + self.width <= memory.size
 
-    def differs(self, atom: ir.Atom | None) -> bool:
+    def differs(self, atom: ir.Argument | None) -> bool:
         """Whether an operand or an index is not the same in all lanes."""
         if isinstance(atom, Index):
             return self.is_data(atom) or self.stride(atom) != 0
@@ -262,7 +262,7 @@ def _obstacles_of(
             yield "work-items wait for each other inside"
 
 
-def _why_no_vector(thing: ir.Atom, lanes: Lanes) -> Iterator[str]:
+def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
     """Why an operand or result has no vector."""
     if isinstance(thing, Index):
         stride = lanes.stride(thing)

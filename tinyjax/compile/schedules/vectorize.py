@@ -255,8 +255,8 @@ class _Vectors:
         return at.with_variables(lambda v: number if v.args[0] == self.lanes.axis else v)
 
     def _operand(
-        self, arg: ir.Atom, before: list[ir.Statement], statement: ir.Statement
-    ) -> ir.Atom:
+        self, arg: ir.Argument, before: list[ir.Statement], statement: ir.Statement
+    ) -> ir.Argument:
         """A value, or an index: that of each lane, if it varies."""
         if isinstance(arg, ir.Value):
             return self.value(arg)

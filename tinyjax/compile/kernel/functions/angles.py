@@ -19,6 +19,7 @@ import numpy as np
 from tinyjax.compile.kernel.functions.exponentials import SHIFT
 from tinyjax.compile.kernel.functions.notation import (
     Number,
+    absolute,
     as_float,
     as_int,
     convert,
@@ -27,7 +28,6 @@ from tinyjax.compile.kernel.functions.notation import (
     mul_add,
     polynomial,
     select,
-    size_of,
     sqrt,
     truncate,
     where_any,
@@ -83,7 +83,7 @@ def far_angle(x: Number) -> tuple[Number, Number]:
     low = convert(rest - truncate(high, "int64"), "float32")
     unit = 2.0**-62
     r = mul_add(high, 1.5703125 * unit, mul_add(high, 4.83826792e-4 * unit, low * (HALF_PI * unit)))
-    return convert(quarter, "int32"), select(size_of(x) < math.inf, r, math.nan)
+    return convert(quarter, "int32"), select(absolute(x) < math.inf, r, math.nan)
 
 
 # ---- sin, cos, tan ----
@@ -101,7 +101,7 @@ def near_angle(x: Number) -> tuple[Number, Number]:
 
 
 def angle(x: Number) -> list[Number]:
-    is_far = ~(size_of(x) <= 1e4)
+    is_far = ~(absolute(x) <= 1e4)
     return where_any(is_far, lambda: far_angle(x), near_angle(x))
 
 
@@ -157,7 +157,7 @@ def small_asin(s: Number, z: Number) -> Number:
 
 @definition
 def asin(x: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     is_far = size > 0.5
     z = select(is_far, mul_add(-0.5, size, 0.5), size * size)
     t = small_asin(select(is_far, sqrt(z), size), z)
@@ -167,7 +167,7 @@ def asin(x: Number) -> Number:
 
 @definition
 def acos(x: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     is_far = size > 0.5
     z = select(is_far, mul_add(-0.5, size, 0.5), size * size)
     t = small_asin(select(is_far, sqrt(z), x), z)
@@ -186,7 +186,7 @@ def small_atan(t: Number) -> Number:
 
 @definition
 def atan(x: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     is_large = size > 2.41421356
     is_middle = size > ATAN_LIMIT
     above = select(is_large, -1.0, select(is_middle, size - 1.0, size))
@@ -200,8 +200,8 @@ def atan(x: Number) -> Number:
 # sum of two large sizes finite.
 @definition
 def atan2(y: Number, x: Number) -> Number:
-    up = size_of(y)
-    along = size_of(x)
+    up = absolute(y)
+    along = absolute(x)
     is_steep = up > along
     most = select(is_steep, up, along)
     least = select(is_steep, along, up)

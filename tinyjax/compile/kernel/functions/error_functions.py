@@ -16,6 +16,7 @@ from tinyjax.compile.kernel.functions.exponentials import exp, half_exp
 from tinyjax.compile.kernel.functions.logarithms import FRACTION, SQRT_HALF
 from tinyjax.compile.kernel.functions.notation import (
     Number,
+    absolute,
     as_float,
     as_int,
     convert,
@@ -23,7 +24,6 @@ from tinyjax.compile.kernel.functions.notation import (
     mul_add,
     polynomial,
     select,
-    size_of,
     sqrt,
     with_sign_of,
 )
@@ -42,7 +42,7 @@ def small_erf(x: Number) -> Number:
 # A polynomial near 0, 1 - exp(q(x)) elsewhere
 @definition
 def erf(x: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     t = select(size < 4.0, size, 4.0)
     q = polynomial(
         t, -1.12312282e-5, 3.22803098e-4, -3.64245614e-3, 2.37620566e-2, -1.06236868e-1,
@@ -57,7 +57,7 @@ def erf(x: Number) -> Number:
 # in two parts, h * h, which is exact, and the rest.
 @definition
 def erfc(x: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     a = select(size < 10.2, size, 10.2)
     q = (a - 2.0) / (a + 2.0)
     p = polynomial(
@@ -90,7 +90,7 @@ def erf_inv(y: Number) -> Number:
         (-0.00417768164, 0.00943887047), (0.246640727, 1.00167406), (1.50140941, 2.83297682),
     )  # fmt: skip
     r = polynomial(t, *(select(in_middle, *pair) for pair in middle_and_end))
-    size = size_of(y)
+    size = absolute(y)
     at_end = select(size == 1.0, y * math.inf, math.nan)
     return select(size < 1.0, r * y, at_end)
 

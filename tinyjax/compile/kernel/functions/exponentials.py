@@ -25,7 +25,7 @@ LOG2_E = 1.44269504
 SHIFT = 12582912.0
 
 
-def rest_of_powers(x: Number, n: Number) -> Number:
+def reduce_argument(x: Number, n: Number) -> Number:
     """x - n log(2), with log(2) in two parts: the product with the first one is exact."""
     return mul_add(n, 2.12194440e-4, mul_add(n, -0.693359375, x))
 
@@ -45,7 +45,7 @@ def exp(x: Number) -> Number:
     c = clamp(x, -104.0, 89.0)
     m = mul_add(c, LOG2_E, SHIFT + 126.0)
     n = m - (SHIFT + 126.0)
-    r = rest_of_powers(c, n)
+    r = reduce_argument(c, n)
     y = exp_of_rest(r)
     is_small = x < -80.0
     power = as_float((as_int(m) + select(is_small, 64, 0)) << 23)
@@ -57,7 +57,7 @@ def exp(x: Number) -> Number:
 def half_exp(x: Number) -> Number:
     m = mul_add(x, LOG2_E, SHIFT - 1.0)
     n = m - (SHIFT - 1.0)
-    r = rest_of_powers(x, n)
+    r = reduce_argument(x, n)
     y = exp_of_rest(r)
     return as_float(as_int(y) + (as_int(m) << 23))
 
@@ -70,7 +70,7 @@ def expm1(x: Number) -> Number:
     c = clamp(x, -30.0, 89.0)
     m = mul_add(c, LOG2_E, SHIFT + 126.0)
     n = m - (SHIFT + 126.0)
-    r = rest_of_powers(c, n)
+    r = reduce_argument(c, n)
     z = r * r
     q = mul_add(1.3946515e-3, z, mul_add(8.3666211e-3, r, 4.1666280e-2))
     p = mul_add(q, z, mul_add(1.6666542e-1, r, 0.5))

@@ -14,6 +14,7 @@ import math
 from tinyjax.compile.kernel.functions.logarithms import log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
+    absolute,
     convert,
     definition,
     definition_of,
@@ -21,7 +22,6 @@ from tinyjax.compile.kernel.functions.notation import (
     nearest_integer,
     polynomial,
     select,
-    size_of,
 )
 from tinyjax.compile.kernel.functions.powers import SHIFT_DOUBLE
 
@@ -58,9 +58,9 @@ def lgamma(x: Number) -> Number:
     over = select(is_low, product, 1.0)
     f = d - ((d + SHIFT_DOUBLE) - SHIFT_DOUBLE)
     sine = sine_of_turn(f)
-    y = log_double(select(is_left, over / size_of(sine), over))
+    y = log_double(select(is_left, over / absolute(sine), over))
     finite = convert(select(is_left, (1.1447298858494002 - series) + y, series - y), "float32")
-    is_infinite = (size_of(x) == math.inf) | ((x <= 0.0) & (nearest_integer(x) == x))
+    is_infinite = (absolute(x) == math.inf) | ((x <= 0.0) & (nearest_integer(x) == x))
     is_zero = (x == 1.0) | (x == 2.0)
     of_number = select(is_infinite, math.inf, select(is_zero, 0.0, finite))
     return select(x != x, x, of_number)
@@ -91,7 +91,7 @@ def digamma(x: Number) -> Number:
     right = select(is_low, far - fractions, far)
     f = d - ((d + SHIFT_DOUBLE) - SHIFT_DOUBLE)
     sine = sine_of_turn(f)
-    cosine = sine_of_turn(0.5 - size_of(f))
+    cosine = sine_of_turn(0.5 - absolute(f))
     y = select(is_left, right - PI * cosine / sine, right)
     is_nan = (x != x) | ((x <= 0.0) & (nearest_integer(x) == x))
     return select(is_nan, math.nan, select(x == math.inf, x, convert(y, "float32")))

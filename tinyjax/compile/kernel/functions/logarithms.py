@@ -13,6 +13,7 @@ import math
 
 from tinyjax.compile.kernel.functions.notation import (
     Number,
+    absolute,
     as_float,
     as_int,
     convert,
@@ -21,7 +22,6 @@ from tinyjax.compile.kernel.functions.notation import (
     mul_add,
     polynomial,
     select,
-    size_of,
     truncate,
     where_any,
     with_sign_of,
@@ -87,7 +87,7 @@ def log_double(x: Number) -> Number:
 # A third of the bits is near the root: the exponent is divided by three. Halley's step triples the digits.
 @definition
 def cbrt(x: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     is_small = size < 1e-30
     is_large = size > 1e30
     a = size * select(is_small, 281474976710656.0, select(is_large, 3.5527137e-15, 1.0))

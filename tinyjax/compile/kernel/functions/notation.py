@@ -157,7 +157,7 @@ def sqrt(x: Number) -> Number:
     return op("sqrt", x)
 
 
-def size_of(x: Number) -> Number:
+def absolute(x: Number) -> Number:
     """|x|, of NaN too."""
     return op("abs", x)
 

@@ -13,6 +13,7 @@ import math
 from tinyjax.compile.kernel.functions.logarithms import log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
+    absolute,
     as_float,
     as_int,
     clamp,
@@ -22,7 +23,6 @@ from tinyjax.compile.kernel.functions.notation import (
     nearest_integer,
     polynomial,
     select,
-    size_of,
 )
 
 # The fraction of a sum with 1.5 * 2**52 does not fit: the sum is rounded to an integer, its last bits.
@@ -32,7 +32,7 @@ SHIFT_DOUBLE = 6755399441055744.0
 # exp(y log |x|), rounded to float32 at the end; then what the C standard says of negative x, 0, inf and nan.
 @definition
 def pow(x: Number, y: Number) -> Number:
-    size = size_of(x)
+    size = absolute(x)
     t = clamp(convert(y, "float64") * log_double(convert(size, "float64")), -110.0, 90.0)
     m = mul_add(t, 1.4426950408889634, SHIFT_DOUBLE)
     r = mul_add(m - SHIFT_DOUBLE, -0.69314718055994531, t)
@@ -45,5 +45,5 @@ def pow(x: Number, y: Number) -> Number:
     is_odd = is_integer & (2.0 * nearest_integer(0.5 * y) != y)
     sign = select(is_odd, as_int(x) & -(2**31), 0)
     is_nan = (x != x) | (y != y) | ((x < 0.0) & ~is_integer & ~is_end)
-    is_one = (x == 1.0) | (y == 0.0) | ((size == 1.0) & (size_of(y) == math.inf))
+    is_one = (x == 1.0) | (y == 0.0) | ((size == 1.0) & (absolute(y) == math.inf))
     return select(is_one, 1.0, select(is_nan, math.nan, as_float(as_int(power) | sign)))

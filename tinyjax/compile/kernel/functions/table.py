@@ -25,7 +25,7 @@ from tinyjax.compile.kernel.functions import (
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Value
+from tinyjax.compile.kernel.kernel_ir import Argument, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
@@ -42,7 +42,7 @@ def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:
     return made.kernel_function if made is not None and made.dtype == dtype else None
 
 
-def called(op: str, args: Sequence[Atom], width: int) -> KernelFunction | None:
+def called(op: str, args: Sequence[Argument], width: int) -> KernelFunction | None:
     """The function that an operation calls; of vectors if their width is more than one."""
     if isinstance(args[0], Index):
         return None

@@ -13,7 +13,7 @@ from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.reorder import tile
-from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.runtime.devices import Device
@@ -166,11 +166,11 @@ def test_any_directive_can_be_left_out(number):
     chosen = [step for step in kernel.schedule if isinstance(step, Directive)]
     assert chosen
     for left_out in chosen:
-        draft = Draft(kernel.naive)
+        builder = ScheduleBuilder(kernel.naive)
         for directive in chosen:
             if directive is not left_out:
-                draft.apply_if_possible(directive)
-        own = lowered.with_schedule("k0", draft.directives).compile()
+                builder.apply_if_possible(directive)
+        own = lowered.with_schedule("k0", builder.directives).compile()
         np.testing.assert_allclose(own(*args), f(*args), rtol=1e-5, atol=1e-5)
 
 

@@ -14,7 +14,7 @@ from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.schedules import product_schedule as numbers
 from tinyjax.compile.schedules.directive import Directive, loops_of
 from tinyjax.compile.schedules.product_schedule import product_schedule
-from tinyjax.compile.schedules.schedule import Draft, scheduled
+from tinyjax.compile.schedules.schedule import ScheduleBuilder, scheduled
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.pretty_printer import variable_names
@@ -100,13 +100,13 @@ def test_so_does_a_convolution(panel, monkeypatch):
 def assert_each_can_be_left_out(nest):
     whole, expected = product_schedule(nest, CPU).finished(), results(nest)
     for left_out in directives(whole):
-        draft = Draft(nest)
+        builder = ScheduleBuilder(nest)
         for directive in directives(whole):
             # Vectors load whole what other vectors stored whole, or one row after the other.
             without = (Vectorize, UnrollAndJam) if isinstance(left_out, Vectorize) else ()
             if directive is not left_out and not isinstance(directive, without):
-                draft.apply_if_possible(directive)
-        np.testing.assert_array_equal(results(draft.finished()), expected, str(left_out))
+                builder.apply_if_possible(directive)
+        np.testing.assert_array_equal(results(builder.finished()), expected, str(left_out))
 
 
 def test_a_wrong_directive_is_refused():
@@ -122,8 +122,8 @@ def test_columns_that_are_apart_in_memory_are_packed_one_by_one():
 
 def test_a_panel_is_known_to_be_packed_before_it_is_read_whatever_is_left_of_the_depth():
     columns_apart = lambda x, y: jnp.matmul(x, y.T)  # noqa: E731
-    draft = product_schedule(naive(columns_apart, (63, 257), (65, 257)), CPU)
-    assert draft.finished()  # raises KernelError for what is not known
+    builder = product_schedule(naive(columns_apart, (63, 257), (65, 257)), CPU)
+    assert builder.finished()  # raises KernelError for what is not known
 
 
 def test_results_without_vectors_are_stored_one_by_one():

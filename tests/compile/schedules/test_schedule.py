@@ -8,7 +8,7 @@ from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.record import recording
 from tinyjax.compile.schedules.directive import Directive, with_loop
 from tinyjax.compile.schedules.grid import Grid
-from tinyjax.compile.schedules.schedule import Draft, directive_lines, scheduled
+from tinyjax.compile.schedules.schedule import ScheduleBuilder, directive_lines, scheduled
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -40,10 +40,10 @@ def test_each_directive_is_a_pass_that_can_be_recorded():
 
 def test_what_was_left_out_is_recorded_and_printed_with_its_reason():
     with recording() as records:
-        draft = Draft(doubled(100))
-        assert not draft.apply_if_possible(Split("i9", 16))
+        builder = ScheduleBuilder(doubled(100))
+        assert not builder.apply_if_possible(Split("i9", 16))
     reason = "it has no axis 'i9'; its axes are i1"
-    assert list(directive_lines(draft.finished())) == [f"# not Split('i9', 16): {reason}"]
+    assert list(directive_lines(builder.finished())) == [f"# not Split('i9', 16): {reason}"]
     (record,) = records
     assert str(record.events[0]) == f"Split('i9', 16): left out  # {reason}"
     assert record.before is record.after

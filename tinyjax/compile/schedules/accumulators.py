@@ -42,7 +42,7 @@ class Accumulators(LoopDirective):
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if loop.variable.hi + 1 < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
-        sums = combined(loop.body)
+        sums = accumulators_in(loop.body)
         if not sums:
             return f"the loop over {self.axis} combines nothing"
         reason = why_not_by(loop, self.count)
@@ -50,7 +50,7 @@ class Accumulators(LoopDirective):
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
-        ops = combined(loop.body)
+        ops = accumulators_in(loop.body)
         copies = {array: _copies(array, self.count) for array in ops if array.size == 1}
         fresh = Fresh(kernel)
         unrolled = unroll_and_jam(
@@ -71,7 +71,7 @@ class Accumulators(LoopDirective):
         return replace(kernel, body=replaced(kernel.body, change))
 
 
-def combined(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
+def accumulators_in(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
     """The accumulators that are combined into, but made before, with the operation."""
     made = {s.array for s in every_statement(body) if isinstance(s, ir.Allocate)}
     combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]

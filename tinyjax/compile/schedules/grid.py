@@ -87,7 +87,7 @@ class Grid(LoopDirective):
         return with_loop(grown, self.axis, shared_out)
 
 
-def share(count: int, grain: int, most: int) -> tuple[int, int]:
+def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
     """(work-items, iterations of each): at least `grain` iterations each, and at most `most` items."""
     items = min(most, max(1, math.ceil(count / max(1, grain))))
     run = math.ceil(count / items)

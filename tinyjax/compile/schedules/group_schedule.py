@@ -18,15 +18,15 @@ from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import combined
+from tinyjax.compile.schedules.accumulators import accumulators_in
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import axis_of, find_loop, loop_over, perfect_nest
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid, share
+from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
-from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.tree_reduction import TreeReduction
@@ -39,72 +39,76 @@ ITEMS = 2**21  # that share sums, at most: ten times as many as a large GPU runs
 SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
 
 
-def group_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
+def group_schedule(
+    nest: Kernel, axes: ReductionAxes, form: Form, target: Target
+) -> ScheduleBuilder:
     """The schedule of a reduction's naive nest of that form."""
-    draft = Draft(nest)
-    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](draft, axes, form, target)
-    return draft
+    builder = ScheduleBuilder(nest)
+    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](builder, axes, form, target)
+    return builder
 
 
-def _rows(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
+def _rows(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Target) -> None:
     """A group for each row, or an item for each short one."""
-    row = draft.one_axis(axes.outer, "rows are numbered")
+    row = builder.fuse_axes(axes.outer, "rows are numbered")
     if form.combined < SHORT:
         if row:
             why = f"a row of {form.combined} elements is no work for a group"
-            draft.apply(Grid(row, form.outer, target.local_size, why=why))
+            builder.apply(Grid(row, form.outer, target.local_size, why=why))
         return
     lanes = _lanes(form.combined, target)
     for sweep in axes.sweeps:
-        _as_tree(draft, draft.one_axis(sweep, "a row is contiguous"), lanes)
+        _as_tree(builder, builder.fuse_axes(sweep, "a row is contiguous"), lanes)
     if row:
-        draft.apply(Grid(row, form.outer, why="rows do not wait for each other"))
-    draft.apply(WorkGroups(lanes, why=f"for a row of {form.combined:,} elements"))
+        builder.apply(Grid(row, form.outer, why="rows do not wait for each other"))
+    builder.apply(WorkGroups(lanes, why=f"for a row of {form.combined:,} elements"))
 
 
-def _columns(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
+def _columns(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Target) -> None:
     """A group for each few columns."""
-    row = draft.one_axis(axes.sweeps[0], "rows are numbered")
-    column = draft.one_axis(axes.inner, "columns are numbered")
-    _few_at_once(draft, row, column, target)
-    unit = draft.one_axis([*axes.outer, f"{column}_outer"], "blocks of columns are numbered")
-    draft.apply(Grid(unit, draft.size(unit), why="blocks of columns do not wait for each other"))
-    draft.apply(WorkGroups(target.group, why=f"for columns of {form.combined:,} elements"))
+    row = builder.fuse_axes(axes.sweeps[0], "rows are numbered")
+    column = builder.fuse_axes(axes.inner, "columns are numbered")
+    _few_at_once(builder, row, column, target)
+    unit = builder.fuse_axes([*axes.outer, f"{column}_outer"], "blocks of columns are numbered")
+    builder.apply(
+        Grid(unit, builder.size(unit), why="blocks of columns do not wait for each other")
+    )
+    builder.apply(WorkGroups(target.group, why=f"for columns of {form.combined:,} elements"))
 
 
-def _split(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
+def _split(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Target) -> None:
     """Each group combines a part of the elements; the last one combines the parts."""
-    result = draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
-    axis = draft.one_axis(axes.sweeps[0], "elements are numbered")
-    pieces, run = share(form.combined, target.reduction_grain, target.reduction_items)
+    result = builder.fuse_axes([*axes.outer, *axes.inner], "results are numbered")
+    axis = builder.fuse_axes(axes.sweeps[0], "elements are numbered")
+    pieces, run = split_work(form.combined, target.reduction_grain, target.reduction_items)
     why = f"{form.combined:,} elements for {form.results:,} results: {run:,} for each of {pieces} groups"
-    draft.apply(SplitReduction(axis, pieces, why=why))
+    builder.apply(SplitReduction(axis, pieces, why=why))
     if form.inner > 1:
-        _few_at_once(draft, axis, result, target)
+        _few_at_once(builder, axis, result, target)
     else:
-        _as_tree(draft, axis, target.group)
-    _as_tree(draft, f"{axis}_partial", _lanes(pieces, target))
-    draft.apply(Grid(f"{axis}_piece", pieces, why="each leaves a partial result"))
-    draft.apply(WorkGroups(target.group, why=f"for a piece of {run:,} elements"))
+        _as_tree(builder, axis, target.group)
+    _as_tree(builder, f"{axis}_partial", _lanes(pieces, target))
+    builder.apply(Grid(f"{axis}_piece", pieces, why="each leaves a partial result"))
+    builder.apply(WorkGroups(target.group, why=f"for a piece of {run:,} elements"))
 
 
-def _few_at_once(draft: Draft, row: str, column: str, target: Target) -> None:
+def _few_at_once(builder: ScheduleBuilder, row: str, column: str, target: Target) -> None:
     """Items that are neighbours have neighbouring columns, and others every n-th row of them."""
-    width = min(max(1, target.group // ROWS), _power_of_two(draft.size(column)))
+    width = min(max(1, target.group // ROWS), _power_of_two(builder.size(column)))
     lanes = target.group // width
-    draft.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
-    draft.apply(TreeReduction(row, lanes, why=f"each column has {lanes} items"))
+    builder.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
+    builder.apply(TreeReduction(row, lanes, why=f"each column has {lanes} items"))
     column, why = f"{column}_inner", "a row's elements are neighbours, a column's are not"
-    draft.apply(Reorder(f"{row}_lane", (column,), why=why))
+    builder.apply(Reorder(f"{row}_lane", (column,), why=why))
     for step in range(1, lanes.bit_length()):
         why = "all columns take a step of the tree together"
-        draft.apply(Distribute((f"{column}{step}",), f"{row}_half{step}", why=why))
+        builder.apply(Distribute((f"{column}{step}",), f"{row}_half{step}", why=why))
 
 
-def _as_tree(draft: Draft, axis: str, lanes: int) -> None:
+def _as_tree(builder: ScheduleBuilder, axis: str, lanes: int) -> None:
     """What a loop combines, if it does, by all items of a group."""
-    if combined(loop_over(draft.kernel, axis).body):
-        draft.apply(_tree(axis, lanes))
+    if accumulators_in(loop_over(builder.kernel, axis).body):
+        builder.apply(_tree(axis, lanes))
 
 
 def _tree(axis: str, lanes: int) -> TreeReduction:
@@ -126,60 +130,67 @@ def _power_of_two(count: int) -> int:
 # ---- few elements that are long sums ----
 
 
-def sums_in_groups(naive: Kernel, target: Target) -> Draft | None:
+def sums_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder | None:
     """The schedule of a naive nest of few elements, each of which is one long sum, as in the gradient by a
     convolution's kernel: a group for each. None for any other."""
     nest = perfect_nest(naive.body)
     body = nest[-1].body if nest else naive.body
     sums = [s for s in body if isinstance(s, For)]
-    if len(sums) != 1 or not combined(sums[0].body):
+    if len(sums) != 1 or not accumulators_in(sums[0].body):
         return None
-    draft = Draft(naive)
-    terms = draft.one_axis([axis_of(loop) for loop in perfect_nest(sums)], "terms are numbered")
-    element = draft.one_axis([axis_of(loop) for loop in nest], "elements are numbered")
-    count, combined_terms = draft.size(element) if element else 1, draft.size(terms)
+    builder = ScheduleBuilder(naive)
+    terms = builder.fuse_axes([axis_of(loop) for loop in perfect_nest(sums)], "terms are numbered")
+    element = builder.fuse_axes([axis_of(loop) for loop in nest], "elements are numbered")
+    count, combined_terms = builder.size(element) if element else 1, builder.size(terms)
     lanes = _lanes(combined_terms, target)
     if combined_terms < target.reduction_grain // 8 or count * lanes > ITEMS:
         return None
-    if not draft.apply_if_possible(_tree(terms, lanes)):
+    if not builder.apply_if_possible(_tree(terms, lanes)):
         return None
     if element:
-        draft.apply(Grid(element, count, why="elements do not wait for each other"))
-    draft.apply(WorkGroups(lanes, why=f"for a sum of {combined_terms:,} terms"))
-    return draft
+        builder.apply(Grid(element, count, why="elements do not wait for each other"))
+    builder.apply(WorkGroups(lanes, why=f"for a sum of {combined_terms:,} terms"))
+    return builder
 
 
 # ---- products ----
 
 
-def product_in_groups(naive: Kernel, target: Target) -> Draft:
+def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
     """The schedule of a product's naive nest, whose axes are (batch,) row, column and k. A group has a square
     tile of the result, and each item one element of it, or, where there are enough, several rows and columns
     of elements: of what it loads from local memory it then computes more."""
-    draft, size = Draft(naive), math.isqrt(target.group)
-    each = _of_each_item(draft, size)
+    builder, size = ScheduleBuilder(naive), math.isqrt(target.group)
+    each = _of_each_item(builder, size)
     side = each * size
     why = f"a group has a tile of the result, and reads {side} rows for {side * side} sums"
-    draft.apply(*tile(("row", "column"), side, side, why))
-    k, items = "k", _several_each(draft, each, size) if each > 1 else ("row_inner", "column_inner")
-    if draft.size("k") > size:
-        draft.apply(Split("k", size, why=f"of {size} rows and columns, {size} elements at a time"))
-        draft.apply(Reorder("k_outer", items, why="all items go on to the next elements together"))
+    builder.apply(*tile(("row", "column"), side, side, why))
+    k, items = (
+        "k",
+        _several_each(builder, each, size) if each > 1 else ("row_inner", "column_inner"),
+    )
+    if builder.size("k") > size:
+        builder.apply(
+            Split("k", size, why=f"of {size} rows and columns, {size} elements at a time")
+        )
+        builder.apply(
+            Reorder("k_outer", items, why="all items go on to the next elements together")
+        )
         k = "k_inner"
     else:
-        draft.apply(Distribute(items, "k", why="sums first, and then what follows them"))
-    _pack(draft, k, *items)
+        builder.apply(Distribute(items, "k", why="sums first, and then what follows them"))
+    _pack(builder, k, *items)
     batch = ["batch"] if find_loop(naive, "batch") else []
-    task = draft.one_axis([*batch, "row_outer", "column_outer"], "tiles are numbered")
-    draft.apply(Grid(task, draft.size(task), why="tiles do not wait for each other"))
-    draft.apply(WorkGroups(target.group, why=f"what {size} items read is in local memory"))
-    return draft
+    task = builder.fuse_axes([*batch, "row_outer", "column_outer"], "tiles are numbered")
+    builder.apply(Grid(task, builder.size(task), why="tiles do not wait for each other"))
+    builder.apply(WorkGroups(target.group, why=f"what {size} items read is in local memory"))
+    return builder
 
 
-def _of_each_item(draft: Draft, size: int) -> int:
+def _of_each_item(builder: ScheduleBuilder, size: int) -> int:
     """How many rows, and columns, of elements an item has: as many as fill a tile and leave enough groups."""
-    batch = draft.size("batch") if find_loop(draft.kernel, "batch") else 1
-    rows, columns = draft.size("row"), draft.size("column")
+    batch = builder.size("batch") if find_loop(builder.kernel, "batch") else 1
+    rows, columns = builder.size("row"), builder.size("column")
     for each in (4, 2):
         side = each * size
         groups = batch * math.ceil(rows / side) * math.ceil(columns / side)
@@ -188,30 +199,32 @@ def _of_each_item(draft: Draft, size: int) -> int:
     return 1
 
 
-def _several_each(draft: Draft, each: int, size: int) -> tuple[str, str]:
+def _several_each(builder: ScheduleBuilder, each: int, size: int) -> tuple[str, str]:
     """A tile's elements, `each` rows and columns of them for an item, of which it has the sums in registers.
     Its columns are apart, so that those of its neighbours are neighbours. Gives the axes of the items."""
     for axis in ("row_inner", "column_inner"):
-        draft.apply(RoundUp(axis, each * size, why="all tiles are alike"))
+        builder.apply(RoundUp(axis, each * size, why="all tiles are alike"))
     column, why = "column_inner_inner", f"{size} items have neighbouring columns"
-    draft.apply(Split("column_inner", size, why=why))
-    draft.apply(RoundUp(column, size, why="they are counted from 0"))
-    draft.apply(Reorder(column, ("column_inner_outer",), why="an item has several columns"))
+    builder.apply(Split("column_inner", size, why=why))
+    builder.apply(RoundUp(column, size, why="they are counted from 0"))
+    builder.apply(Reorder(column, ("column_inner_outer",), why="an item has several columns"))
     why = f"what an item loads is for {each} sums"
-    draft.apply(UnrollAndJam("column_inner_outer", each, why=why))
-    draft.apply(UnrollAndJam("row_inner", each, why=why))
+    builder.apply(UnrollAndJam("column_inner_outer", each, why=why))
+    builder.apply(UnrollAndJam("row_inner", each, why=why))
     return f"row_inner_by{each}", column
 
 
-def _pack(draft: Draft, k: str, rows: str, columns: str) -> None:
+def _pack(builder: ScheduleBuilder, k: str, rows: str, columns: str) -> None:
     """Copies of both operands' parts. The last loop over a copy goes along the operand's rows, so that
     neighbours load neighbours, unless that would leave gaps: those would have to be set."""
     for kept, other in ((rows, columns), (columns, rows)):
-        draft.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
-        order = (kept, k) if _lies_along(draft.kernel, k, kept) else (k, kept)
+        builder.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
+        order = (kept, k) if _lies_along(builder.kernel, k, kept) else (k, kept)
         for axes in (order, order[::-1]):
-            if iterations(loop_over(draft.kernel, axes[-1])).bit_count() == 1:
-                draft.apply_if_possible(Pack(other, axes, why="read again and again, loaded once"))
+            if iterations(loop_over(builder.kernel, axes[-1])).bit_count() == 1:
+                builder.apply_if_possible(
+                    Pack(other, axes, why="read again and again, loaded once")
+                )
                 break
 
 

@@ -43,7 +43,7 @@ class Lanes:
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
     firsts: set[str] = field(default_factory=set)
 
-    def are_apart(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
+    def needs_gather(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
         """Whether lanes load from that input one by one, as they may."""
         is_input = isinstance(memory, ir.Buffer) and memory.role == "in"
         is_vector = not self.is_data(at) and self.stride(at) in (0, 1)
@@ -58,7 +58,7 @@ class Lanes:
         """What an index is in the first lane."""
         return at.with_variables(lambda v: self.first if v.args[0] == self.axis else v)
 
-    def have_room(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
+    def is_in_bounds(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
         """Whether each lane has an element, also beyond the end: in a private array, vectors from multiples
         of the width on are theirs."""
         if isinstance(memory, ir.Buffer):
@@ -234,7 +234,7 @@ def _obstacles_of(
                 for thing in (target, *args):
                     yield from _why_no_vector(thing, lanes)
         case ir.Load(target, source, at, end):
-            if not lanes.are_apart(source, at):
+            if not lanes.needs_gather(source, at):
                 yield from _why_no_access(at, end, source, target.width, lanes, own)
             if target.name in lanes.varying:
                 yield from _why_no_vector(target, lanes)
@@ -296,7 +296,7 @@ def _why_no_access(
         stride == 1
         and lanes.end is not None
         and isinstance(memory, ir.PrivateArray)
-        and not lanes.have_room(memory, at)
+        and not lanes.is_in_bounds(memory, at)
     ):
         yield f"lanes beyond the end have no elements of {memory.name}"
     elif stride == 1 and memory in own:

@@ -15,21 +15,21 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
-from tinyjax.compile.schedules.accumulators import Accumulators, combined
+from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
 from tinyjax.compile.schedules.directive import (
     axis_of,
     loop_over,
     loops_of,
     perfect_nest,
 )
-from tinyjax.compile.schedules.grid import Grid, share
+from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import vectorize_sums
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.resumable import Resumable
-from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.update_in_place import UpdateInPlace, next_values
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -39,36 +39,36 @@ WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
 
 
-def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -> Draft:
+def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -> ScheduleBuilder:
     """The schedule of a naive nest with a loop for each element."""
-    draft, loop = Draft(nest.kernel), scalar.loop
+    builder, loop = ScheduleBuilder(nest.kernel), scalar.loop
     count = math.prod(scalar.shape)
-    axis = draft.one_axis(nest.elements, "the end of a row and the next row share a vector")
-    draft.apply_if_possible(Hoist(nest.axis, why="once is enough"))
-    axis, width = _in_vectors(draft, axis, count, target)
+    axis = builder.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
+    builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    axis, width = _in_vectors(builder, axis, count, target)
     chunks, jammed = math.ceil(count / width), _jammed(scalar, width)
-    items, run = share(math.ceil(chunks / jammed), 1, target.max_items)
+    items, run = split_work(math.ceil(chunks / jammed), 1, target.max_items)
     if chunks > 1:
         why = "elements do not wait for each other"
-        draft.apply(Grid(axis, items, target.local_size, jammed, why=why))
-    if jammed > 1 and is_short(loop_over(draft.kernel, axis).body):
+        builder.apply(Grid(axis, items, target.local_size, jammed, why=why))
+    if jammed > 1 and is_short(loop_over(builder.kernel, axis).body):
         why = "while one vector waits for a result, others go on"
-        draft.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
+        builder.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
     operations = total(jaxpr_cost(body.jaxpr, target) for body in loop.bodies.values())
     one = operations.work_in_vectors(width) + ITERATION_WORK
     # The few work-items of a CPU wait for each other; those of a GPU run at once.
-    _share_out_launches(draft, nest, loop, one * (chunks if target.width > 1 else run * jammed))
-    return draft
+    _share_out_launches(builder, nest, loop, one * (chunks if target.width > 1 else run * jammed))
+    return builder
 
 
-def _in_vectors(draft: Draft, axis: str, count: int, target: Target) -> tuple[str, int]:
+def _in_vectors(builder: ScheduleBuilder, axis: str, count: int, target: Target) -> tuple[str, int]:
     """The axis that numbers the vectors, and their width; that of the elements, if there can be none."""
     width = min(WIDTH, 2 ** math.ceil(math.log2(count)))
     why = "all lanes do the same, until the last one is done"
     vectors = Vectorize(axis, width, gather=True, why=why)
-    if target.width == 1 or width == 1 or not draft.can_be_vectors(vectors):
+    if target.width == 1 or width == 1 or not builder.can_vectorize(vectors):
         return axis, 1
-    return draft.vectorize(vectors), width
+    return builder.vectorize(vectors), width
 
 
 def _jammed(scalar: ScalarLoop, width: int) -> int:
@@ -84,46 +84,48 @@ def _jammed(scalar: ScalarLoop, width: int) -> int:
 # ---- one work-item ----
 
 
-def sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Draft:
+def sequential_schedule(
+    nest: LoopKernel, found: Loop | Branches, target: Target
+) -> ScheduleBuilder:
     """The schedule of a naive nest that one work-item runs."""
-    draft = Draft(nest.kernel)
-    for array in next_values(draft.kernel):
-        draft.apply_if_possible(UpdateInPlace(array, why="the other elements stay as they are"))
+    builder = ScheduleBuilder(nest.kernel)
+    for array in next_values(builder.kernel):
+        builder.apply_if_possible(UpdateInPlace(array, why="the other elements stay as they are"))
     if isinstance(found, Loop):
-        draft.apply_if_possible(Hoist(nest.axis, why="once is enough"))
-    _advance_together(draft, nest.axis, target)
-    vectorize_sums(draft, target.width)
-    _collapse(draft, nest.axis)
+        builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    _advance_together(builder, nest.axis, target)
+    vectorize_sums(builder, target.width)
+    _collapse(builder, nest.axis)
     if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
-        _share_out_launches(draft, nest, found, operations + ITERATION_WORK)
-    return draft
+        _share_out_launches(builder, nest, found, operations + ITERATION_WORK)
+    return builder
 
 
-def _advance_together(draft: Draft, main: str, target: Target) -> None:
+def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> None:
     """Sums, one for each element of an array, take in their next terms in turn, in the order in which these
     lie in memory."""
-    for inner in loops_of(draft.kernel.body):
+    for inner in loops_of(builder.kernel.body):
         axis = axis_of(inner)
-        if axis == main or not combined(inner.body):
+        if axis == main or not accumulators_in(inner.body):
             continue
-        around = _loop_around(draft.kernel, axis)
+        around = _loop_around(builder.kernel, axis)
         if around in ("", main):
             continue
         why = "all elements of a product advance together"
         change = Reorder(axis, (around,), in_memory=True, why=why)
-        if not draft.apply_if_possible(change):
+        if not builder.apply_if_possible(change):
             continue
-        if loops_of(loop_over(draft.kernel, around).body):
+        if loops_of(loop_over(builder.kernel, around).body):
             continue
         pack = Pack(main, (axis, around), why="neighbours are then neighbours in memory")
-        if target.width > 1 and _reads_apart(draft.kernel, around):
-            draft.apply_if_possible(pack)
-        if draft.size(axis) > 1:
-            count = min(UNROLLED, draft.size(axis))
+        if target.width > 1 and _reads_apart(builder.kernel, around):
+            builder.apply_if_possible(pack)
+        if builder.size(axis) > 1:
+            count = min(UNROLLED, builder.size(axis))
             why = "the sums are loaded and stored once for so many terms"
-            draft.apply_if_possible(Accumulators(axis, count, why=why))
+            builder.apply_if_possible(Accumulators(axis, count, why=why))
 
 
 def _loop_around(kernel: Kernel, axis: str) -> str:
@@ -139,23 +141,25 @@ def _reads_apart(kernel: Kernel, axis: str) -> bool:
     return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.source, Buffer))
 
 
-def _collapse(draft: Draft, main: str) -> None:
+def _collapse(builder: ScheduleBuilder, main: str) -> None:
     """Loops over arrays, one in place of one for each axis, where no index is then found by division."""
-    loops = [loop for loop in loops_of(draft.kernel.body) if axis_of(loop) != main]
+    loops = [loop for loop in loops_of(builder.kernel.body) if axis_of(loop) != main]
     inside = {id(s) for loop in loops for s in loop.body}
     for loop in loops:
         if id(loop) not in inside:
             axes = [axis_of(inner) for inner in perfect_nest([loop])]
-            draft.without_divisions(axes, "they are contiguous")
+            builder.fuse_contiguous_axes(axes, "they are contiguous")
 
 
 # ---- both ----
 
 
-def _share_out_launches(draft: Draft, nest: LoopKernel, loop: Loop, operations: int) -> None:
+def _share_out_launches(
+    builder: ScheduleBuilder, nest: LoopKernel, loop: Loop, operations: int
+) -> None:
     """Several launches for a loop that may run long; `operations` are those of an iteration."""
     eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
     has_inner = any(map(has_unknown_length, eqns))
     if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
         why = "it may run long, and a kernel that runs can't be stopped"
-        draft.apply(Resumable(nest.axis, operations, why=why))
+        builder.apply(Resumable(nest.axis, operations, why=why))

@@ -16,11 +16,11 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import Accumulators, combined
+from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
 from tinyjax.compile.schedules.directive import axis_of, loops_of, perfect_nest
-from tinyjax.compile.schedules.grid import Grid, share
+from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.reorder import tile
-from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 # Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
@@ -31,21 +31,21 @@ ACCUMULATORS = 8  # of a sum that is not in vectors
 ENOUGH = 16  # work-items, so that all cores have about the same to do
 
 
-def map_schedule(naive: Kernel, target: Target) -> Draft:
+def map_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
     """The schedule of a naive loop nest whose elements are computed independently of each other."""
-    draft = Draft(naive)
+    builder = ScheduleBuilder(naive)
     nest = perfect_nest(naive.body)
     if not nest:
-        return draft
+        return builder
     axes = [axis_of(loop) for loop in nest]
     target = replace(target, grain=max(1, target.grain // _iterations(nest[-1].body)))
     if target.width == 1:
-        _far_apart(draft, axes, target)
+        _schedule_gpu_map(builder, axes, target)
     elif rows := transposed_axis(naive):
-        _in_tiles(draft, axes, rows, target)
+        _in_tiles(builder, axes, rows, target)
     else:
-        _in_vectors(draft, axes, target)
-    return draft
+        _in_vectors(builder, axes, target)
+    return builder
 
 
 def _iterations(body: Sequence[Statement]) -> int:
@@ -57,59 +57,61 @@ def _iterations(body: Sequence[Statement]) -> int:
 # ---- a GPU ----
 
 
-def _far_apart(draft: Draft, axes: list[str], target: Target) -> None:
+def _schedule_gpu_map(builder: ScheduleBuilder, axes: list[str], target: Target) -> None:
     """A work-item has a few elements, as many elements apart as there are work-items."""
-    axis = draft.one_axis(axes, "neighbouring work-items have neighbouring elements")
-    items, run = share(draft.size(axis), target.grain, target.max_items)
+    axis = builder.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
+    items, run = split_work(builder.size(axis), target.grain, target.max_items)
     each = "an element" if run == 1 else f"{run} elements, and its neighbours those beside them"
     why = f"a work-item has {each}"
-    draft.apply(Grid(axis, items, target.local_size, cyclic=run > 1, why=why))
+    builder.apply(Grid(axis, items, target.local_size, cyclic=run > 1, why=why))
 
 
 # ---- a CPU ----
 
 
-def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
-    *rows, columns = draft.without_divisions(axes, "indices need no division for it")
-    count, width = draft.size(columns), vector_width(draft.kernel, target)
+def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> None:
+    *rows, columns = builder.fuse_contiguous_axes(axes, "indices need no division for it")
+    count, width = builder.size(columns), vector_width(builder.kernel, target)
     vectors = Vectorize(columns, width, why="neighbours are contiguous in memory")
-    is_vector = count >= width > 1 and draft.can_be_vectors(vectors)
+    is_vector = count >= width > 1 and builder.can_vectorize(vectors)
     if is_vector:
-        draft.vectorize(vectors)
+        builder.vectorize(vectors)
     else:
-        vectorize_sums(draft, width)
-    items = _share_out_rows(draft, rows, count, target) if rows else 1
+        vectorize_sums(builder, width)
+    items = _share_out_rows(builder, rows, count, target) if rows else 1
     if not is_vector:
-        _share_out(draft, columns, target.grain, target.max_items // items)
+        _share_out(builder, columns, target.grain, target.max_items // items)
     elif count > width:
         grain = target.grain // width
-        _share_out(draft, f"{columns}_outer", grain, target.max_items // items)
+        _share_out(builder, f"{columns}_outer", grain, target.max_items // items)
 
 
-def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -> int:
+def _share_out_rows(builder: ScheduleBuilder, rows: list[str], count: int, target: Target) -> int:
     """Shares out the outermost loop, if it has enough iterations: else it takes in the next one. An innermost
     one has `count` elements. Gives the number of work-items."""
-    sizes = [draft.size(axis) for axis in rows]
-    wanted, _ = share(math.prod(sizes), target.grain // count, target.max_items)
+    sizes = [builder.size(axis) for axis in rows]
+    wanted, _ = split_work(math.prod(sizes), target.grain // count, target.max_items)
     first, number = sizes[0], 1
     while number < len(sizes) and first < min(wanted, ENOUGH):
         first, number = first * sizes[number], number + 1
-    axis = draft.one_axis(rows[:number], "enough iterations to share out, with few divisions")
+    axis = builder.fuse_axes(rows[:number], "enough iterations to share out, with few divisions")
     grain = target.grain // (count * math.prod(sizes[number:]))
-    return _share_out(draft, axis, grain, target.max_items)
+    return _share_out(builder, axis, grain, target.max_items)
 
 
-def vectorize_sums(draft: Draft, width: int) -> None:
+def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
     """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
-    for loop in loops_of(draft.kernel.body):
+    for loop in loops_of(builder.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
-        is_sum = {array.size for array in combined(loop.body)} == {1} and not loops_of(loop.body)
+        is_sum = {array.size for array in accumulators_in(loop.body)} == {1} and not loops_of(
+            loop.body
+        )
         vectors = Vectorize(axis, width, why="an accumulator for each lane")
-        if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(vectors):
-            draft.vectorize(vectors)
+        if is_sum and count >= 2 * width > 2 and builder.can_vectorize(vectors):
+            builder.vectorize(vectors)
         elif is_sum and count >= 4 * ACCUMULATORS:
             why = "sums that need not wait for another"
-            draft.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
+            builder.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
 
 
 def vector_width(kernel: Kernel, target: Target) -> int:
@@ -133,22 +135,22 @@ def transposed_axis(naive: Kernel) -> str | None:
     return None
 
 
-def _in_tiles(draft: Draft, axes: list[str], rows: str, target: Target) -> None:
+def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Target) -> None:
     columns = axes[-1]
-    grain = target.grain // (TILE * draft.size(columns))
+    grain = target.grain // (TILE * builder.size(columns))
     why = f"what is read lies in memory along {rows}"
-    draft.apply(*tile(axes[axes.index(rows) :], TILE, TILE, why))
+    builder.apply(*tile(axes[axes.index(rows) :], TILE, TILE, why))
     others = [axis for axis in axes[:-1] if axis != rows]
-    bands = draft.one_axis([*others, f"{rows}_outer"], "a division for each row of tiles")
-    _share_out(draft, bands, grain, target.max_items)
+    bands = builder.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
+    _share_out(builder, bands, grain, target.max_items)
 
 
 # ---- both ----
 
 
-def _share_out(draft: Draft, axis: str, grain: int, most: int) -> int:
+def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> int:
     """Shares a loop out among work-items with at least `grain` iterations each; gives their number."""
-    items, run = share(draft.size(axis), grain, most)
+    items, run = split_work(builder.size(axis), grain, most)
     if items > 1:
-        draft.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}"))
+        builder.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}"))
     return items

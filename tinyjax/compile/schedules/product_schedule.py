@@ -20,12 +20,12 @@ from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid, share
+from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
-from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -38,23 +38,23 @@ MIN_TASKS = 16  # so that all cores have work
 GRAIN = 2**16  # multiplications that are worth a work-item
 
 
-def product_schedule(naive: Kernel, target: Target) -> Draft:
+def product_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
     """The schedule of a product's naive nest: axes are (batch,) row, column and k, or k1, k2, ..."""
     if target.group > 1:
         return product_in_groups(naive, target)
-    choice = _Choice(naive, target)
-    choice.tile()
-    choice.pack()
-    choice.vectorize()
-    choice.share_out()
-    return choice.draft
+    scheduler = _ProductScheduler(naive, target)
+    scheduler.tile()
+    scheduler.pack()
+    scheduler.vectorize()
+    scheduler.share_out()
+    return scheduler.builder
 
 
-class _Choice:
+class _ProductScheduler:
     """The sizes of a product, and of its tiles and blocks."""
 
     def __init__(self, naive: Kernel, target: Target):
-        self.draft, self.target = Draft(naive), target
+        self.builder, self.target = ScheduleBuilder(naive), target
         sizes = (self._size(axis) for axis in ("batch", "row", "column"))
         self.batch, self.rows, self.columns = sizes
         self.sums = [a for a in map(axis_of, loops_of(naive.body)) if re.fullmatch(r"k\d*", a)]
@@ -73,21 +73,21 @@ class _Choice:
 
     def tile(self) -> None:
         """Blocks of rows by panels of columns, in tiles, and what follows a block's sums after them."""
-        draft = self.draft
+        builder = self.builder
         registers = f"{self.height} vectors of sums stay in registers while k runs"
-        draft.apply(*tile(("row", "column"), self.height, self.width, registers))
+        builder.apply(*tile(("row", "column"), self.height, self.width, registers))
         block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
-        draft.apply(Split("row_outer", self.tiles, why=block))
+        builder.apply(Split("row_outer", self.tiles, why=block))
         panel = "all tiles of a block are multiplied with the same panel"
-        draft.apply(Reorder("column_outer", ("row_outer_inner",), why=panel))
+        builder.apply(Reorder("column_outer", ("row_outer_inner",), why=panel))
         tiles = ("row_outer_inner", "row_inner", "column_inner")
         outer = self._parts_of_panel()
         if outer:
             part = "the block is multiplied with a part of the panel before the next"
-            draft.apply(Reorder(outer, tiles, why=part))
+            builder.apply(Reorder(outer, tiles, why=part))
         else:
             why = "what follows the sums is not unrolled with them"
-            draft.apply(Distribute(tiles, self.sums[0], why=why))
+            builder.apply(Distribute(tiles, self.sums[0], why=why))
 
     def _parts_of_panel(self) -> str:
         """The axis that numbers parts of a panel which stay in the first cache, empty for one: the sums that
@@ -95,7 +95,7 @@ class _Choice:
         *outer, last = self.sums
         if self._size(last) > PANEL:
             why = f"{PANEL} rows of a panel stay in the first cache"
-            self.draft.apply(Split(last, PANEL, why=why))
+            self.builder.apply(Split(last, PANEL, why=why))
             outer, last = [*outer, f"{last}_outer"], f"{last}_inner"
         self.sums, size = [last], min(PANEL, self._size(last))
         while outer and self._size(outer[-1]) * size <= PANEL:
@@ -103,56 +103,56 @@ class _Choice:
             self.sums.insert(0, outer.pop())
         if outer and PANEL // size > 1:
             axis = outer.pop()
-            self.draft.apply(Split(axis, PANEL // size, why="as many rows as a panel may have"))
+            self.builder.apply(Split(axis, PANEL // size, why="as many rows as a panel may have"))
             self.sums.insert(0, f"{axis}_inner")
             outer.append(f"{axis}_outer")
-        return self.draft.one_axis(outer, "parts of a panel are numbered")
+        return self.builder.fuse_axes(outer, "parts of a panel are numbered")
 
     def pack(self) -> None:
         """A copy of each panel, and full tiles, which go through it."""
         again = f"the panel is read {self.tiles} times, in the order of the copy"
         panel = Pack("row_outer_inner", (*self.sums, "column_inner"), why=again)
         # Not if it is the same number everywhere.
-        self.is_packed = self.draft.apply_if_possible(panel)
-        self.draft.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
-        self.draft.apply(RoundUp("row_outer_inner", self.tiles, why="all blocks are alike"))
+        self.is_packed = self.builder.apply_if_possible(panel)
+        self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
+        self.builder.apply(RoundUp("row_outer_inner", self.tiles, why="all blocks are alike"))
 
     def vectorize(self) -> None:
         """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a
         tile at once."""
-        draft, width = self.draft, self.width
+        builder, width = self.builder, self.width
         columns = Vectorize("column_inner", width, why="neighbours are packed")
-        if not draft.apply_if_possible(columns):  # each may read at a place of its own, from data
+        if not builder.apply_if_possible(columns):  # each may read at a place of its own, from data
             return
         row = Vectorize("column_inner2", width, why="a row of the panel")
-        if self.is_packed and not draft.apply_if_possible(row):
-            draft.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
-            draft.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
-        draft.apply_if_possible(Vectorize("column_inner1", width, why="neighbours of the result"))
+        if self.is_packed and not builder.apply_if_possible(row):
+            builder.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
+            builder.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
+        builder.apply_if_possible(Vectorize("column_inner1", width, why="neighbours of the result"))
         if self.height > 1:
             why = "a vector of the panel is loaded once, and no sum waits for another"
-            draft.apply(UnrollAndJam("row_inner", self.height, why=why))
+            builder.apply(UnrollAndJam("row_inner", self.height, why=why))
 
     def share_out(self) -> None:
         """Each panel of each block is a task; a work-item has a run of them."""
         axes = ["row_outer_outer", "column_outer"]
         if self.batch > 1:
             axes.insert(0, "batch")
-        task = self.draft.one_axis(axes, "a panel of a block is a task")
+        task = self.builder.fuse_axes(axes, "a panel of a block is a task")
         work = self.tiles * self.height * self.depth * self.width
         most = 4 * self.target.max_items
-        items, _ = share(self.draft.size(task), math.ceil(GRAIN / work), most)
+        items, _ = split_work(self.builder.size(task), math.ceil(GRAIN / work), most)
         why = f"{GRAIN:,} multiplications are worth a work-item"
-        self.draft.apply(Grid(task, items, why=why))
+        self.builder.apply(Grid(task, items, why=why))
 
     def _are_looked_up(self) -> bool:
         """Whether a row's place in memory is found by division: they are lines of images, say."""
-        loads = (s for s in every_statement(self.draft.kernel.body) if isinstance(s, Load))
+        loads = (s for s in every_statement(self.builder.kernel.body) if isinstance(s, Load))
         parts = (part for load in loads for part in load.index.parts() if part.op == "%")
         return any("row" in part.names for part in parts)
 
     def _size(self, axis: str) -> int:
-        loop = find_loop(self.draft.kernel, axis)
+        loop = find_loop(self.builder.kernel, axis)
         return 1 if loop is None else loop.stop.lo
 
 

@@ -20,13 +20,13 @@ from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators
 from tinyjax.compile.schedules.directive import loop_over
-from tinyjax.compile.schedules.grid import Grid, share
+from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
 from tinyjax.compile.schedules.map_schedule import vector_width
 from tinyjax.compile.schedules.peel import Peel
 from tinyjax.compile.schedules.reorder import Reorder
-from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
@@ -40,20 +40,22 @@ PIECES = 16  # work-items that share the rows, if there are few columns
 NEED_NOT_WAIT = "an addition need not wait for that before"
 
 
-def reduction_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
+def reduction_schedule(
+    nest: Kernel, axes: ReductionAxes, form: Form, target: Target
+) -> ScheduleBuilder:
     """The schedule of a naive nest of that form."""
     if target.group > 1:
         return group_schedule(nest, axes, form, target)
-    choice = _Choice(nest, form, target)
-    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](choice, axes)
-    return choice.draft
+    scheduler = _ReductionScheduler(nest, form, target)
+    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](scheduler, axes)
+    return scheduler.builder
 
 
-class _Choice:
+class _ReductionScheduler:
     """The schedule so far, and what it depends on."""
 
     def __init__(self, nest: Kernel, form: Form, target: Target):
-        self.draft = Draft(nest)
+        self.builder = ScheduleBuilder(nest)
         self.form = form
         self.target = target
         self.width = _width(nest, target)
@@ -61,12 +63,12 @@ class _Choice:
     def vectors(self, axis: str) -> Vectorize | None:
         """The axis as vectors, if it can be."""
         wanted = Vectorize(axis, self.width, why="neighbours in memory")
-        return wanted if self.width > 1 and self.draft.can_be_vectors(wanted) else None
+        return wanted if self.width > 1 and self.builder.can_vectorize(wanted) else None
 
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: where there is little work, the sum of one should not wait
         for that of another."""
-        statements = list(every_statement(loop_over(self.draft.kernel, axis).body))
+        statements = list(every_statement(loop_over(self.builder.kernel, axis).body))
         work = sum(work_of(s) for s in statements if isinstance(s, Let))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
@@ -83,45 +85,45 @@ def _width(kernel: Kernel, target: Target) -> int:
 # ---- rows ----
 
 
-def _rows(choice: _Choice, axes: ReductionAxes) -> None:
+def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     """A work-item takes whole rows, each in vectors: several short ones at once, so that the sum of one need
     not wait for that of another; a long one has several accumulators."""
-    draft, form, target = choice.draft, choice.form, choice.target
+    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
     rows, columns = form.outer, form.combined
-    row = draft.one_axis(axes.outer, "rows are numbered")
-    sweeps = [draft.one_axis(sweep, "a row is contiguous") for sweep in axes.sweeps]
-    unrolled = [choice.unrolled(sweep) for sweep in sweeps]
+    row = builder.fuse_axes(axes.outer, "rows are numbered")
+    sweeps = [builder.fuse_axes(sweep, "a row is contiguous") for sweep in axes.sweeps]
+    unrolled = [scheduler.unrolled(sweep) for sweep in sweeps]
     for number, sweep in enumerate(sweeps):
-        if vectors := choice.vectors(sweep):
-            sweeps[number] = draft.vectorize(vectors, splits_one=True)
-    _keep(draft, columns, sweeps)
+        if vectors := scheduler.vectors(sweep):
+            sweeps[number] = builder.vectorize(vectors, splits_one=True)
+    _keep(builder, columns, sweeps)
     at_once = min(UNROLLED, rows) if columns < LONG_ROW else 1
     for sweep, several in zip(sweeps, unrolled):
-        if sweep.endswith("_outer") and (columns % choice.width or columns == choice.width):
-            draft.apply(Peel(sweep, why="only the last vector needs a mask"))
+        if sweep.endswith("_outer") and (columns % scheduler.width or columns == scheduler.width):
+            builder.apply(Peel(sweep, why="only the last vector needs a mask"))
         count = several // at_once
         accumulators = Accumulators(sweep, count, why=NEED_NOT_WAIT)
-        if count > 1 and columns >= several * choice.width:
-            draft.apply_if_possible(accumulators)
+        if count > 1 and columns >= several * scheduler.width:
+            builder.apply_if_possible(accumulators)
     if row:
         grain = target.grain // (columns * at_once)
-        items, _ = share(math.ceil(rows / at_once), grain, target.max_items)
-        draft.apply(Grid(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
+        items, _ = split_work(math.ceil(rows / at_once), grain, target.max_items)
+        builder.apply(Grid(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
         if at_once > 1:
             why = "the sum of one row need not wait for that of another"
-            draft.apply(UnrollAndJam(row, at_once, why=why))
+            builder.apply(UnrollAndJam(row, at_once, why=why))
 
 
-def _keep(draft: Draft, columns: int, sweeps: Sequence[str]) -> None:
+def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
     """Keeps what is costly and has room, one after the other."""
     kept = 0
     while True:
-        for value, axis, cost in repeated_work(draft.kernel, sweeps):
+        for value, axis, cost in repeated_work(builder.kernel, sweeps):
             size = columns * value.dtype.itemsize
             keep = Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
             if cost <= CHEAP_WORK or kept + size > KEPT_BYTES:
                 continue
-            draft.apply(keep)
+            builder.apply(keep)
             kept += size
             break
         else:
@@ -131,14 +133,14 @@ def _keep(draft: Draft, columns: int, sweeps: Sequence[str]) -> None:
 # ---- columns ----
 
 
-def _columns(choice: _Choice, axes: ReductionAxes) -> None:
+def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     """A work-item takes a block of columns, and walks down their rows, in the order of memory."""
-    draft, form, target = choice.draft, choice.form, choice.target
-    outer = draft.one_axis(axes.outer, "numbered")
-    column = draft.one_axis(axes.inner, "columns are contiguous")
-    row = draft.one_axis(axes.sweeps[0], "rows are numbered")
-    at_once, vectors = choice.unrolled(row), choice.vectors(column)
-    width = choice.width if vectors else 1
+    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
+    outer = builder.fuse_axes(axes.outer, "numbered")
+    column = builder.fuse_axes(axes.inner, "columns are contiguous")
+    row = builder.fuse_axes(axes.sweeps[0], "rows are numbered")
+    at_once, vectors = scheduler.unrolled(row), scheduler.vectors(column)
+    width = scheduler.width if vectors else 1
     chunks = math.ceil(form.inner / width)
     blocks = math.ceil(chunks / max(1, COLUMNS // width))
     block = math.ceil(chunks / blocks)
@@ -146,79 +148,79 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     pieces = 1
     if units < PIECES // 2:
         grain = target.grain // (at_once * unit_columns)
-        pieces, _ = share(max(1, form.combined // at_once), grain, PIECES // units)
+        pieces, _ = split_work(max(1, form.combined // at_once), grain, PIECES // units)
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
-        draft.apply(SplitReduction(row, pieces, at_once, why=why))
-    chunk = draft.vectorize(vectors, overlap=True) if vectors else column
+        builder.apply(SplitReduction(row, pieces, at_once, why=why))
+    chunk = builder.vectorize(vectors, overlap=True) if vectors else column
     unit = outer
     if blocks > 1:
-        draft.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
+        builder.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
         unit, chunk = f"{chunk}_outer", f"{chunk}_inner"
         if outer:
-            unit = draft.one_axis([outer, unit], "blocks of columns do not wait")
+            unit = builder.fuse_axes([outer, unit], "blocks of columns do not wait")
     if chunk:
         why = "a row's elements are neighbours, a column's are not"
-        draft.apply(Reorder(row, (chunk,), in_memory=True, why=why))
+        builder.apply(Reorder(row, (chunk,), in_memory=True, why=why))
     several = Accumulators(row, at_once, why=NEED_NOT_WAIT)
     if at_once > 1:
-        draft.apply_if_possible(several)
+        builder.apply_if_possible(several)
     if pieces > 1:
         if vectors:
-            draft.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
-        draft.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
+            builder.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
+        builder.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
         grain = target.grain * pieces // (form.combined * unit_columns)
-        items, _ = share(units, grain, max(1, target.max_items // pieces))
-        draft.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
+        items, _ = split_work(units, grain, max(1, target.max_items // pieces))
+        builder.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
 
 
 # ---- split ----
 
 
-def _split(choice: _Choice, axes: ReductionAxes) -> None:
+def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     """Each work-item combines a part of the elements; the last one combines the parts."""
-    draft, form, target = choice.draft, choice.form, choice.target
-    draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
-    sweep = draft.without_divisions(axes.sweeps[0], "they are contiguous")
-    if vectors := _long_rows(choice, sweep):
-        return _split_rows(choice, sweep, vectors)
-    axis = draft.one_axis(sweep, "elements are numbered")
-    vectors = choice.vectors(axis)
-    at_once = choice.unrolled(axis) if vectors else target.accumulators
-    block = at_once * (choice.width if vectors else 1)
+    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
+    builder.fuse_axes([*axes.outer, *axes.inner], "results are numbered")
+    sweep = builder.fuse_contiguous_axes(axes.sweeps[0], "they are contiguous")
+    if vectors := _long_rows(scheduler, sweep):
+        return _split_rows(scheduler, sweep, vectors)
+    axis = builder.fuse_axes(sweep, "elements are numbered")
+    vectors = scheduler.vectors(axis)
+    at_once = scheduler.unrolled(axis) if vectors else target.accumulators
+    block = at_once * (scheduler.width if vectors else 1)
     grain = target.reduction_grain // block
-    items, _ = share(form.combined // block, grain, target.reduction_items)
+    items, _ = split_work(form.combined // block, grain, target.reduction_items)
     why = f"{form.combined} elements for {form.results} results"
-    draft.apply(SplitReduction(axis, items, block, why=why))
-    chunk = draft.vectorize(vectors) if vectors else axis
+    builder.apply(SplitReduction(axis, items, block, why=why))
+    chunk = builder.vectorize(vectors) if vectors else axis
     if at_once > 1:
-        draft.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
-    draft.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
+        builder.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
+    builder.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
-def _long_rows(choice: _Choice, axes: Sequence[str]) -> Vectorize | None:
+def _long_rows(scheduler: _ReductionScheduler, axes: Sequence[str]) -> Vectorize | None:
     """The vectors of what is combined, if it lies in memory in many runs, with others between."""
     if len(axes) < 2:
         return None
-    *rows, columns = (choice.draft.size(axis) for axis in axes)
-    is_long = math.prod(rows) >= PIECES and columns >= choice.width
-    return choice.vectors(axes[-1]) if is_long else None
+    *rows, columns = (scheduler.builder.size(axis) for axis in axes)
+    is_long = math.prod(rows) >= PIECES and columns >= scheduler.width
+    return scheduler.vectors(axes[-1]) if is_long else None
 
 
-def _split_rows(choice: _Choice, axes: Sequence[str], vectors: Vectorize) -> None:
+def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Vectorize) -> None:
     """Each work-item combines a part of the rows, and each row in vectors."""
-    draft, form, target = choice.draft, choice.form, choice.target
-    row = draft.one_axis(axes[:-1], "rows are numbered")
-    rows, columns = (choice.draft.size(axis) for axis in (row, axes[-1]))
-    at_once = choice.unrolled(axes[-1])
+    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
+    row = builder.fuse_axes(axes[:-1], "rows are numbered")
+    rows, columns = (scheduler.builder.size(axis) for axis in (row, axes[-1]))
+    at_once = scheduler.unrolled(axes[-1])
     grain = target.reduction_grain // columns
-    items, _ = share(rows, grain, target.reduction_items)
+    items, _ = split_work(rows, grain, target.reduction_items)
     why = f"{form.combined} elements for {form.results} results"
-    draft.apply(SplitReduction(row, items, why=why))
-    chunk = draft.vectorize(vectors)
-    if columns % choice.width:
-        draft.apply(Peel(chunk, why="only the last vector needs a mask"))
-    if columns >= at_once * choice.width > choice.width:
-        draft.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
-    draft.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))
+    builder.apply(SplitReduction(row, items, why=why))
+    chunk = builder.vectorize(vectors)
+    if columns % scheduler.width:
+        builder.apply(Peel(chunk, why="only the last vector needs a mask"))
+    if columns >= at_once * scheduler.width > scheduler.width:
+        builder.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
+    builder.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))

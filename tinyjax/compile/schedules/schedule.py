@@ -21,7 +21,7 @@ from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 
-class Draft:
+class ScheduleBuilder:
     """A schedule in the making: `kernel` is what its directives made so far."""
 
     def __init__(self, naive: Kernel):
@@ -71,7 +71,7 @@ class Draft:
         loop = loop_over(self.kernel, axis)
         return (loop.stop - loop.start).hi
 
-    def one_axis(self, axes: Sequence[str], why: str) -> str:
+    def fuse_axes(self, axes: Sequence[str], why: str) -> str:
         """The one axis that several become, empty for none. Indices are found by division only if they must
         be."""
         if len(axes) > 1:
@@ -80,16 +80,16 @@ class Draft:
             self.apply(replace(collapse, may_divide=must_divide))
         return "_".join(axes)
 
-    def without_divisions(self, axes: Sequence[str], why: str) -> list[str]:
+    def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
         """The axes that are left when neighbours are made one, the last ones first, as far as no index is
         then found by division."""
         first = 0
         while len(axes) - first > 1 and Collapse(tuple(axes[first:])).why_not(self.kernel):
             first += 1
-        before = self.without_divisions(axes[:first], why) if first else []
-        return [*before, self.one_axis(axes[first:], why)]
+        before = self.fuse_contiguous_axes(axes[:first], why) if first else []
+        return [*before, self.fuse_axes(axes[first:], why)]
 
-    def can_be_vectors(self, wanted: Vectorize) -> bool:
+    def can_vectorize(self, wanted: Vectorize) -> bool:
         """Whether neighbours along an axis can be vectors, once it is split by their width."""
         loop, width = loop_over(self.kernel, wanted.axis), wanted.width
         size = self.size(wanted.axis)
@@ -116,9 +116,9 @@ def scheduled(naive: Kernel, schedule: Sequence[Directive]) -> Kernel:
     """The kernel that the directives make of a naive loop nest.
 
     Raises ValueError for a directive that can't be applied."""
-    draft = Draft(naive)
-    draft.apply(*schedule)
-    return draft.finished()
+    builder = ScheduleBuilder(naive)
+    builder.apply(*schedule)
+    return builder.finished()
 
 
 def directive_lines(kernel: Kernel) -> Iterator[str]:

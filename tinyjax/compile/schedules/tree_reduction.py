@@ -40,7 +40,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
 )
 from tinyjax.compile.kernel.substitution import replaced
-from tinyjax.compile.schedules.accumulators import combined
+from tinyjax.compile.schedules.accumulators import accumulators_in
 from tinyjax.compile.schedules.directive import LoopDirective, body_with, loop_over, with_body
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
@@ -114,5 +114,5 @@ def _accumulators(body: Sequence[Statement], loop: For) -> dict[PrivateArray, Al
     """The variables that are made beside the loop, combined in it, and loaded after it."""
     at = body.index(loop)
     made = [s for s in body[:at] if isinstance(s, Allocate) and s.initial is not None]
-    sums = combined(loop.body)
+    sums = accumulators_in(loop.body)
     return {s.array: s for s in made if s.array.size == 1 and s.array in sums}

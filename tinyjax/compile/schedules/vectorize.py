@@ -144,7 +144,7 @@ class _Vectors:
             case ir.Let(target, _, args):
                 args = tuple(self._operand(arg, before, statement) for arg in args)
                 return [*before, replace(statement, target=self.value(target), args=args)]
-            case ir.Load(_, source, at) if self.lanes.are_apart(source, at):
+            case ir.Load(_, source, at) if self.lanes.needs_gather(source, at):
                 return self._gathered(statement)
             case ir.Load(target, source, at):
                 start, end = self._places(source, at)
@@ -240,7 +240,7 @@ class _Vectors:
         if all goes to private arrays."""
         first, width = self._at(at, self.lanes.first), self.lanes.width
         is_uniform = not self.lanes.stride(at)
-        if is_uniform or self.lanes.end is None or self.lanes.have_room(memory, at):
+        if is_uniform or self.lanes.end is None or self.lanes.is_in_bounds(memory, at):
             return first, None
         if isinstance(memory, ir.Buffer) and self.copies:
             return first, None if first.hi + width <= memory.size else index(memory.size)

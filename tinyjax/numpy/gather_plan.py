@@ -23,7 +23,7 @@ from tinyjax.numpy.index_parts import (
     NEW_AXIS,
     SLICE,
     TRACED_SLICE,
-    Part,
+    IndexPart,
     check_slices_are_known,
     count_from_end,
     expand_scalar_bools,
@@ -53,7 +53,7 @@ class GatherPlan(NamedTuple):
 
 
 def gather_plan(
-    parts: list[Part], shape: tuple[int, ...], wrap_negative: bool = True
+    parts: list[IndexPart], shape: tuple[int, ...], wrap_negative: bool = True
 ) -> GatherPlan:
     """How gather or scatter does an index.
 
@@ -110,7 +110,7 @@ class _PlanBuilder:
         self.starts.append((convert(positions, INT32), len(self.starts_shape)))
         self.start_index_map.append(axis)
 
-    def add_arrays(self, parts: list[Part]) -> None:
+    def add_arrays(self, parts: list[IndexPart]) -> None:
         """Index arrays: an element of them is a start, and gives one element along their axes."""
         arrays = broadcast_arrays(*[as_array(part.index) for part in parts])
         for array, part in zip(arrays, parts):

@@ -28,7 +28,7 @@ from tinyjax.numpy.util import INT32, constant, weak_constant_like
 NEW_AXIS, SLICE, ELLIPSIS, INTEGER, BOOLEAN, ARRAY, TRACED_SLICE = range(7)
 
 
-class Part(NamedTuple):
+class IndexPart(NamedTuple):
     """One item of an index, its kind, and the axes of the array that it speaks of."""
 
     index: Any
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     axes: tuple[int, ...]
 
 
-def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
+def parse(index: Any, shape: tuple[int, ...]) -> list[IndexPart]:
     """The parts of an index into an array of `shape`.
 
     Raises IndexError for too many parts or two ellipses, TypeError for a part that is no index."""
@@ -53,7 +53,7 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
     parts, axis = [], 0
     for item, kind, count in zip(items, kinds, consumed):
         count = len(shape) - total if kind == ELLIPSIS else count
-        parts.append(Part(item, kind, tuple(range(axis, axis + count))))
+        parts.append(IndexPart(item, kind, tuple(range(axis, axis + count))))
         axis += count
     return parts
 
@@ -120,26 +120,26 @@ def _stack(items: Sequence[Any]) -> Any:
     return asarray(items)
 
 
-def without_ellipsis(parts: list[Part], ndim: int) -> list[Part]:
+def without_ellipsis(parts: list[IndexPart], ndim: int) -> list[IndexPart]:
     """The parts with `...` and the axes that are not named as full slices."""
-    out: list[Part] = []
+    out: list[IndexPart] = []
     for part in parts:
         if part.kind == ELLIPSIS:
-            out += [Part(slice(None), SLICE, (axis,)) for axis in part.axes]
+            out += [IndexPart(slice(None), SLICE, (axis,)) for axis in part.axes]
         else:
             out.append(part)
     used = sum(len(part.axes) for part in out)
-    return out + [Part(slice(None), SLICE, (axis,)) for axis in range(used, ndim)]
+    return out + [IndexPart(slice(None), SLICE, (axis,)) for axis in range(used, ndim)]
 
 
 # ---- to a common form ----
 
 
-def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
+def expand_masks(parts: list[IndexPart], shape: tuple[int, ...]) -> list[IndexPart]:
     """The parts with each mask as the arrays of the positions where it holds.
 
     Raises NonConcreteBooleanIndexError for a traced mask, IndexError if its shape does not fit."""
-    out: list[Part] = []
+    out: list[IndexPart] = []
     for position, part in enumerate(parts):
         if part.kind != BOOLEAN or not np.ndim(part.index):
             out.append(part)
@@ -157,11 +157,11 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
                 f"{mask.shape}, expected {expected}"
             )
         for where, axis in zip(np.nonzero(mask), part.axes):
-            out.append(Part(where, ARRAY, (axis,)))
+            out.append(IndexPart(where, ARRAY, (axis,)))
     return out
 
 
-def sequence_as_array(part: Part) -> Part:
+def sequence_as_array(part: IndexPart) -> IndexPart:
     if not isinstance(part.index, Sequence):
         return part
     if not part.index:
@@ -169,7 +169,7 @@ def sequence_as_array(part: Part) -> Part:
     return part._replace(index=_stack(part.index))
 
 
-def count_from_end(part: Part, shape: tuple[int, ...]) -> Part:
+def count_from_end(part: IndexPart, shape: tuple[int, ...]) -> IndexPart:
     """Negative indices made non-negative."""
     if part.kind not in (INTEGER, ARRAY):
         return part
@@ -190,8 +190,8 @@ def count_from_end(part: Part, shape: tuple[int, ...]) -> Part:
 
 
 def expand_scalar_bools(
-    parts: list[Part], shape: tuple[int, ...]
-) -> tuple[list[Part], tuple[int, ...], tuple[int, ...]]:
+    parts: list[IndexPart], shape: tuple[int, ...]
+) -> tuple[list[IndexPart], tuple[int, ...], tuple[int, ...]]:
     """x[True] and x[False]: a new axis of size 1, of which one or no element is taken."""
     if not any(part.kind == BOOLEAN for part in parts):
         return parts, shape, ()
@@ -202,7 +202,7 @@ def expand_scalar_bools(
                 raise NonConcreteBooleanIndexError(part.index)
             new_shape.insert(axis, 1)
             axes.append(axis)
-            out.append(Part(np.arange(int(bool(part.index)), dtype=INT32), ARRAY, (axis,)))
+            out.append(IndexPart(np.arange(int(bool(part.index)), dtype=INT32), ARRAY, (axis,)))
             axis += 1
         else:
             count = len(part.axes)
@@ -211,7 +211,7 @@ def expand_scalar_bools(
     return out, tuple(new_shape), tuple(axes)
 
 
-def check_slices_are_known(parts: list[Part]) -> None:
+def check_slices_are_known(parts: list[IndexPart]) -> None:
     """Raises IndexError for a traced end of a slice, TypeError for one that is a float."""
     for position, part in enumerate(parts):
         if part.kind == SLICE:

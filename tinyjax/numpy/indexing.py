@@ -31,7 +31,7 @@ from tinyjax.numpy.index_parts import (
     NEW_AXIS,
     SLICE,
     TRACED_SLICE,
-    Part,
+    IndexPart,
     check_slices_are_known,
     expand_masks,
     parse,
@@ -85,7 +85,9 @@ def rewriting_take(
 _NO_FILL = (lax.GatherScatterMode.PROMISE_IN_BOUNDS, lax.GatherScatterMode.CLIP)
 
 
-def _integers_are_in_range(parts: list[Part], shape: tuple[int, ...], wrap_negative: bool) -> bool:
+def _integers_are_in_range(
+    parts: list[IndexPart], shape: tuple[int, ...], wrap_negative: bool
+) -> bool:
     for part in parts:
         if part.kind == INTEGER:
             size = shape[part.axes[0]]
@@ -94,7 +96,7 @@ def _integers_are_in_range(parts: list[Part], shape: tuple[int, ...], wrap_negat
     return True
 
 
-def _static_slice(x: Any, parts: list[Part], wrap_negative: bool) -> Any:
+def _static_slice(x: Any, parts: list[IndexPart], wrap_negative: bool) -> Any:
     """Integers and slices that are known: one slice, then the axes are tidied."""
     starts: list[int] = []
     squeeze: list[int] = []
@@ -143,7 +145,7 @@ def _tidy(x: Any, reverse: Sequence[int], squeeze: Sequence[int], new_axes: Sequ
     return lax.expand_dims(x, tuple(new_axes)) if new_axes else x
 
 
-def _fits_dynamic_slice(parts: list[Part], shape: tuple[int, ...]) -> bool:
+def _fits_dynamic_slice(parts: list[IndexPart], shape: tuple[int, ...]) -> bool:
     for part in parts:
         if part.kind == BOOLEAN:
             return False
@@ -159,7 +161,7 @@ def _fits_dynamic_slice(parts: list[Part], shape: tuple[int, ...]) -> bool:
     return True
 
 
-def _dynamic_slice(x: Any, parts: list[Part], wrap_negative: bool) -> Any:
+def _dynamic_slice(x: Any, parts: list[IndexPart], wrap_negative: bool) -> Any:
     """Integers that are traced: one dynamic_slice, then the axes are tidied."""
     starts: list[Any] = []
     squeeze: list[int] = []
@@ -195,7 +197,7 @@ def _dynamic_slice(x: Any, parts: list[Part], wrap_negative: bool) -> Any:
 
 def _gather(
     x: Any,
-    parts: list[Part],
+    parts: list[IndexPart],
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: Any,

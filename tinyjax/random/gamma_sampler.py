@@ -88,10 +88,10 @@ def _normal(key: Words, dtype: np.dtype) -> Any:
 # That is for alpha >= 1: the gamma number of alpha + 1, times u**(1 / alpha), is one of alpha.
 
 # loop(again, step, consts, carry): carry = step(consts, carry), as long as again(consts, carry).
-Loop = Callable[[Callable, Callable, list, list], list]
+LoopFunction = Callable[[Callable, Callable, list, list], list]
 
 
-def _gamma(loop: Loop, key: Words, alpha: Any, log_space: bool) -> Any:
+def _gamma(loop: LoopFunction, key: Words, alpha: Any, log_space: bool) -> Any:
     dtype = dtype_of(alpha)
     is_large = alpha >= constant(1, dtype)
     d = lax.select(is_large, alpha, alpha + constant(1, dtype)) - constant(1 / 3, dtype)

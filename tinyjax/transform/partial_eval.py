@@ -65,13 +65,13 @@ partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 # Where a known value of a split jaxpr comes from: ("in", i) is known input i, ("out", i) is output i of
 # the known part, ("const", x) is the value x itself.
-Source = tuple[str, Any]
+ValueOrigin = tuple[str, Any]
 
 
 @cached_on_jaxpr
 def partial_eval_jaxpr(
     closed_jaxpr: ClosedJaxpr, unknown_ins: tuple[bool, ...], force_unknown: tuple[bool, ...] = ()
-) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[Source], list[Source]]:
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[ValueOrigin], list[ValueOrigin]]:
     """Splits a jaxpr in two: one of the known inputs, one of residuals and the unknown inputs.
 
     Gives (known, unknown, unknown_outs, known_outs, residuals); known outputs and residuals are listed
@@ -97,7 +97,7 @@ def partial_eval_jaxpr(
     residuals = unknown.consts
 
     known_args = [x for x in args if not trace.is_unknown(x)]
-    sources: dict[int, Source] = {id(x): ("in", i) for i, x in enumerate(known_args)}
+    sources: dict[int, ValueOrigin] = {id(x): ("in", i) for i, x in enumerate(known_args)}
     sources.update((id(x), ("const", x)) for x in closed_jaxpr.consts)
     computed: list[Any] = []
     for x in (*known_outs, *residuals):
@@ -110,12 +110,12 @@ def partial_eval_jaxpr(
     return known, unknown, unknown_outs, out_sources, residual_sources
 
 
-def values_of(sources: Sequence[Source], values: Mapping[str, Sequence[Any]]) -> list[Any]:
+def values_of(sources: Sequence[ValueOrigin], values: Mapping[str, Sequence[Any]]) -> list[Any]:
     """What the sources name: `values` has the known inputs as "in", the known part's outputs as "out"."""
     return [x if kind == "const" else values[kind][x] for kind, x in sources]
 
 
-def with_outputs(known: ClosedJaxpr, sources: Sequence[Source]) -> ClosedJaxpr:
+def with_outputs(known: ClosedJaxpr, sources: Sequence[ValueOrigin]) -> ClosedJaxpr:
     """The known part of a split jaxpr with a result for each source."""
     jaxpr = known.jaxpr
     consts = [x for kind, x in sources if kind == "const"]

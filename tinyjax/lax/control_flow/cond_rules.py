@@ -47,7 +47,7 @@ from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
-    Source,
+    ValueOrigin,
     partial_eval_jaxpr,
     partial_eval_rules,
     values_of,
@@ -213,8 +213,8 @@ def common_residuals(
 
 def with_residual_outputs(
     known: ClosedJaxpr,
-    out_sources: Sequence[Source],
-    residual_sources: Sequence[Source],
+    out_sources: Sequence[ValueOrigin],
+    residual_sources: Sequence[ValueOrigin],
     places: Sequence[int],
     residual_avals: Sequence[ShapedArray],
 ) -> ClosedJaxpr:

@@ -26,7 +26,7 @@ from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.transform.jvp import Zero, full, instantiate_zeros
 from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
-    Source,
+    ValueOrigin,
     partial_eval_jaxpr,
     partial_eval_rules,
     values_of,
@@ -53,10 +53,10 @@ class SplitBody(NamedTuple):
 
     before: ClosedJaxpr
     known: ClosedJaxpr
-    known_consts: list[Source]
+    known_consts: list[ValueOrigin]
     unknown: ClosedJaxpr
-    same_residuals: list[Source]
-    stacked_residuals: list[Source]
+    same_residuals: list[ValueOrigin]
+    stacked_residuals: list[ValueOrigin]
     unknown_outs: Flags
 
 
@@ -74,7 +74,7 @@ def _split_body(
     known, unknown, unknown_outs, out_sources, residual_sources = split(carry_uk)
     num_consts, first_x = const_uk.count(False), const_uk.count(False) + carry_uk.count(False)
 
-    def is_made(source: Source) -> bool:
+    def is_made(source: ValueOrigin) -> bool:
         """Whether the known loop has to give a residual: a value of the body, or a carry."""
         kind, i = source
         return kind == "out" or kind == "in" and num_consts <= i < first_x

@@ -20,7 +20,7 @@ import tinyjax.numpy as jnp
 from tinyjax.compat.as_jax import install_as_jax
 from tinyjax.studio.tracebacks import users_part
 from tinyjax.studio.viz.event_text import place_text
-from tinyjax.studio.viz.events import Place
+from tinyjax.studio.viz.events import CodeLine
 
 COMMAND_LINE = "<command line>"  # the file name of a call that was asked for there
 
@@ -174,6 +174,6 @@ def _users_lines(error: BaseException) -> list[str]:
     lines = []
     for frame in traceback.extract_tb(users_part(error.__traceback__)):
         if frame.filename != COMMAND_LINE:
-            place = Place(frame.filename, frame.lineno or 0, frame.name)
+            place = CodeLine(frame.filename, frame.lineno or 0, frame.name)
             lines.append(f"  {place_text(place)} in {frame.name}\n    {frame.line}")
     return lines

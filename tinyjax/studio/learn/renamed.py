@@ -14,6 +14,7 @@ RENAMED = {  # those that stand in the lessons' files
     "hidden_zero": "from_symbolic_zero",
     "Lanes": "PrivateArray",
     "Reach": "BackwardSlice",
+    "Source": "ValueOrigin",
     "meaning": "cse_key",
     "merge": "merge_lists",
 }

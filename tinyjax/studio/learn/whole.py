@@ -40,7 +40,7 @@ QUIETLY = {
     "TINYJAX_BACKGROUND_BUILD": "0",
 }  # errors are told, not answered by NumPy
 WITH_ASSERTS = {"PYTHONOPTIMIZE": ""}  # they judge
-Place = tuple[str, str]  # a file and the qualified name of a function in it
+FunctionName = tuple[str, str]  # a file and the qualified name of a function in it
 
 
 def check(folder: WorkFolder) -> list[str]:
@@ -140,7 +140,7 @@ def programs() -> dict[str, Callable[[], tuple[Any, Any]]]:
 class Called:
     """While it is on, notes which of the exercises' functions are called."""
 
-    def __init__(self, exercises: dict[Place, str]):
+    def __init__(self, exercises: dict[FunctionName, str]):
         self.exercises = exercises
         self.names: dict[str, None] = {}
 
@@ -161,8 +161,8 @@ class Called:
 def complaints(
     what: str,
     run: Callable[[], None],
-    exercises: dict[Place, str],
-    kept: dict[Place, str] | None = None,
+    exercises: dict[FunctionName, str],
+    kept: dict[FunctionName, str] | None = None,
     look: bool = True,
 ) -> list[str]:
     """What is said of a program that fails: its error, and the exercise that it is likely to come from, of

@@ -13,7 +13,7 @@ import os
 import textwrap
 
 from tinyjax.core.tracing import PACKAGE_FOLDER
-from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent
+from tinyjax.studio.viz.events import CodeLine, EventValue, RecordedEvent
 
 # ANSI codes by stage.
 COLOURS = {
@@ -82,7 +82,7 @@ def value_text(value: EventValue) -> str:
     return typed if value.role in ("", "primal") else f"{value.role} {typed}"
 
 
-def place_text(place: Place) -> str:
+def place_text(place: CodeLine) -> str:
     """A line, with a file name that is as short as can be."""
     return f"{short_file(place.file)}:{place.line}"
 
@@ -101,12 +101,12 @@ def changed_text(line: str) -> str:
     return line if colour is None else f"\033[{colour}m{line}\033[0m"
 
 
-def line_text(place: Place, width: int) -> str:
+def line_text(place: CodeLine, width: int) -> str:
     """A line of source among its neighbours, marked."""
     return _source_text(place, range(place.line - 2, place.line + 3), place.line, width)
 
 
-def function_text(place: Place, at: int, width: int) -> str:
+def function_text(place: CodeLine, at: int, width: int) -> str:
     """The function that begins at a place, with a line of it marked; of a long one, what is around that."""
     lines = linecache.getlines(place.file)[place.line - 1 :]
     end = place.line + len(inspect.getblock(lines) if lines else ())
@@ -114,7 +114,7 @@ def function_text(place: Place, at: int, width: int) -> str:
     return _source_text(place, range(first, min(end, first + MAX_SOURCE)), at, width)
 
 
-def _source_text(place: Place, numbers: range, at: int, width: int) -> str:
+def _source_text(place: CodeLine, numbers: range, at: int, width: int) -> str:
     lines = linecache.getlines(place.file)
     shown = [f"  {place_text(place)} in {place.function}"]
     for number in numbers:

@@ -33,7 +33,7 @@ from tinyjax.transform.jvp import JVPTracer, Zero
 from tinyjax.transform.transposition import UndefinedPrimal
 
 
-class Place(NamedTuple):
+class CodeLine(NamedTuple):
     """A line of a source file, and the function that it is in."""
 
     file: str
@@ -70,8 +70,8 @@ class RecordedEvent:
     operands: tuple[EventValue, ...] = ()
     params: dict[str, str] = field(default_factory=dict)
     results: tuple[EventValue, ...] = ()
-    rule: Place | None = None
-    line: Place | None = None
+    rule: CodeLine | None = None
+    line: CodeLine | None = None
     error: str | None = None
 
 
@@ -304,19 +304,19 @@ def inner_rule(rule: Any) -> Any:
     return inner if callable(inner) else None
 
 
-def place_of(rule: Any, primitive: Primitive | None = None) -> Place | None:
+def place_of(rule: Any, primitive: Primitive | None = None) -> CodeLine | None:
     """Where a function is written. Of a wrapper, the rule that it calls; of a function of NumPy's, the line
     that makes it a rule of `primitive`."""
     while (inner := inner_rule(rule)) is not None:
         rule = inner
     code = getattr(rule, "__code__", None) or getattr(type(rule).__call__, "__code__", None)
     if code is not None:
-        return Place(code.co_filename, code.co_firstlineno, code.co_name)
+        return CodeLine(code.co_filename, code.co_firstlineno, code.co_name)
     return None if primitive is None else _line_with(primitive, f"np.{rule.__name__}")
 
 
 @functools.cache
-def _line_with(primitive: Primitive, text: str) -> Place | None:
+def _line_with(primitive: Primitive, text: str) -> CodeLine | None:
     """The line of a module of tinyjax on which a primitive and `text` stand together."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tinyjax.") and module.__file__:
@@ -324,5 +324,5 @@ def _line_with(primitive: Primitive, text: str) -> Place | None:
             source = inspect.getsource(module).splitlines() if variables else []
             for number, line in enumerate(source, 1):
                 if text in line and any(v in line for v in variables):
-                    return Place(module.__file__, number, text)
+                    return CodeLine(module.__file__, number, text)
     return None

@@ -31,7 +31,7 @@ from tinyjax.core.tracing import JaxprTrace
 from tinyjax.runtime import executable, step_program_builder
 from tinyjax.runtime.queue import Queue
 from tinyjax.runtime.step_program import HostStep, StepProgram
-from tinyjax.studio.viz.events import Place, place_of, wrapped_function
+from tinyjax.studio.viz.events import CodeLine, place_of, wrapped_function
 from tinyjax.transform import partial_eval, transposition
 from tinyjax.transform.batching import axis_batch_rules, batch_rules
 from tinyjax.transform.jvp import jvp_rules
@@ -52,7 +52,7 @@ class Call:
     name: str
     operands: Roles = field(default_factory=list)
     params: dict[str, Any] = field(default_factory=dict)
-    rule: Place | None = None
+    rule: CodeLine | None = None
     results: Callable[[Any], Roles] = lambda out: listed(out)
     primitive: Primitive | None = None  # of a bind or an equation
     text: str = ""  # of what was made: a jaxpr, a program

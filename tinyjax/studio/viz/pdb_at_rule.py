@@ -12,13 +12,13 @@ import pdb
 from types import FrameType
 from typing import IO, Any
 
-from tinyjax.studio.viz.events import Place, inner_rule
+from tinyjax.studio.viz.events import CodeLine, inner_rule
 
 
 class PdbAtRule(pdb.Pdb):
     """Shows itself first where a rule begins; from there on it is pdb."""
 
-    def __init__(self, rule: Place | None, stdin: IO[str] | None, stdout: IO[str] | None):
+    def __init__(self, rule: CodeLine | None, stdin: IO[str] | None, stdout: IO[str] | None):
         super().__init__(stdin=stdin, stdout=None if stdin is None else stdout, nosigint=True)
         self.rule = rule
         self.has_arrived = False

@@ -24,7 +24,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.core.tracing import JaxprTrace, user_line
 from tinyjax.runtime.step_program import StepProgram
 from tinyjax.studio.viz import hooks
-from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent, Values, params_text
+from tinyjax.studio.viz.events import CodeLine, EventValue, RecordedEvent, Values, params_text
 from tinyjax.studio.viz.hooks import Call, Roles
 
 MAX_EVENTS = 20_000  # some tens of megabytes
@@ -153,7 +153,7 @@ class Recorder:
             operands=self._described(call.operands),
             params=params_text(call.params),
             rule=call.rule,
-            line=Place(*line) if line else None,
+            line=CodeLine(*line) if line else None,
         )
         if event.parent is not None:
             around = self.recording.events[event.parent].rule
@@ -266,7 +266,7 @@ class Recorder:
         return finish_and_name
 
 
-def line_in(function: Place | None) -> int | None:
+def line_in(function: CodeLine | None) -> int | None:
     """The line at which a function that is being called has arrived; None if it is not."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and function is not None:

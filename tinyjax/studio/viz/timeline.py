@@ -14,7 +14,7 @@ from typing import Any
 from tinyjax.core.bind import Trace
 from tinyjax.core.jaxpr import SourceLine
 from tinyjax.studio.viz.event_text import short_file
-from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent
+from tinyjax.studio.viz.events import CodeLine, EventValue, RecordedEvent
 from tinyjax.studio.viz.flow import flow, leaves
 from tinyjax.studio.viz.output import DotNotFound, inline_svg
 from tinyjax.studio.viz.record import Recording, record
@@ -110,10 +110,10 @@ class _Timeline:
         """The number and the role of each."""
         return [[self.values.number((v.aval, v.text, v.kind, v.id)), v.role] for v in values]
 
-    def place_number(self, place: Place | None) -> int | None:
+    def place_number(self, place: CodeLine | None) -> int | None:
         return None if place is None else self.places.number(place)
 
-    def place(self, place: Place) -> dict[str, int]:
+    def place(self, place: CodeLine) -> dict[str, int]:
         file, numbers, name = function_around(place.file, place.line)
         return {"source": self.sources.number((file, numbers, name)), "line": place.line}
 

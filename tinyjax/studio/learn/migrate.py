@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import (
@@ -80,12 +79,10 @@ def remake(
     """A fresh copy with these functions of the lesson, and of earlier lessons. Gives what is to be told."""
     given = handed_out(folder.lesson, kept)
     sources, told = carried(own, given)
-    names = {**names_today(folder.notes["exercises"]), **names_today(folder.notes.get("kept", []))}
     whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}
-    passed = passed_today(folder.notes["passed"], names)
     notes = folder.notes | {
-        "passed": [name for name in passed if name in whole],  # others have a function more now
-        "hints": {names.get(name) or name: n for name, n in folder.notes["hints"].items()},
+        # an exercise may have one function more now
+        "passed": [name for name in folder.notes["passed"] if name in whole],
         "kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises],
     }
     before = make(folder.path, folder.lesson, notes, given, sources)
@@ -143,39 +140,18 @@ def carried(
 def places_then_and_now(folder: WorkFolder) -> dict[tuple[str, str], tuple[str, str] | None]:
     """Of each function that was handed out or carried on: its file and name then, and those of today.
 
-    Files are moved and functions renamed; an exercise keeps its name, and its functions their order."""
-    everything = {e.name: e.places for e in catalogue.load()}
+    An exercise that has as many functions as then has the same ones, whatever they are called and wherever
+    they stand. Those of any other are looked for by name."""
+    exercises = catalogue.load()
+    everything = {e.name: e.places for e in exercises}
+    by_name = {name: (file, name) for e in exercises for file, name in e.places}
     found: dict[tuple[str, str], tuple[str, str] | None] = {}
-    noted = [*folder.notes["exercises"], *folder.notes.get("kept", [])]
-    names = names_today(noted)
-    for exercise in noted:
+    for exercise in [*folder.notes["exercises"], *folder.notes.get("kept", [])]:
         then = [place_of(function, folder.path / "src") for function in exercise["functions"]]
-        now = everything.get(names[exercise["name"]] or "", [])
-        by_name = {name: (file, name) for file, name in now}
+        now = everything.get(exercise["name"], [])
         same = len(now) == len(then)
         found |= zip(then, now if same else [by_name.get(name) for _, name in then])
     return found
-
-
-def names_today(noted: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Of each exercise in a folder's notes, its name today: that of the one that has its functions, if none
-    has its name; None if it is gone."""
-    today = catalogue.load()
-    names = {e.name for e in today}
-    found: dict[str, str | None] = {}
-    for exercise in noted:
-        then = {function.partition(":")[2] for function in exercise["functions"]}
-        same = [e.name for e in today if then & {name for _, name in e.places}]
-        gone = same[0] if len(same) == 1 else None
-        found[exercise["name"]] = exercise["name"] if exercise["name"] in names else gone
-    return found
-
-
-def passed_today(passed: list[str], names: Mapping[str, str | None]) -> list[str]:
-    """The exercises that have passed, by today's names; one that was several then, if all of them have."""
-    unfinished = {today for then, today in names.items() if then not in passed}
-    found = dict.fromkeys(names.get(name) or name for name in passed)
-    return [name for name in found if name not in unfinished]
 
 
 # ---- when the learner begins again ----

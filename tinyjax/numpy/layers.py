@@ -8,7 +8,7 @@ LAYERS = {
     "operands": "util promotion declarations dtype_tools selecting placing",
     "elementwise": "logic ufuncs elementary rounding gcd_lcm",
     "creation": "creation scalar_types ranges",
-    "indexing": "index_parts gather_plan indexing at",
+    "indexing": "slices index_parts gather_plan indexing at",
     "shaping": "manipulation joining grids",
     "reducing, sorting, searching": (
         "reductions averages quantiles cumulative sorting sorted_search searching nan_reductions bits"

@@ -7,10 +7,7 @@ split over devices, and its lowering rule implies the cost. `tests/lax/test_fact
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tinyjax.core.bind import Primitive
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ ACCURACY = ("accuracy",)
 axes_words: dict[str, str] = {}  # the declared `axes`, by the primitive's name
 
 
-def declare(primitive: Primitive, **facts: Any) -> None:
+def declare(primitive: Any, **facts: Any) -> None:
     """Adds to the facts of a primitive. Raises TypeError for a name that is no fact."""
     primitive.facts = replace(primitive.facts, **facts)
     if primitive.facts.axes:

@@ -18,14 +18,23 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr
 CONFTEST = """import pytest
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
+def or_skipped():
     try:
         return (yield)
     except (AttributeError, ImportError) as error:
         if "which is not there" in str(error):
             pytest.skip(str(error))
         raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    return (yield from or_skipped())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef):
+    return (yield from or_skipped())
 
 
 """

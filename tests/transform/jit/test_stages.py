@@ -14,7 +14,6 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.runtime.devices import default_device, devices
-from tinyjax.sharding import Mesh, NamedSharding, PartitionSpec
 
 needs_opencl = pytest.mark.usefixtures("opencl")  # no device is looked for while this is imported
 VECTOR = jax.ShapeDtypeStruct((1000,), np.float32)
@@ -274,7 +273,9 @@ def test_what_has_stages_is_a_wrapped_function():
 
 @pytest.fixture(scope="module")
 def split():
-    return NamedSharding(Mesh(cpu_devices(2), "x"), PartitionSpec("x"))
+    return jax.sharding.NamedSharding(
+        jax.sharding.Mesh(cpu_devices(2), "x"), jax.sharding.PartitionSpec("x")
+    )
 
 
 @pytest.mark.parametrize(

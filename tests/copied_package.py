@@ -33,7 +33,7 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(fixturedef):
+def pytest_runtest_setup(item):
     return (yield from or_skipped())
 
 

@@ -60,11 +60,11 @@ def test_grad_takes_at_most_500_python_calls():
     assert len(python_calls(jax.grad(f), 3.0)) <= 500
 
 
-def test_a_jitted_call_takes_at_most_60_python_calls(monkeypatch):
+def test_a_jitted_call_takes_at_most_70_python_calls(monkeypatch):
     """Without shortcuts. (Some of them are those by which tests poison new memory.)"""
     monkeypatch.setattr(placement, "places", None)
     with jax.config.set("tinyjax_fast", False):
-        assert len(python_calls(jax.jit(f), jnp.float32(3.0))) <= 60
+        assert len(python_calls(jax.jit(f), jnp.float32(3.0))) <= 70
 
 
 FORWARD = [jvp.sin_jvp, jvp.mul_jvp_x, jvp.mul_jvp_y]

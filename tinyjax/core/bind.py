@@ -289,11 +289,8 @@ class EvalTrace(Trace):
             for x in args:
                 if not isinstance(x, ArrayImpl):
                     aval_of_value(x)  # raises for what is no array
-            before, context.trace = context.trace, self
-            try:
+            with set_current_trace(self):
                 return impl_rules[primitive](*args, **params)
-            finally:
-                context.trace = before
         avals, values = [], []
         for x in args:
             if isinstance(x, ArrayImpl):

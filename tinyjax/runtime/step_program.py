@@ -199,4 +199,4 @@ class StepProgram:
                 queue.recycle(slots[slot])
         if queue.last_event is not None:
             queue.keep((self, slots), self.nbytes)  # self has the kernels
-        return list(map(slots.__getitem__, self.results))
+        return [slots[slot] for slot in self.results]

@@ -40,7 +40,8 @@ print("written down     ", jax.make_jaxpr(f)(3.0))
 #
 # ## What can be asked for
 #
-# Let us follow the question. `jnp.sin` looks like NumPy's, and is short:
+# Let us follow the question. `jnp.sin` looks like NumPy's. It is declared in a line, and made by a function
+# that makes all its likes: `operation` is `lax.sin` here.
 
 # %%
 import inspect
@@ -66,11 +67,11 @@ print(inspect.getsource(lax.sin))
 
 # %%
 sin_p, mul_p = primitives.sin_p, primitives.mul_p
-print(repr(sin_p), "is a", type(sin_p).__name__, "with", vars(sin_p))
+print(repr(sin_p), "is a", type(sin_p).__name__, "with", sin_p.facts)
 
 # %% [markdown]
-# A name, and not much else. What a primitive *means* stands elsewhere, in tables of **rules**. A
-# **[rule](glossary.md#rule)** says what becomes of one primitive under one interpretation. There is a
+# A name and a few facts, such as its cost. What a primitive *means* stands elsewhere, in tables of **rules**.
+# A **[rule](glossary.md#rule)** says what becomes of one primitive under one interpretation. There is a
 # table for each: one for computing, one for derivatives, one for batches. New transformations bring a
 # new table, and the primitives stay as they are.
 #

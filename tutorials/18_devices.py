@@ -140,9 +140,8 @@ for name, program in programs.items():
 # The rule is short. **An axis that survives keeps what it is split over; the first claim wins.** Which axes
 # survive is written in [one table](../tinyjax/many_devices/sharding/propagation.py), an entry a primitive
 # (exercise 18.2). A primitive that is not in it has results that are whole on every device. That may be
-# slow. It is never wrong, since *how an array is split never changes a value*: a sharding says
-# where numbers are, and not
-# which.
+# slow. It is never wrong, since *how an array is split never changes a value*: a sharding says where
+# numbers are, and not which.
 #
 # But someone must do the work: in `x.sum(0)`, the rows to be added lie on four devices. The compiler sees to
 # it. In JAX that is XLA, which makes a program for each device and puts in what they have to send. If you

@@ -39,6 +39,8 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
 custom_inline_rules: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
 # names of primitives whose results are their operands: a program computes with whole arrays, on one device
 FORWARDS = {"device_put"}
+# name of a primitive -> its parameter that such a program does not read: a feature adds these
+unread_params: dict[str, str] = {}
 
 
 def inline_calls(

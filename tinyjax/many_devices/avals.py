@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from tinyjax.core.array import ShapedArray, aval_fields
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive
-from tinyjax.core.places import PLACES
 from tinyjax.many_devices.mapped import mapped_axis
+from tinyjax.many_devices.placing import PLACES
 from tinyjax.many_devices.sharding.partition_spec import names_of
 from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_results
 

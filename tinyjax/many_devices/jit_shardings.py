@@ -25,10 +25,10 @@ from tinyjax.core.jaxpr import (
     jaxpr_as_fun,
     without_dead_code,
 )
-from tinyjax.core.places import sharding_said
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
+from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked

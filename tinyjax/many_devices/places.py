@@ -17,7 +17,6 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import abstract_eval_rules, as_array
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, dce_rules, without_dead_code
-from tinyjax.core.places import sharding_said
 from tinyjax.many_devices.distributed.processes import process_count
 from tinyjax.many_devices.jit_shardings import (
     asked_by_call,
@@ -28,6 +27,7 @@ from tinyjax.many_devices.jit_shardings import (
     put_outputs,
     typed_results,
 )
+from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec

@@ -8,7 +8,23 @@ from typing import Any
 
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import watch
-from tinyjax.core.places import PLACES
+from tinyjax.core.inlining import unread_params
+
+# primitive name -> the parameter, if it is there, that says how the result is split over devices
+PLACES = {
+    "broadcast_in_dim": "sharding",
+    "conv_general_dilated": "out_sharding",
+    "dot_general": "out_sharding",
+    "iota": "sharding",
+    "reduce_sum": "out_sharding",
+    "reshape": "sharding",
+}
+unread_params.update(PLACES)
+
+
+def sharding_said(name: str, params: Any) -> Any:
+    """The sharding that a program asks for the result of a primitive; None if it does not."""
+    return params.get(PLACES[name]) if name in PLACES else None
 
 
 class OutSharding:

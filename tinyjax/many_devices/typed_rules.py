@@ -17,8 +17,8 @@ from typing import Any
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.core.places import PLACES
 from tinyjax.lax.placing import batched_place, place_of_cotangent, placed
+from tinyjax.many_devices.placing import PLACES
 from tinyjax.transform.batching import batch_rules, moveaxis
 from tinyjax.transform.transposition import transpose_rules
 

@@ -90,7 +90,6 @@ CHAPTERS = (
         },
         {
             "compile.record": "what each pass did to a program, and why",
-            "core.places": "where a program says how results are split over devices",
             "compile.passes.inline": "calls put in their place",
             "compile.passes.fold": "what is made of constants, computed now",
             "compile.passes.patterns": "what equations fit a line of the rules' table",

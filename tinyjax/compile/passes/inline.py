@@ -9,11 +9,11 @@ else is done, so that no equation of it is merged with one outside of it. Builds
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tinyjax.compile.record import event, is_recording
-from tinyjax.core.inlining import FORWARDS, called_jaxpr, inline_calls, is_call
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from tinyjax.core.places import without_places
+from tinyjax.core.inlining import FORWARDS, called_jaxpr, inline_calls, is_call, unread_params
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, all_jaxprs
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -35,7 +35,7 @@ def is_rematerialised(eqn: JaxprEqn) -> bool:
 
 
 def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxpr:
-    closed = without_places(closed)  # a program runs on one device
+    closed = without_unread_params(closed)
     if next(_calls(closed.jaxpr, keep), None) is None:
         return closed
     if is_recording():
@@ -56,3 +56,34 @@ def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]
         elif is_call(eqn) and not keep(eqn):
             yield eqn
             yield from _calls(called_jaxpr(eqn).jaxpr, keep)
+
+
+# ---- parameters that are not read ----
+
+
+def without_unread_params(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same, without the parameters that a program on one device does not read."""
+    return closed.replace(jaxpr=_without_unread(closed.jaxpr))
+
+
+def _without_unread(jaxpr: Jaxpr) -> Jaxpr:
+    if not any(map(_has_unread, (eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns))):
+        return jaxpr
+    return jaxpr.replace(eqns=[eqn.replace(params=_read_params(eqn)) for eqn in jaxpr.eqns])
+
+
+def _has_unread(eqn: JaxprEqn) -> bool:
+    name = unread_params.get(eqn.primitive.name)
+    return name is not None and eqn.params.get(name) is not None
+
+
+def _read_params(eqn: JaxprEqn) -> dict[str, Any]:
+    def changed(value: Any) -> Any:
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return tuple(map(changed, value))
+        if isinstance(value, ClosedJaxpr):
+            return without_unread_params(value)
+        return _without_unread(value) if isinstance(value, Jaxpr) else value
+
+    unread = unread_params.get(eqn.primitive.name)
+    return {k: changed(v) for k, v in eqn.params.items() if k != unread}

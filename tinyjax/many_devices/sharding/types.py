@@ -16,9 +16,9 @@ from typing import Any
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.config import config
 from tinyjax.core.facts import axes_words
-from tinyjax.core.places import sharding_said
 from tinyjax.many_devices import typed_rules as _rules  # noqa: F401  (fills rule tables)
 from tinyjax.many_devices.avals import split_text
+from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.axes import Spec, Use, whole
 from tinyjax.many_devices.sharding.mesh import AbstractMesh
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding, whole_spec

@@ -98,7 +98,7 @@ def getattr_of(module: str) -> Callable[[str], Any]:
 
 
 def feature(module: str) -> ModuleType:
-    """A module of a feature, such as "many_devices.places", imported when it is first needed.
+    """A module of a feature, by its path in tinyjax, imported when it is first needed.
 
     Raises ImportError, which names the folder, where the feature was deleted."""
     folder = module.partition(".")[0]

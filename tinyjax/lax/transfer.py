@@ -62,21 +62,11 @@ def _device_put_impl(
     return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
 
 
-def _check_is_here(place: Place | None) -> None:
-    """Raises ValueError for a device of another process."""
-    if isinstance(place, Device) and place.local_hardware_id is None:
-        raise ValueError(
-            f"device_put takes devices of this process, and {place!r} is one of process "
-            f"{place.process_index}: see jax.local_devices(), or spread the array over a mesh of all"
-        )
-
-
 def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
-    if place is not None and not isinstance(place, Device):
+    if placement.places is not None and place is not None:
         if (spread := placement.places.in_blocks(x, place)) is not None:
             return spread
         place = placement.places.place_of(place)
-    _check_is_here(place)
     if not isinstance(x, ArrayImpl):
         return _copied(x) if place is None else commit(_copied(x), place)
     if how is ArrayCopySemantics.ALWAYS_COPY:
@@ -136,8 +126,7 @@ def device_put(
     """A pytree with its leaves as Arrays on `device` (and committed to it, if it is given).
 
     Args:
-      device: a Device, a Sharding, a PartitionSpec on the current mesh, None, or a tree prefix of `x` with
-        these as leaves.
+      device: a Device, a Sharding, a PartitionSpec, None, or a tree prefix of `x` with these as leaves.
       src: where `x` is, in the same form; derivatives go back there. None: where its arrays are now.
       donate: whether `x` is not used again; as in JAX on a CPU, it can be all the same.
       may_alias: False asks for a copy of an Array. True takes a NumPy array's memory as it is, for who

@@ -27,6 +27,7 @@ from tinyjax.many_devices.jit_shardings import (
     put_outputs,
     typed_results,
 )
+from tinyjax.many_devices.jit_shardings import jit_shardings as jit_shardings
 from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
@@ -203,10 +204,22 @@ def checked(place: Any) -> Sharding | None:
     return place if isinstance(place, Sharding) else None
 
 
-def in_blocks(x: Any, place: Sharding) -> ArrayImpl | None:
+def in_blocks(x: Any, place: Place) -> ArrayImpl | None:
     """The value in blocks, if the processes or devices of `place` have memory of their own; else None.
 
-    Raises ValueError if it can't be spread so."""
+    Raises ValueError if it can't be spread so, and for a device of another process."""
+    if isinstance(place, Sharding) and (blocks := _in_blocks_of(x, place)) is not None:
+        return blocks
+    device = place_of(place) if isinstance(place, Sharding) else place
+    if isinstance(device, Device) and device.local_hardware_id is None:
+        raise ValueError(
+            f"device_put takes devices of this process, and {device!r} is one of process "
+            f"{device.process_index}: see jax.local_devices(), or spread the array over a mesh of all"
+        )
+    return None
+
+
+def _in_blocks_of(x: Any, place: Sharding) -> ArrayImpl | None:
     try:
         place.check_compatible_aval(get_aval(x).shape)
     except ValueError as error:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, watch
 from tinyjax.core.config import config, when_set
+from tinyjax.core.missing_names import feature
 from tinyjax.runtime.devices import Device, default_device, device_kinds
 
 PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu", *device_kinds)  # of jax_default_device
@@ -56,8 +57,14 @@ class Asked(NamedTuple):
     place: Place
 
 
-# The module tinyjax.many_devices.places, once it is imported: until then every place is a Device.
+# A feature's module that knows places over several devices, once it is imported: until then every place is a
+# Device.
 places: Any = None
+
+
+def needed_places() -> Any:
+    """`places`, for what can't be done without. Raises ImportError if its folder was deleted."""
+    return places or feature("many_devices.places")
 
 
 def home_of(place: Place) -> Device:

@@ -34,7 +34,6 @@ from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
-from tinyjax.core.missing_names import feature
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.structs import ShapeDtypeStruct, struct_of
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
@@ -75,7 +74,7 @@ class PjitFunction:
         keep_unused: bool,
         place: Device | str | None,
         inline: bool,
-        shardings: Any = None,
+        said_places: Any = None,
     ):
         wraps(fun)(self)
         _jit_functions.add(self)
@@ -90,8 +89,8 @@ class PjitFunction:
             "inline": inline,
         }
         self.place = place  # a backend, by its name, is looked for at the first call
-        self.shardings = shardings  # in_shardings and out_shardings; None if neither is given
-        options = (static_argnums, static_argnames, donate_argnums, donate_argnames, shardings)
+        self.said_places = said_places  # in_shardings and out_shardings; None if neither is given
+        options = (static_argnums, static_argnames, donate_argnums, donate_argnames, said_places)
         self.cache = _cache_of(fun, options)
         # What a shortcut knows of calls.
         self.calls: dict[Any, Any] = _cache_of(fun, (*options, "calls"))
@@ -115,8 +114,8 @@ class PjitFunction:
             device=self.device,
             **self.params,
             **(
-                self.shardings.params(self, args, kwargs, consts, out_tree)
-                if self.shardings
+                self.said_places.params(self, args, kwargs, consts, out_tree)
+                if self.said_places
                 else {}
             ),
         )
@@ -142,8 +141,8 @@ class PjitFunction:
         """The dynamic leaves, what was traced for them, and what it closes over that is no value."""
         leaves, key = self.cache_key(args, kwargs)
         in_tree, avals, static, *others = key
-        if self.shardings is not None:
-            avals = self.shardings.typed(tree_unflatten(in_tree, leaves), avals)
+        if self.said_places is not None:
+            avals = self.said_places.typed(tree_unflatten(in_tree, leaves), avals)
             key = in_tree, avals, static, *others
         try:
             entry = self.cache.get(key)
@@ -193,8 +192,8 @@ class PjitFunction:
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
         places, out_places = list(map(_place_of, leaves)), []
-        if self.shardings:
-            params = self.shardings.params(self, args, kwargs, consts, out_tree)
+        if self.said_places:
+            params = self.said_places.params(self, args, kwargs, consts, out_tree)
             places, out_places = placement.places.before_call(places, **params)
         place = self.device or _place_before_call(jaxpr, places, name, out_places)
         static = positions(self.static_argnums, len(args))
@@ -309,7 +308,7 @@ def jit(
 
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
     the call; `inline` leaves the function's equations in an outer jaxpr. `in_shardings` and `out_shardings`
-    say where arguments and results are (many_devices/). Usable as a decorator, with keywords alone too.
+    say where arguments and results are. Usable as a decorator, with keywords alone too.
     Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
     """
@@ -348,15 +347,15 @@ def jit(
         keep_unused,
         place,
         inline,
-        _shardings(in_shardings, out_shardings, place),
+        _said_places(in_shardings, out_shardings, place),
     )
 
 
-def _shardings(ins: Any, outs: Any, place: Device | str | None) -> Any:
-    """What many_devices makes of in_shardings and out_shardings; None if neither is given."""
+def _said_places(ins: Any, outs: Any, place: Device | str | None) -> Any:
+    """What in_shardings and out_shardings say; None if neither is given."""
     if ins is None and outs is None:
         return None
-    return feature("many_devices.jit_shardings").jit_shardings(ins, outs, place)
+    return placement.needed_places().jit_shardings(ins, outs, place)
 
 
 def _checked_place(device: Device | None, backend: str | None) -> Device | str | None:

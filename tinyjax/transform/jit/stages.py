@@ -22,7 +22,6 @@ from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer, bind_bodies
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, prepare_jaxpr
-from tinyjax.core.missing_names import feature
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement
@@ -236,14 +235,14 @@ class Compiled(_Signature):
 
     @property
     def input_shardings(self) -> Any:
-        """Where the arguments are read: a tree of shardings of (args, kwargs); None, where nowhere."""
-        places = feature("many_devices.places")
+        """Where the arguments are read: a tree of (args, kwargs); None, where nowhere."""
+        places = placement.needed_places()
         return tree_unflatten(self.in_tree, places.input_shardings(self.traced, self.executable))
 
     @property
     def output_shardings(self) -> Any:
-        """Where the results are: the result's tree of shardings."""
-        places = feature("many_devices.places")
+        """Where the results are: the result's tree."""
+        places = placement.needed_places()
         return tree_unflatten(self.out_tree, places.output_shardings(self.traced, self.executable))
 
     def cost_analysis(self) -> dict[str, float]:

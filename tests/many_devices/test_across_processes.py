@@ -16,7 +16,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.bind import extend_axis_env
 from tinyjax.core.jaxpr import jaxpr_as_fun
-from tinyjax.transform.batching import AxisData
+from tinyjax.many_devices.mapped import axis_in_parts
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 
 jax.distributed.initialize()
@@ -25,7 +25,7 @@ jax.devices()
 
 
 def mapped(f, size, ranks=()):
-    axis = AxisData("i", size, True, ranks, process if ranks else 0)
+    axis = axis_in_parts("i", size, ranks, process)
 
     def of_all(x):
         with extend_axis_env(axis.env):

@@ -121,32 +121,33 @@ def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = Fals
     def shared(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
         names = params.get("axes", params.get("axis_name"))
         names = names if isinstance(names, (tuple, list)) else (names,)
-        if not axis.ranks or axis.name not in names or (binds_each and len(names) > 1):
+        extra: Any = axis.extra
+        ranks = () if extra is None else extra.ranks
+        if not ranks or axis.name not in names or (binds_each and len(names) > 1):
             return rule(axis, vals, dims, **params)
-        of_all = axis._replace(size=axis.size * len(axis.ranks), ranks=(), place=0)
+        of_all = axis._replace(size=axis.size * len(ranks), extra=None)
         if not vals or dims[0] is not_mapped:  # the same everywhere: each does what all do
-            return _own_part(axis, *rule(of_all, vals, dims, **params))
+            return _own_part(axis.size, extra.place, *rule(of_all, vals, dims, **params))
         if is_sum and params["axis_index_groups"] is None:
             if axis.size == 1 and len(names) == 1:  # there is nothing to add here
                 shape = shape_of(vals[0])[: dims[0]] + shape_of(vals[0])[dims[0] + 1 :]
                 own = shapes.reshape(vals[0], shape)
-                return group_psum([own], axis.ranks)[0], not_mapped
-            out, dim = rule(axis._replace(ranks=(), place=0), vals, dims, **params)
-            return group_psum([out], axis.ranks)[0], dim
-        of_processes = group_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)
+                return group_psum([own], ranks)[0], not_mapped
+            out, dim = rule(axis._replace(extra=None), vals, dims, **params)
+            return group_psum([out], ranks)[0], dim
+        of_processes = group_all_gather(moveaxis(vals[0], dims[0], 0), ranks)
         size, *rest = shape_of(of_processes)[1:]
-        gathered = shapes.reshape(of_processes, (len(axis.ranks) * size, *rest))
-        return _own_part(axis, *rule(of_all, [gathered], [0], **params))
+        gathered = shapes.reshape(of_processes, (len(ranks) * size, *rest))
+        return _own_part(axis.size, extra.place, *rule(of_all, [gathered], [0], **params))
 
     return shared
 
 
-def _own_part(axis: AxisData, out: Any, dim: int | None) -> Any:
+def _own_part(size: int, place: int, out: Any, dim: int | None) -> Any:
     """The examples that are here, of those of all processes."""
     if dim is not_mapped:
         return out, not_mapped
-    first = axis.size * axis.place
-    return slice_in_dim(out, first, first + axis.size, axis=dim), dim
+    return slice_in_dim(out, size * place, size * (place + 1), axis=dim), dim
 
 
 axis_batch_rules[psum_p] = over_processes(axis_batch_rules[psum_p], is_sum=True)

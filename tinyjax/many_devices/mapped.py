@@ -13,14 +13,22 @@ from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
+from tinyjax.transform.batching import AxisData
 
 
 class MappedAxis(NamedTuple):
     """The `extra` of vmap's AxisData. `split`: a sharding of this one axis, as types say it (None: they say
-    nothing). `varying`: the mesh axes that a shard_map has split it over, and that it varies over within."""
+    nothing). `varying`: the mesh axes that a shard_map has split it over, and that it varies over within.
+    Where several processes, or devices of one, have a part of it each, `ranks` are these in order, and
+    `place` is ours."""
 
     split: Any = None
     varying: frozenset[Hashable] = frozenset()
+    ranks: tuple[Any, ...] = ()
+    place: int = 0
+
+    def whole_size(self, size: int) -> int:
+        return size * max(1, len(self.ranks))
 
     def batch_aval(self, batch: ShapedArray, dim: int) -> ShapedArray:
         batch = batch.update(vma=batch.vma | self.varying)
@@ -31,6 +39,11 @@ class MappedAxis(NamedTuple):
         else:
             sharding = batch._sharding.without_axis(dim).with_axis(dim, self.split.spec[0])
         return sharding.typed(batch)
+
+
+def axis_in_parts(name: Hashable, size: int, ranks: tuple[Any, ...], place: int) -> AxisData:
+    """An axis of devices, of which `ranks` have a part of this size each; without ranks, all is here."""
+    return AxisData(name, size, True, extra=MappedAxis(ranks=ranks, place=place) if ranks else None)
 
 
 def mapped_axis(

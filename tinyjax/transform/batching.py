@@ -43,23 +43,19 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 
 class AxisData(NamedTuple):
     """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
-    along it, but devices, which pmap brought together. Where several processes, or devices of one, have a
-    part of it each, of this size, `ranks` are these in order, and `place` is ours. `extra`: what features say
-    of it besides."""
+    along it, but devices, which pmap brought together. `extra`: what features say of it besides."""
 
     name: Hashable | None
     size: int
     of_devices: bool = False
-    ranks: tuple[Any, ...] = ()
-    place: int = 0
     spmd_axis_name: Any = None
     extra: mapped_axes.AxisExtra | None = None
 
     @property
     def env(self) -> AxisEnv:
         """What the axis adds to the named axes around a function."""
-        whole = self.size * max(1, len(self.ranks))
-        return () if self.name is None else ((self.name, whole),)
+        size = self.size if self.extra is None else self.extra.whole_size(self.size)
+        return () if self.name is None else ((self.name, size),)
 
 
 # ---- the trace ----

@@ -118,6 +118,9 @@ class AxisExtra(Protocol):
     def batch_aval(self, batch: ShapedArray, dim: int) -> ShapedArray:
         """The aval of a batch along the axis `dim`, with what there is to say of this axis."""
 
+    def whole_size(self, size: int) -> int:
+        """The size that functions see, of an axis of which `size` examples are here."""
+
 
 def axis_extra(leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> AxisExtra | None:
     """What the types of the mapped leaves say of the axis; `name` is vmap's spmd_axis_name."""

@@ -21,6 +21,7 @@ from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.many_devices.across_processes import group_psum
+from tinyjax.many_devices.mapped import axis_in_parts
 from tinyjax.many_devices.processes.moving_blocks import (
     alike,
     is_in_blocks,
@@ -36,7 +37,6 @@ from tinyjax.many_devices.sharding.blocks import own_parts, spans_processes
 from tinyjax.many_devices.sharding.blockwise import on_blocks
 from tinyjax.many_devices.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
-from tinyjax.transform.batching import AxisData
 
 Place = NamedSharding | None  # of a mesh of several processes; None: each process has all of it
 
@@ -134,7 +134,7 @@ def _shard_map(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
     mesh, names = mesh_of(params), params["newly_manual_axes"]
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     parts = [part for part in own_parts(mesh) if part.name in names]
-    axes = tuple([AxisData(part.name, part.size, True, part.ranks, part.place) for part in parts])
+    axes = tuple([axis_in_parts(part.name, part.size, part.ranks, part.place) for part in parts])
     program = nested_vmaps(params["jaxpr"], axes, in_specs, out_specs)
     blocks = [part.at(NamedSharding(mesh, spec)) for part, spec in zip(operands, in_specs)]
     outs = _run(program, [Part(x, None) for x in blocks])

@@ -37,6 +37,7 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.many_devices.device_threads import on_all
 from tinyjax.many_devices.jit_shardings import put_outputs
+from tinyjax.many_devices.mapped import axis_in_parts
 from tinyjax.many_devices.places import runs_in_parts
 from tinyjax.many_devices.shard_map.block_by_block import as_shard_map, spec_here
 from tinyjax.many_devices.shard_map.nested_vmap import Specs, nested_vmaps
@@ -52,7 +53,6 @@ from tinyjax.many_devices.sharding.device_blocks import (
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import put_results
-from tinyjax.transform.batching import AxisData
 from tinyjax.transform.jit.primitive import compiled
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _parts(
     programs = {}
     for worker in workers_of(mesh):
         own = [part for part in parts_of_worker(mesh, worker) if part.name in names]
-        axes = tuple([AxisData(p.name, p.size, True, p.ranks, p.place) for p in own])
+        axes = tuple([axis_in_parts(p.name, p.size, p.ranks, p.place) for p in own])
         programs[worker] = nested_vmaps(body, axes, in_specs, out_specs)
     places = ([NamedSharding(mesh, spec) for spec in specs] for specs in (in_specs, out_specs))
     return Parts(programs, *places)

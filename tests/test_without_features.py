@@ -7,17 +7,22 @@ from copied_package import copy_without, run_in, run_tests_in
 FEATURES = ("many_devices", "refs", "wasm", "sparse")
 # Those that could notice, in half a minute.
 NOTICING = [
+    "core/test_avals.py",
     "core/test_bind.py",
     "core/test_jaxpr.py",
     "core/test_tracing.py",
     "transform/jit/test_jit.py",
     "transform/jit/test_stages.py",
+    "transform/remat",
     "transform/test_batching.py",
+    "transform/test_jvp.py",
+    "transform/test_partial_eval.py",
     "transform/test_vjp.py",
     "lax/control_flow/test_scan.py",
     "lax/control_flow/test_cond.py",
     "lax/test_dot_product.py",
     "lax/test_transfer.py",
+    "numpy/test_slices.py",
     "runtime/test_step_program.py",
 ]
 
@@ -44,6 +49,8 @@ def test_a_missing_feature_is_named(tmp_path):
         "    lambda: jax.jit(f, in_shardings=1),\n"
         "    lambda: jax.sharding.Mesh,\n"
         "    lambda: exec('from tinyjax import make_mesh'),\n"
+        "    lambda: jax.new_ref,\n"
+        "    lambda: jax.ref,\n"
         "    lambda: jax.numpy.ones(3).sharding,\n"
         "):\n"
         "    try: ask()\n"
@@ -54,5 +61,7 @@ def test_a_missing_feature_is_named(tmp_path):
         "this needs the folder tinyjax/many_devices, which is not there",
         f"jax.sharding.Mesh {IN_MANY_DEVICES}",
         f"jax.make_mesh {IN_MANY_DEVICES}",
+        "jax.new_ref is in the folder tinyjax/refs, which is not there",
+        "jax.ref is in the folder tinyjax/refs, which is not there",
         f"ArrayImpl.sharding {IN_MANY_DEVICES}",
     ]

@@ -203,8 +203,8 @@ def jaxpr_lines(jaxpr: Jaxpr, names: Mapping[Var, str]) -> list[str]:
 
 
 def variable_names(jaxpr: Jaxpr, names: Mapping[Var, str] = MappingProxyType({})) -> dict[Var, str]:
-    """The names in a jaxpr's text, for who shows it in another way (studio/viz/dot.py); variables in `names`
-    have theirs already. A jaxpr that is printed as any other value, such as one of several in a named tuple,
+    """The names in a jaxpr's text, for who shows it in another way; variables in `names` have theirs
+    already. A jaxpr that is printed as any other value, such as one of several in a named tuple,
     has a text and names of its own."""
     context = JaxprPpContext(jaxpr, names)
     _program_doc(jaxpr, context)

@@ -1,6 +1,6 @@
 """The dtypes that NumPy itself does not know: bfloat16, and numbers of 8 bits and less.
 
-The package ml_dtypes tells NumPy of them. Where it is not installed (in a browser, say) all else works:
+The package ml_dtypes tells NumPy of them. Where it is not installed all else works:
 each of these names is then a stand-in, of which no array can be made.
 """
 

@@ -174,7 +174,7 @@ def _logical(listed: list[Device], count: int | None) -> list[Device]:
 
 
 def _cpu_count() -> int | None:
-    """How many CPU devices are asked for, and devices that a browser has on its CPU; None if nobody says.
+    """How many devices of each kind that computes on the CPU are asked for; None if nobody says.
 
     Raises RuntimeError if they are none."""
     count = config.jax_num_cpu_devices

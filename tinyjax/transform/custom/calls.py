@@ -218,7 +218,7 @@ def with_user_source_info(rule: Callable[..., Any]) -> Callable[..., Any]:
     """A rule that runs as the user wrote it: its equations are from its own lines, not from the line of the
     equation that it is for. A rule of tinyjax's own stays as it is.
 
-    (What a jaxpr is run with may be more than a line: studio/viz/provenance.py. Then it stays.)"""
+    (What a jaxpr is run with may be more than a line. Then it stays.)"""
     code = getattr(inspect.unwrap(rule), "__code__", None)
     if code is None or is_ours[code.co_filename]:
         return rule

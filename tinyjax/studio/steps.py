@@ -47,7 +47,6 @@ CHAPTERS = (
             "core.tracing": "make_jaxpr: from a Python function to a jaxpr",
             "core.pretty_printer": "a jaxpr as text",
             "core.bodies": "functions within a program as jaxprs",
-            "core.inlining": "calls within a jaxpr, put in their place",
         },
         {
             "core.debug_info": "names of functions and arguments, for errors",
@@ -83,6 +82,7 @@ CHAPTERS = (
     Chapter(
         "From jaxpr to jaxpr",
         {
+            "core.inlining": "calls within a jaxpr, put in their place",
             "compile.passes.rewrite_rules": "the rules by which equations become simpler",
             "compile.passes.cse": "what is computed twice, computed once",
             "compile.passes.loops": "loops and branches in one form",
@@ -255,29 +255,6 @@ CHAPTERS = (
         },
     ),
     Chapter(
-        "Arrays on many devices",
-        {"many_devices.sharding.named_sharding": "which device has which part of an array"},
-        {
-            "many_devices.sharding.sharding": "where arrays are, as an object",
-            "many_devices.sharding.partition_spec": "how an array is cut",
-            "many_devices.sharding.mesh": "devices along axes that have names",
-            "many_devices.sharding.axes": "what becomes of the axes of operands",
-            "many_devices.sharding.reshaping": "how a reshape's result is split",
-            "many_devices.sharding.propagation": "how results are split: a table of primitives",
-            "many_devices.sharding.auto": "where results are",
-            "many_devices.sharding.types": "types that say how arrays are split",
-            "many_devices.avals": "what a mesh adds to the type of an array",
-            "many_devices.varying": "over which axes of a mesh a value varies",
-            "many_devices.mapped": "how devices share an axis that vmap maps over",
-            "many_devices.distributed.processes": "several processes: how they meet, and end",
-            "many_devices.distributed.waiting": "how they wait, and share a machine's cores",
-            "many_devices.distributed.shared_memory": "large sums of processes of one machine",
-            "lax.placing": "what out_sharding= means",
-            "many_devices.placing": "what a PartitionSpec means as an out_sharding",
-            "many_devices.typed_rules": "rules for types that say how arrays are split",
-        },
-    ),
-    Chapter(
         "jit",
         {
             "transform.jit.stages": "trace, lower, compile",
@@ -321,10 +298,18 @@ CHAPTERS = (
             "lax.comparison": "eq, lt",
             "lax.conversion": "convert_element_type",
             "lax.creation": "iota, full",
+            "lax.placing": "what out_sharding= means",
             "lax.selection": "select_n, clamp",
         },
     ),
-    Chapter("Many devices", {"many_devices.shard_map.nested_vmap": "shard_map as nested vmaps"}),
+    Chapter(
+        "Many devices",
+        {"many_devices.shard_map.nested_vmap": "shard_map as nested vmaps"},
+        {
+            "many_devices.sharding.partition_spec": "how an array is cut",
+            "many_devices.placing": "what a PartitionSpec means as an out_sharding",
+        },
+    ),
 )
 
 STEPS = tuple(step for chapter in CHAPTERS for step in chapter.steps)  # modules to read, in order

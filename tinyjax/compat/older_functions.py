@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import numpy as jnp
-from tinyjax.core.config import enable_x64
+from tinyjax.core.config_blocks import enable_x64
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.lax.transfer import device_put
 from tinyjax.many_devices.distributed.processes import process_count, process_index, process_indices

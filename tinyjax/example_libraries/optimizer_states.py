@@ -12,8 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.core.tree_util.registration import register_pytree_node
+from tinyjax.core.tree_util.pytrees import (
+    PyTreeDef,
+    register_pytree_node,
+    tree_flatten,
+    tree_unflatten,
+)
 
 
 class Optimizer(NamedTuple):

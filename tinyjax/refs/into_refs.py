@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.core.tree_util.registration import Partial, register_pytree_node
+from tinyjax.core.tree_util.partial import Partial
+from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
 from tinyjax.refs.ref import addupdate
 from tinyjax.refs.types import is_ref
 from tinyjax.transform.vjp import VJP

@@ -76,7 +76,7 @@ CHAPTERS = (
             "transform.vjp": "vjp and grad",
         },
         {
-            "core.tree_util.registration": "classes as containers, and functions that hold arrays",
+            "core.tree_util.partial": "functions that hold arrays, as containers",
         },
     ),
     Chapter(

@@ -29,9 +29,9 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.lists import drop, pick
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
+from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.core.tree_util.registration import Partial
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 # ---- the trace ----

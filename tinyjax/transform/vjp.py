@@ -17,9 +17,9 @@ from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name,
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import check_operands
+from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.prefixes import structures_differ
-from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.core.tree_util.registration import Partial, register_pytree_node
+from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import full, instantiate_zeros
 from tinyjax.transform.partial_eval import Linearized, linearize_flat, with_aux_apart
 from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.core.config import enable_x64
+from tinyjax.core.config_blocks import enable_x64
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.queues import queue_of
 from tinyjax.transform.jit.api import jit

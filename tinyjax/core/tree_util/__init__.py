@@ -23,7 +23,8 @@ from tinyjax.core.tree_util.pytrees import (
     PyTreeDef, register_pytree_node, tree_all, tree_flatten, tree_leaves, tree_map, tree_reduce,
     tree_structure, tree_unflatten,
 )
+from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.registration import (
-    Partial, is_tree_node, register_dataclass, register_pytree_node_class,
-    register_pytree_with_keys, register_pytree_with_keys_class, register_static,
+    is_tree_node, register_dataclass, register_pytree_node_class, register_pytree_with_keys,
+    register_pytree_with_keys_class, register_static,
 )

@@ -8,7 +8,6 @@ Source: https://docs.jax.dev/en/latest/custom_pytrees.html
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -119,35 +118,10 @@ def _check_fields(expected: set[str], got: set[str]) -> None:
     raise ValueError(message)
 
 
-# ---- static values, and functions with bound arguments ----
+# ---- static values ----
 
 
 def register_static(cls: Any) -> Any:
     """Class decorator: a value is a node without children, itself its aux data (so hashable)."""
     register_pytree_node(cls, lambda obj: ((), obj), lambda obj, _: obj)
     return cls
-
-
-@dataclasses.dataclass(frozen=True)
-class _Callable:
-    """Hides that `fun` is a partial: functools.partial would merge its arguments with our own."""
-
-    fun: Callable[..., Any]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fun(*args, **kwargs)
-
-
-class Partial(functools.partial):
-    """functools.partial as a node: the bound arguments are children, the function is aux data."""
-
-    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        func = _Callable(func) if isinstance(func, functools.partial) else func
-        return super().__new__(cls, func, *args, **kwargs)
-
-
-register_pytree_node(
-    Partial,
-    lambda partial: ((partial.args, partial.keywords), partial.func),
-    lambda func, children: Partial(func, *children[0], **children[1]),
-)

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.config import config
 
 # ---- what Python scalars and 64-bit dtypes become ----
@@ -50,20 +50,20 @@ PROMOTIONS = [
 
 @pytest.mark.parametrize("a, b, expected", PROMOTIONS)
 def test_two_dtypes_promote_to_the_least_that_is_above_both(a, b, expected):
-    assert dtypes.promote_types(a, b) == dtypes.np_dtype(expected)
-    assert dtypes.promote_types(b, a) == dtypes.np_dtype(expected)
+    assert type_promotion.promote_types(a, b) == dtypes.np_dtype(expected)
+    assert type_promotion.promote_types(b, a) == dtypes.np_dtype(expected)
 
 
 def test_int32_and_uint32_have_no_32_bit_dtype_above_them():
-    assert dtypes.result_type(np.int32(1), np.uint32(1)) == np.int32
+    assert type_promotion.result_type(np.int32(1), np.uint32(1)) == np.int32
     with config.set("jax_enable_x64", True):
-        assert dtypes.result_type(np.int32(1), np.uint32(1)) == np.int64
+        assert type_promotion.result_type(np.int32(1), np.uint32(1)) == np.int64
 
 
 def test_promotion_is_associative_where_numpys_is_not():
     int8, uint8, bfloat16 = np.dtype("int8"), np.dtype("uint8"), dtypes.bfloat16
-    left = dtypes.promote_types(dtypes.promote_types(int8, uint8), bfloat16)
-    right = dtypes.promote_types(int8, dtypes.promote_types(uint8, bfloat16))
+    left = type_promotion.promote_types(type_promotion.promote_types(int8, uint8), bfloat16)
+    right = type_promotion.promote_types(int8, type_promotion.promote_types(uint8, bfloat16))
     assert left == right == bfloat16
 
 
@@ -71,29 +71,35 @@ def test_promotion_is_associative_where_numpys_is_not():
 
 
 def test_a_python_scalar_takes_the_dtype_of_its_kind():
-    assert dtypes.result_type(np.float16(1), 2.0, return_weak_type_flag=True) == (np.float16, False)
-    assert dtypes.result_type(np.int8(1), 2, return_weak_type_flag=True) == (np.int8, False)
+    assert type_promotion.result_type(np.float16(1), 2.0, return_weak_type_flag=True) == (
+        np.float16,
+        False,
+    )
+    assert type_promotion.result_type(np.int8(1), 2, return_weak_type_flag=True) == (np.int8, False)
 
 
 def test_a_python_scalar_of_a_higher_kind_brings_its_default_dtype():
-    assert dtypes.result_type(np.int8(1), 2.0, return_weak_type_flag=True) == (np.float32, True)
-    assert dtypes.result_type(np.float32(1), 2j, return_weak_type_flag=True) == (
+    assert type_promotion.result_type(np.int8(1), 2.0, return_weak_type_flag=True) == (
+        np.float32,
+        True,
+    )
+    assert type_promotion.result_type(np.float32(1), 2j, return_weak_type_flag=True) == (
         np.complex64,
         False,
     )
 
 
 def test_python_scalars_alone_stay_weak_but_for_bools():
-    assert dtypes.result_type(1, 2.0, return_weak_type_flag=True) == (np.float32, True)
-    assert dtypes.result_type(True, True, return_weak_type_flag=True) == (np.bool_, False)
+    assert type_promotion.result_type(1, 2.0, return_weak_type_flag=True) == (np.float32, True)
+    assert type_promotion.result_type(True, True, return_weak_type_flag=True) == (np.bool_, False)
 
 
 def test_strict_promotion_refuses_all_but_weak_types():
-    assert dtypes.result_type(np.float16(1), np.float32(2)) == np.float32
+    assert type_promotion.result_type(np.float16(1), np.float32(2)) == np.float32
     with config.set("jax_numpy_dtype_promotion", "strict"):
-        assert dtypes.result_type(np.float16(1), 2.0) == np.float16
-        with pytest.raises(dtypes.TypePromotionError, match="astype"):
-            dtypes.result_type(np.float16(1), np.float32(2))
+        assert type_promotion.result_type(np.float16(1), 2.0) == np.float16
+        with pytest.raises(type_promotion.TypePromotionError, match="astype"):
+            type_promotion.result_type(np.float16(1), np.float32(2))
 
 
 # ---- asking ----
@@ -115,7 +121,7 @@ def test_random_keys_are_no_numbers():
     assert dtypes.issubdtype(dtypes.key_dtype, dtypes.prng_key)
     assert not dtypes.issubdtype(np.dtype("float32"), dtypes.prng_key)
     with pytest.raises(TypeError, match="does not promote"):
-        dtypes.promote_types(dtypes.key_dtype, np.float32)
+        type_promotion.promote_types(dtypes.key_dtype, np.float32)
 
 
 def test_short_names_are_those_of_printed_avals():

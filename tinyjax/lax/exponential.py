@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.facts import ACCURACY, FUNCTION
@@ -87,7 +87,7 @@ def _pow_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 
 def _pow_jvp_x(g: Any, out: Any, x: Any, y: Any) -> Any:
     y_is_integer = dtypes.kind(dtypes.dtype(y)) in "iu"
-    dtype = dtypes.result_type(x, y)
+    dtype = type_promotion.result_type(x, y)
     shape = shape_of(out)
     x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
     if not y_is_integer:

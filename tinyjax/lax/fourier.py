@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.missing_names import getattr_of
@@ -179,7 +179,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
             raise ValueError("only real valued inputs supported for rfft")
         x = convert_element_type(x, to_inexact_dtype(dtype))
     else:
-        x = convert_element_type(x, dtypes.promote_types(to_inexact_dtype(dtype), np.complex64))
+        x = convert_element_type(
+            x, type_promotion.promote_types(to_inexact_dtype(dtype), np.complex64)
+        )
     return fft_p.bind(x, fft_type=kind, fft_lengths=tuple(fft_lengths))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.api_util import check_callable, function_of, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
@@ -137,7 +137,7 @@ def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:
     index = dtypes.default_dtype(int)
     rows, columns = (broadcasted_iota(index, (total, total), axis) for axis in (0, 1))
     is_diagonal = eq(add(rows, np.zeros((), index)), columns)
-    basis = convert_type(is_diagonal, dtypes.result_type(*[aval.dtype for aval in avals]))
+    basis = convert_type(is_diagonal, type_promotion.result_type(*[aval.dtype for aval in avals]))
     return [
         convert_type(part, aval.dtype, aval.weak_type)
         for part, aval in zip(_split(basis, 1, avals), avals)

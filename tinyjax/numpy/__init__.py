@@ -22,7 +22,8 @@ from numpy import (
 from numpy.exceptions import ComplexWarning
 
 from tinyjax.core.array import Array as ndarray
-from tinyjax.core.dtypes import finfo, iinfo, issubdtype, promote_types
+from tinyjax.core.dtypes import finfo, iinfo, issubdtype
+from tinyjax.core.type_promotion import promote_types
 from tinyjax.numpy import array_methods as _array_methods
 from tinyjax.numpy import linalg
 from tinyjax.numpy import ufunc_methods as _ufunc_methods

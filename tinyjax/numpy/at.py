@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.bind import as_array
 from tinyjax.core.tracing import user_level
 from tinyjax.lax.placing import with_place
@@ -215,7 +215,7 @@ def _warn_if_unsafe_cast(values: Any, dtype: np.dtype) -> None:
         )
         if weak_fits:
             return
-    elif dtypes.promote_types(values.dtype, dtype) == dtype:
+    elif type_promotion.promote_types(values.dtype, dtype) == dtype:
         return
     warnings.warn(
         "scatter inputs have incompatible types: cannot safely cast value from "

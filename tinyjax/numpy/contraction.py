@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import type_promotion
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.placing import place_params, with_place
@@ -61,7 +61,7 @@ def einsum(
     if preferred_element_type is not None:
         dtype, weak_type = user_dtype(preferred_element_type, "einsum"), False
     else:
-        dtype, weak_type = dtypes.result_type(*arrays, return_weak_type_flag=True)
+        dtype, weak_type = type_promotion.result_type(*arrays, return_weak_type_flag=True)
     if len(arrays) == 1:
         result = _reduce_one(arrays[0], inputs[0], output, dtype)
     else:
@@ -263,7 +263,7 @@ def _sum_letters(x: Any, names: str, letters: Sequence[str], dtype: np.dtype) ->
 
 
 def _sum(x: Any, axes: Sequence[int], dtype: np.dtype) -> Any:
-    if dtypes.result_type(x, dtype) != x.dtype:
+    if type_promotion.result_type(x, dtype) != x.dtype:
         x = convert(x, dtype)
     return lax.reduce_or(x, axes) if x.dtype == np.bool_ else lax.reduce_sum(x, axes)
 

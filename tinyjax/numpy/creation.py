@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.avals import check_unmasked
 from tinyjax.core.bind import Tracer, as_array, new_array, watched
@@ -103,7 +103,9 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
     if dtype is None:
         leaves_or_arrays = [x if hasattr(x, "dtype") else _check_scalar(x) for x in leaves]
         dtype = (
-            dtypes.promoted_type(*leaves_or_arrays)[0] if leaves else dtypes.default_dtype(float)
+            type_promotion.promoted_type(*leaves_or_arrays)[0]
+            if leaves
+            else dtypes.default_dtype(float)
         )
     if any(map(_is_joined, leaves)):
         rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]

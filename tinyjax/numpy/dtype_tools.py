@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 
 get_printoptions = np.get_printoptions
 set_printoptions = np.set_printoptions
@@ -23,7 +23,7 @@ def result_type(*args: Any) -> np.dtype:
     """The dtype that an operation on these arrays, scalars or dtypes gives; as numpy.result_type.
 
     Python scalars do not widen arrays. Raises TypeError where dtypes do not mix."""
-    return dtypes.result_type(*args)
+    return type_promotion.result_type(*args)
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:

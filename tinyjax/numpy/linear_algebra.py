@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import type_promotion
 from tinyjax.core.array import Array
 from tinyjax.core.avals import get_aval
 from tinyjax.lax.shape import canonicalize_axis
@@ -34,7 +34,7 @@ def _result_type(name: str, a: Any, b: Any, preferred: Any) -> tuple[np.dtype, b
     """The dtype and weak type of a product."""
     if preferred is not None:
         return user_dtype(preferred, name), False
-    return dtypes.result_type(a, b, return_weak_type_flag=True)
+    return type_promotion.result_type(a, b, return_weak_type_flag=True)
 
 
 def _contract(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
 from tinyjax.core.config import config
@@ -43,13 +43,13 @@ def promote_dtypes(*args: Any) -> list[Any]:
     """The arguments as arrays of the dtype that they promote to together."""
     if len(args) == 1:
         return [as_array(args[0])]
-    dtype, weak_type = dtypes.promoted_type(*args)
+    dtype, weak_type = type_promotion.promoted_type(*args)
     return [convert(x, dtype, weak_type) for x in args]
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
     """As promote_dtypes, integers and bools becoming floats."""
-    dtype, weak_type = dtypes.promoted_type(*args)
+    dtype, weak_type = type_promotion.promoted_type(*args)
     dtype = to_inexact_dtype(dtype)
     return [convert(x, dtype, weak_type) for x in args]
 
@@ -58,7 +58,7 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """As promote_dtypes, bools becoming integers."""
     if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype != np.bool_:
         return [args[0]]
-    dtype, weak_type = dtypes.promoted_type(*args)
+    dtype, weak_type = type_promotion.promoted_type(*args)
     dtype = to_numeric_dtype(dtype)
     return [convert(x, dtype, weak_type) for x in args]
 

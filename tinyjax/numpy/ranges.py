@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.lax.shape import canonicalize_axis
@@ -61,7 +61,7 @@ def arange(
         given.append(value)
     start, stop, step = given
     out_dtype = (
-        dtypes.result_type(*[x for x in given if x is not None])
+        type_promotion.result_type(*[x for x in given if x is not None])
         if dtype is None
         else user_dtype(dtype, "arange")
     )
@@ -153,7 +153,7 @@ def _linspace(
 
 def _spacing_dtype(name: str, dtype: Any, start: Any, stop: Any) -> np.dtype:
     if dtype is None:
-        return to_inexact_dtype(dtypes.result_type(start, stop))
+        return to_inexact_dtype(type_promotion.result_type(start, stop))
     return user_dtype(dtype, name)
 
 

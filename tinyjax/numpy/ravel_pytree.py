@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.avals import get_aval
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -33,7 +33,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaf_dtypes = tuple([aval.dtype for aval in avals])
     if not leaves:
         return lax.full((0,), 0, np.float32), Unravel(tree, (), (), None)
-    common = dtypes.result_type(*leaf_dtypes)
+    common = type_promotion.result_type(*leaf_dtypes)
     if all(dtype == common for dtype in leaf_dtypes):
         parts = [lax.reshape(x, (math.prod(shape),)) for x, shape in zip(leaves, shapes)]
         return lax.concatenate(parts, 0), Unravel(tree, shapes, leaf_dtypes, None)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
@@ -201,7 +201,7 @@ def ravel_multi_index(
         raise ValueError(f"{len(multi_index)} index arrays for {len(dims)} dims")
     dims = tuple(operator.index(n) for n in dims)
     indices = [ensure_arraylike("ravel_multi_index", i) for i in multi_index]
-    out_dtype = dtypes.result_type(int, *indices) if dtype is None else user_dtype(dtype)
+    out_dtype = type_promotion.result_type(int, *indices) if dtype is None else user_dtype(dtype)
     if any(dtypes.kind(i.dtype) not in "iu" for i in indices):
         raise TypeError("only int indices permitted")
     if mode == "raise":

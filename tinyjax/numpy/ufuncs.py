@@ -13,7 +13,7 @@ import operator
 from typing import Any
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer
 from tinyjax.numpy.declarations import of_one, of_two, same_as
@@ -116,7 +116,7 @@ mod = same_as("mod", remainder)
 def fmod(x1: Any, x2: Any, /) -> Array:
     """The remainder with the sign of x1, as C's fmod; as numpy.fmod."""
     x1, x2 = ensure_arraylike("fmod", x1, x2)
-    if dtypes.kind(dtypes.result_type(x1, x2)) in "iu":
+    if dtypes.kind(type_promotion.result_type(x1, x2)) in "iu":
         x2 = where_(equal(x2, 0), lax.full_like(x2, 1), x2)
     return lax.rem(*promote_args_numeric("fmod", x1, x2))
 

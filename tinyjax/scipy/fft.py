@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
@@ -40,7 +40,7 @@ def _over_axes(
         raise ValueError(f"jax.scipy.fft.{name}: norm={norm!r} is not implemented")
     check_arraylike(name, x)
     (x,) = promote_dtypes_inexact(x)
-    x = x.astype(dtypes.promote_types(x.dtype, np.float32))  # no transform of 16 bits
+    x = x.astype(type_promotion.promote_types(x.dtype, np.float32))  # no transform of 16 bits
     s = None if s is None else np.atleast_1d(s).tolist()
     if axes is None:
         count = x.ndim if s is None else len(s)

@@ -23,7 +23,7 @@ CHAPTERS = (
             "core.primitives": "the first ten, and what a primitive needs",
         },
         {
-            "core.dtypes": "which dtypes there are, and how they promote",
+            "core.dtypes": "which dtypes there are",
             "core.small_dtypes": "those that NumPy itself does not know",
             "core.errors": "what goes wrong with tracers",
             "core.config": "the flags",
@@ -280,26 +280,37 @@ CHAPTERS = (
         },
     ),
     Chapter(
-        "Control flow",
+        "Families of operations",
+        {
+            "lax.elementwise": "how a family of elementwise primitives is made",
+            "lax.selection": "select_n, clamp",
+        },
+        {
+            "lax.bitwise": "and, or",
+            "lax.comparison": "eq, lt",
+            "lax.conversion": "convert_element_type",
+            "lax.creation": "iota, full",
+            "lax.placing": "what out_sharding= means",
+        },
+    ),
+    Chapter(
+        "Branches, and loops until a condition fails",
         {
             "lax.control_flow.bodies": "what a loop's body must give",
             "lax.control_flow.cond": "one of several branches",
             "lax.control_flow.cond_rules": "the jvp, vmap, partial-eval and transpose rules of cond",
             "lax.control_flow.while_loop": "a loop until a condition fails",
             "lax.control_flow.while_rules": "the jvp, vmap, partial-eval and transpose rules of while",
+        },
+        {"core.type_promotion": "how mixed dtypes promote"},
+    ),
+    Chapter(
+        "Loops over an axis",
+        {
             "lax.control_flow.scan": "a loop over an axis",
             "lax.control_flow.scan_rules": "the jvp, vmap and partial-eval rules of scan",
             "lax.control_flow.scan_reverse": "reverse mode: one loop forwards, one backwards",
             "lax.control_flow.fori_loop": "a loop over a range of numbers: as a scan or as a while_loop",
-        },
-        {
-            "lax.elementwise": "how a family of elementwise primitives is made",
-            "lax.bitwise": "and, or (which the rules above use, as those below)",
-            "lax.comparison": "eq, lt",
-            "lax.conversion": "convert_element_type",
-            "lax.creation": "iota, full",
-            "lax.placing": "what out_sharding= means",
-            "lax.selection": "select_n, clamp",
         },
     ),
     Chapter(

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tinyjax.core import dtypes
+from tinyjax.core import type_promotion
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
@@ -76,7 +76,7 @@ def promote_weak_carry(
     promoted, changed = [], False
     for x, in_aval, out_aval in zip(init, in_avals, out_avals):
         if in_aval.weak_type and not same_type(in_aval, out_aval):
-            x = convert_element_type(x, dtypes.promoted_type(x, out_aval.dtype)[0])
+            x = convert_element_type(x, type_promotion.promoted_type(x, out_aval.dtype)[0])
             changed = True
         promoted.append(x)
     return promoted, changed

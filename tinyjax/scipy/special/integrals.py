@@ -16,7 +16,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.promotion import promote_args_inexact
@@ -167,7 +167,7 @@ def erfcx(x: Any) -> Array:
 def wofz(z: Any) -> Array:
     """Faddeeva's function exp(-z**2) erfc(-iz), of which the real part is Voigt's profile; complex."""
     (z,) = promote_args_inexact("wofz", z)
-    return wofz_p.bind(z.astype(dtypes.result_type(z.dtype, np.complex64)))
+    return wofz_p.bind(z.astype(type_promotion.result_type(z.dtype, np.complex64)))
 
 
 # ---- Owen's function ----

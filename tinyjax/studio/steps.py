@@ -45,7 +45,6 @@ CHAPTERS = (
         {
             "core.jaxpr": "programs as lists of equations",
             "core.tracing": "make_jaxpr: from a Python function to a jaxpr",
-            "core.pretty_printer": "a jaxpr as text",
             "core.bodies": "functions within a program as jaxprs",
         },
         {
@@ -79,6 +78,7 @@ CHAPTERS = (
             "core.tree_util.partial": "functions that hold arrays, as containers",
         },
     ),
+    Chapter("A jaxpr as text", {"core.pretty_printer": "documents, and where their lines break"}),
     Chapter(
         "From jaxpr to jaxpr",
         {
@@ -105,17 +105,22 @@ CHAPTERS = (
         {
             "compile.kernel.indices": "positions in memory, which know their range",
             "compile.kernel.kernel_ir": "the small loop language that kernels are written in",
-            "compile.kernel.scalar_ops": "its operations on single numbers",
             "compile.kernel.rules": "the table of lowering rules, and those of the first primitives",
-            "compile.kernel.check_kernel": "the proof that a kernel stays in its memory",
-            "compile.kernel.interpret": "a kernel run in Python",
+        },
+        {
+            "compile.kernel.scalar_ops": "its operations on single numbers",
+        },
+    ),
+    Chapter(
+        "Functions that kernels call",
+        {
+            "compile.kernel.functions.table": "which operations are such functions",
         },
         {
             "compile.kernel.substitution": "statements with other names and indices",
             "compile.kernel.functions.kernel_function": "functions that kernels call, also of vectors",
             "compile.kernel.functions.notation": "functions of the kernel language, as definitions in Python",
             "compile.kernel.functions.exponentials": "exp, exp2, expm1 and logistic",
-            "compile.kernel.functions.table": "which operations are such functions",
             "compile.kernel.functions.logarithms": "log, log1p and cbrt",
             "compile.kernel.functions.hyperbolic": "sinh, tanh, asinh and others",
             "compile.kernel.functions.error_functions": "erf, erfc and the inverse of erf",
@@ -124,6 +129,15 @@ CHAPTERS = (
             "compile.kernel.functions.gamma": "lgamma and digamma",
             "compile.kernel.functions.integers": "division of 32-bit integers",
             "compile.kernel.functions.halves": "floats of 16 bits, to and from float32",
+        },
+    ),
+    Chapter(
+        "Kernels checked and run",
+        {
+            "compile.kernel.check_kernel": "the proof that a kernel stays in its memory",
+            "compile.kernel.interpret": "a kernel run in Python",
+        },
+        {
             "compile.kernel.check_assignment": "the proof that nothing is read before it is written",
             "compile.kernel.stored": "where the stores of a loop nest go, for that proof",
         },
@@ -173,32 +187,64 @@ CHAPTERS = (
         },
     ),
     Chapter(
-        "From groups to kernels",
+        "Elementwise kernels",
         {
             "compile.kernel.memref": "where a kernel finds a value",
             "compile.kernel.builder": "the statements that compute one element",
             "compile.kernel.loop_nest": "a group as loops over elements, as anyone would write them",
             "compile.schedules.map_schedule": "how elementwise groups are made fast",
-            "compile.schedules.lower": "a group as a kernel",
         },
         {
             "compile.schedules.distribute": "one loop becomes several, each with a part",
             "compile.schedules.reorder": "a loop becomes the one around others; tiles",
-            "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
-            "compile.schedules.reduction_schedule": "what makes them fast, and why",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
+            "compile.schedules.accumulators": "several accumulators for one",
+        },
+    ),
+    Chapter(
+        "Reductions",
+        {
+            "compile.schedules.reduction_schedule": "what makes them fast, and why",
+        },
+        {
+            "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.peel": "the last iteration by itself",
             "compile.schedules.keep": "what two loops compute, computed once",
-            "compile.schedules.accumulators": "several accumulators for one",
             "compile.schedules.split_reduction": "one sum in pieces, for all work-items",
             "compile.schedules.group_schedule": "who adds up what on a GPU",
             "compile.schedules.tree_reduction": "a sum as many, added in pairs",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
             "compile.schedules.shared_loops": "which loops and arrays they share",
-            "compile.kernel.product_nest": "products as loops, and what follows them",
-            "compile.schedules.product_schedule": "how products are made fast",
             "compile.schedules.pack": "a copy of what all tiles read",
             "compile.schedules.round_up": "the last tile as large as the others",
+        },
+    ),
+    Chapter(
+        "Products, and all groups",
+        {
+            "compile.schedules.lower": "a group as a kernel",
+        },
+        {
+            "compile.kernel.product_nest": "products as loops, and what follows them",
+            "compile.schedules.product_schedule": "how products are made fast",
+        },
+    ),
+    Chapter(
+        "Loops within kernels",
+        {
+            "compile.schedules.loop_kernels": "which loops run inside a kernel",
+        },
+        {
+            "compile.schedules.loop_cost": "how much of a loop fits into one launch",
+            "compile.kernel.loop_bodies": "jaxprs inside a kernel: loops, ifs",
+            "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
+            "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
+            "compile.kernel.naive_loop": "a loop as a naive nest",
+            "compile.schedules.hoist": "what is the same in all iterations, once before them",
+            "compile.schedules.update_in_place": "a loop that stores what it changes, and no more",
+            "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
+            "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
+            "compile.schedules.resumable": "some iterations a launch, and how the next goes on",
         },
     ),
     Chapter(
@@ -215,43 +261,39 @@ CHAPTERS = (
             "core.missing_names": "names that are imported when they are asked for",
             "core.shortcuts": "where tinyjax/fast may answer",
             "core.compile_log": "what tracing and compiling report",
-            "compile.schedules.loop_kernels": "which loops run inside a kernel",
-            "compile.schedules.loop_cost": "how much of a loop fits into one launch",
-            "compile.kernel.loop_bodies": "jaxprs inside a kernel: loops, ifs",
-            "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
-            "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
-            "compile.kernel.naive_loop": "a loop as a naive nest",
-            "compile.schedules.hoist": "what is the same in all iterations, once before them",
-            "compile.schedules.update_in_place": "a loop that stores what it changes, and no more",
-            "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
-            "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
-            "compile.schedules.resumable": "some iterations a launch, and how the next goes on",
         },
     ),
     Chapter(
-        "On a device",
+        "A device",
         {
             "runtime.devices": "what can run a kernel",
             "runtime.memory": "what an array has on a device, and when it is used again",
             "runtime.queue": "programs, launches, waiting",
             "runtime.queues": "the queue of each device",
-            "runtime.step_program": "the steps of a call",
-            "runtime.loops": "loops and branches as steps that run other steps",
-            "runtime.step_program_builder": "kernels built, and groups as steps",
-            "runtime.executable": "all of it, and the call",
         },
         {
             "runtime.numpy_queue": "where no kernels run",
             "runtime.errors": "what a device refuses",
             "runtime.programs": "programs, built once for devices that share them",
-            "runtime.matmul_step": "large products: NumPy's BLAS in the device's memory",
-            "runtime.compilation_cache": "compiled programs that outlive the process",
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",
             "runtime.build_errors": "what a failed build of a kernel says",
             "runtime.pocl.cache": "the folders that builds write to",
             "runtime.pocl.linker": "what one OpenCL driver needs to build a kernel",
             "runtime.pocl.processor": "a name for processors that it is too old to know",
             "runtime.pocl.threads": "a core for each of its threads",
+        },
+    ),
+    Chapter(
+        "A compiled program",
+        {
+            "runtime.step_program": "the steps of a call",
+            "runtime.loops": "loops and branches as steps that run other steps",
+            "runtime.step_program_builder": "kernels built, and groups as steps",
+            "runtime.executable": "all of it, and the call",
+        },
+        {
+            "runtime.matmul_step": "large products: NumPy's BLAS in the device's memory",
+            "runtime.compilation_cache": "compiled programs that outlive the process",
         },
     ),
     Chapter(

@@ -19,6 +19,7 @@ from tinyjax import stages as stages
 from tinyjax import tree as tree
 from tinyjax import tree_util as tree_util
 from tinyjax.core import array as _array
+from tinyjax.core import origins as _origins  # noqa: F401  (gives tracers their origin)
 from tinyjax.core.array import Array as Array
 from tinyjax.core.avals import typeof as typeof
 from tinyjax.core.config import config as config
@@ -62,8 +63,8 @@ from tinyjax.transform.jit import rules as _jit_rules  # noqa: F401  (fills the 
 from tinyjax.transform.jit.api import clear_caches as clear_caches
 from tinyjax.transform.jit.api import jit as jit
 from tinyjax.transform.jvp import jvp as jvp
+from tinyjax.transform.linear_transpose import linear_transpose as linear_transpose
 from tinyjax.transform.partial_eval import linearize as linearize
-from tinyjax.transform.transposition import linear_transpose as linear_transpose
 from tinyjax.transform.vjp import grad as grad
 from tinyjax.transform.vjp import value_and_grad as value_and_grad
 from tinyjax.transform.vjp import vjp as vjp

@@ -19,51 +19,8 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.errors import ambiguous_truth_error
 
-
-class AvalExtra(Protocol):
-    """What a feature says of an array besides its shape, dtype and weak type (`ShapedArray.extra`)."""
-
-    def without_axis(self, axis: int) -> AvalExtra | None:
-        """What is left of it for a slice along an axis."""
-
-    def with_axis(self, axis: int) -> AvalExtra | None:
-        """What it says of a stack along a new axis."""
-
-    def of_any_shape(self) -> AvalExtra | None:
-        """The part of it that does not depend on the shape."""
-
-    def text(self, shape: tuple[int, ...]) -> str:
-        """The shape as types show it: [2,3], and what else there is to say."""
-
-    def here(self) -> AvalExtra | None:
-        """The part of it that has a meaning among the named axes around us."""
-
-    def result_types(
-        self, primitive: Any, rule: Any, avals: Sequence[ShapedArray], params: dict[str, Any]
-    ) -> Any:
-        """What the abstract_eval rule gives for these operands, with what it does not know of."""
-
-    def difference(self, a: ShapedArray, b: ShapedArray) -> str:
-        """In which part of it two types differ, for messages."""
-
-    def advice(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]], what: str) -> str:
-        """How to give `what` the other one's type of a pair, for messages."""
-
-    def check_scanned(self, avals: Sequence[ShapedArray]) -> None:
-        """Raises ValueError where scan can't go along axis 0 of arrays of these types."""
-
-    def cast(self, x: Any) -> Any:
-        """`x`, with of_any_shape() of this in its type."""
-
-    def params_for(self, primitive: str) -> dict[str, Any]:
-        """Parameters of this primitive that give its result this type."""
-
-    def place_of_cotangent(self, aval: ShapedArray, cts: Sequence[Any]) -> Any:
-        """As lax.placing.place_of_cotangent, where any of these types has an extra."""
-
-    def of_mapped_axis(self, leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> Any:
-        """The `extra` of vmap's AxisData; `name` is its spmd_axis_name."""
-
+if TYPE_CHECKING:
+    from tinyjax.core.aval_extra import AvalExtra
 
 # Names of further fields of an aval -> (extra, value) -> the extra with that field.
 aval_fields: dict[str, Callable[[AvalExtra | None, Any], AvalExtra | None]] = {}

@@ -42,8 +42,8 @@ from tinyjax.core.bind import (
     type_of_result,
 )
 from tinyjax.core.config import config
-from tinyjax.core.debug_info import DebugInfo, origin_of
-from tinyjax.core.errors import Origin, UnexpectedTracerError, escaped_tracer_error, made_at
+from tinyjax.core.debug_info import DebugInfo
+from tinyjax.core.errors import UnexpectedTracerError, escaped_tracer_error, made_at
 from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -105,7 +105,9 @@ def line_text(source_info: SourceLine | None) -> str | None:
 
 
 class JaxprTracer(Tracer):
-    """Stands for a value of the jaxpr being written: an aval, and the atom that names it there."""
+    """Stands for a value of the jaxpr being written: an aval, and the atom that names it there.
+
+    Its `origin`, which errors print, is in core/origins.py."""
 
     __slots__ = ("aval", "atom", "source_info")
     _trace: JaxprTrace
@@ -119,9 +121,6 @@ class JaxprTracer(Tracer):
     @property
     def line(self) -> str | None:
         return line_text(self.source_info)
-
-    def origin(self) -> Origin:
-        return origin_of(self)
 
 
 class JaxprTrace(Trace):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.array import ArrayImpl, AvalExtra, ShapedArray
+from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
@@ -132,7 +132,7 @@ def _filled(
     dtype: np.dtype | None,
     weak_type: bool,
     sharding: Any = None,
-    extra: AvalExtra | None = None,
+    extra: Any = None,
 ) -> Any:
     if shape_of(fill_value):
         raise TypeError(

@@ -2,8 +2,8 @@
 
 After this file you can say what a transpose rule is: of a linear operation, how a cotangent of the
 result becomes the operands'. The backward pass walks the linear equations from the last to the
-first, applies the rules, and adds up where a value was used twice. `linear_transpose` is its front
-door; vjp and grad, the next file, need it after linearizing. Builds on partial_eval.
+first, applies the rules, and adds up where a value was used twice. vjp and grad,
+the next file, need it after linearizing; `linear_transpose` runs it alone.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """
@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes, primitives
-from tinyjax.core.api_util import FlatFun, check_callable
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, as_array, context, missing_rule, set_current_trace
+from tinyjax.core.bind import Primitive, as_array, context, missing_rule
 from tinyjax.core.facts import declare
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.lists import drop, pick
-from tinyjax.core.structs import arg_aval
-from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
-from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import register_pytree_node
 from tinyjax.transform.jvp import (
     Zero,
     add_any_p,
@@ -35,7 +33,6 @@ from tinyjax.transform.jvp import (
     deflinear_jvp,
     instantiate_zeros,
 )
-from tinyjax.transform.partial_eval import PartialEvalTrace
 
 # ---- running a linear jaxpr backwards ----
 
@@ -270,50 +267,6 @@ deflinear2(
     lambda ct, x, permutation: [primitives.transpose(ct, inverse(permutation))],
 )
 deflinear2(add_any_p, lambda ct, x, y: [ct, ct])
-
-
-# ---- linear_transpose ----
-
-
-def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
-    """The transpose of a linear function: from cotangents of its result to those of its arguments.
-
-    `primals` give shapes and dtypes alone (arrays or ShapeDtypeStructs). Raises TypeError for
-    integer arguments and for products of arguments, NotImplementedError for a primitive that is not
-    linear, such as sin.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linear_transpose.html
-    """
-    check_callable(fun, "transpose")
-    leaves, in_tree = tree_flatten((primals, {}))
-    avals = [arg_aval(x) for x in leaves]
-    flat_fun = FlatFun(fun, in_tree)
-    unknown = JaxprTrace()
-    with set_current_trace(PartialEvalTrace(context.trace, unknown)):
-        outs = flat_fun(*[unknown.new_arg(aval) for aval in avals])
-    closed = unknown.finish(outs)
-    for aval in (*avals, *closed.out_avals):
-        if not dtypes.is_inexact(aval.dtype):
-            raise TypeError(
-                "linear_transpose only supports [float or complex] -> [float or complex] functions, "
-                f"but got {aval.str_short(short_dtypes=True)} among its arguments or results"
-            )
-    primal_tree = tree_flatten(primals)[1]
-
-    def transposed(cotangent: Any) -> Any:
-        cts, ct_tree = tree_flatten(cotangent)
-        if ct_tree != flat_fun.out_tree:
-            raise TypeError(
-                f"cotangent tree {ct_tree} does not match the result's {flat_fun.out_tree}"
-            )
-        who = "linear_transpose's function"
-        cts = [
-            checked_cotangent(ct, aval, who, TypeError) for ct, aval in zip(cts, closed.out_avals)
-        ]
-        undefined = [UndefinedPrimal(aval) for aval in avals]
-        outs = backward_pass(closed.jaxpr, closed.consts, undefined, cts)
-        return tree_unflatten(primal_tree, [instantiate_zeros(ct) for ct in outs])
-
-    return transposed
 
 
 def checked_cotangent(

@@ -36,8 +36,9 @@ from tinyjax.transform.jvp import (
     zero_tangent,
 )
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr
+from tinyjax.transform.linear_transpose import linear_transpose
 from tinyjax.transform.partial_eval import linearize
-from tinyjax.transform.transposition import is_undefined_primal, linear_transpose, transpose_rules
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- what both share ----
 

@@ -11,7 +11,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile import plan
 from tinyjax.compile.lowered import lower_jaxpr
-from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.runtime_errors import JaxRuntimeError
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.executable import compile_jaxpr
 from tinyjax.runtime.queues import queue_of

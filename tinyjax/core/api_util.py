@@ -52,29 +52,6 @@ def _text_attribute(x: Any, name: str, default: Any) -> Any:
     return value if isinstance(value, str) else default
 
 
-def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:
-    """A decorator for what a maker makes: how jaxprs and messages call it, and what help() says of it."""
-
-    def name_it(fun: Callable) -> Callable:
-        fun.__name__ = fun.__qualname__ = name
-        fun.__doc__ = doc
-        return fun
-
-    return name_it
-
-
-def all_arguments(
-    name: str, signature: inspect.Signature, args: tuple, kwargs: dict
-) -> inspect.BoundArguments:
-    """The arguments of a call, those left out too. Raises TypeError, which names the function."""
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{name}() {error}") from None
-    bound.apply_defaults()
-    return bound
-
-
 def check_callable(fun: Any, transformation: str) -> None:
     """Raises TypeError unless `fun` can be called and is no generator function."""
     if not callable(fun):

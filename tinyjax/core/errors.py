@@ -9,7 +9,6 @@ Source: https://docs.jax.dev/en/latest/errors.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -92,27 +91,8 @@ class TracerBoolConversionError(ConcretizationTypeError):
         )
 
 
-class NonConcreteBooleanIndexError(JAXIndexError):
-    """A boolean mask whose values are not known was used as an index: the result has no shape."""
-
-    def __init__(self, tracer: Any):
-        super().__init__(
-            f"Array boolean indices must be concrete; got {tracer}. How many elements it selects, and so the "
-            "result's shape, is not known."
-            + why(
-                tracer,
-                "Keep the shape by jnp.where(mask, x, fill), or x.at[:].set(jnp.where(mask, new, x)) to "
-                "change x; x[jnp.nonzero(mask, size=n, fill_value=0)] has n elements; sums take where=mask.",
-            )
-        )
-
-
 class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its transformation had ended: it leaked, usually by a side effect."""
-
-
-class KeyReuseError(JAXTypeError):
-    """A random key was used twice while jax_debug_key_reuse is set (core/key_reuse.py)."""
 
 
 def ambiguous_truth_error(aval: Any) -> ValueError:
@@ -121,15 +101,6 @@ def ambiguous_truth_error(aval: Any) -> ValueError:
     if aval.size == 0:
         kind, use = "an empty array", "x.size > 0"
     return ValueError(f"The truth value of {kind} is ambiguous: shape {aval.shape}. Use {use}")
-
-
-def unknown_shape_error(shape: Sequence[Any]) -> TypeError:
-    """The error for a shape that has an entry which is no known integer."""
-    advice = {"traced": TAKE_FROM_SHAPES, "batched": ONE_FOR_ALL}
-    return TypeError(
-        f"Shapes must be 1D sequences of concrete values of integer type, got {tuple(shape)}."
-        + next((why(x, advice) for x in shape if hasattr(x, "origin")), "")
-    )
 
 
 def why(tracer: Any, advice: str | dict[str, str], other: str = "", or_static: bool = True) -> str:
@@ -143,14 +114,9 @@ def why(tracer: Any, advice: str | dict[str, str], other: str = "", or_static: b
     return "".join(f"\n{line}" for line in (origin.reason, advice) if line)
 
 
-class JaxRuntimeError(RuntimeError):
-    """Something failed while a compiled program ran, such as a Python callback in it; or the program is
-    too large to be compiled."""
-
-
 _NAMED = [ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError]
-_NAMED += [TracerBoolConversionError, NonConcreteBooleanIndexError, UnexpectedTracerError]
-for _class in (*_NAMED, KeyReuseError, JaxRuntimeError):
+_NAMED += [TracerBoolConversionError, UnexpectedTracerError]
+for _class in _NAMED:
     _class.__module__ = "tinyjax.errors"  # where users import them, as tracebacks say
 
 
@@ -171,16 +137,6 @@ def missing_rule_error(name: str, table: str, why: str | None) -> NotImplemented
     )
     rule = _RULES.get(table, f"{table} rule")
     return NotImplementedError(f"{rule} for '{name}' not implemented: {why or how}")
-
-
-def callback_error(name: str, error: Exception) -> JaxRuntimeError:
-    """The error for what the Python function of primitive `name` raised, which is to be its cause."""
-    if isinstance(error, JaxRuntimeError):
-        return error
-    return JaxRuntimeError(
-        f"INTERNAL: {name} error calling callback: {type(error).__name__}: {error}. The traceback above "
-        "is that of the callback"
-    )
 
 
 def escaped_tracer_error(tracer: Any) -> UnexpectedTracerError:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.bind import EvalTrace, Primitive, context, is_staging
-from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -24,6 +23,7 @@ from tinyjax.core.jaxpr import (
     subjaxprs,
     without_dead_code,
 )
+from tinyjax.core.runtime_errors import JaxRuntimeError
 
 # primitive name -> the parameter that holds the jaxpr it calls, or what makes that of its parameters
 CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {

@@ -18,9 +18,16 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import Primitive, context, watch
 from tinyjax.core.config import config, when_set
-from tinyjax.core.errors import KeyReuseError
+from tinyjax.core.errors import JAXTypeError
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
 from tinyjax.core.tracing import line_text, user_line
+
+
+class KeyReuseError(JAXTypeError):
+    """A random key was used twice while jax_debug_key_reuse is set."""
+
+
+KeyReuseError.__module__ = "tinyjax.errors"  # where users import it, as tracebacks say
 
 Part = tuple[Hashable, ...]  # the slices that were taken, one of the other
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import tinyjax.numpy as jnp
 from tinyjax import lax, random
-from tinyjax.core.api_util import named
+from tinyjax.core.declared_functions import named
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.example_libraries.stax_networks import (  # noqa: F401
     Layer,

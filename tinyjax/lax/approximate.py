@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.declared_functions import named
 from tinyjax.core.dtypes import kind
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.gathering import gather_along_axis

@@ -21,8 +21,8 @@ from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.core.errors import JaxRuntimeError, callback_error
 from tinyjax.core.facts import MOVES
+from tinyjax.core.runtime_errors import JaxRuntimeError, callback_error
 from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.shape import batch_size

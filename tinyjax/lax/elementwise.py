@@ -16,8 +16,8 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.core.errors import unknown_shape_error
 from tinyjax.core.primitives import elementwise_aval, shape_of
+from tinyjax.core.shape_errors import unknown_shape_error
 from tinyjax.core.tracing import user_level
 from tinyjax.transform.batching import defbroadcasting, defvectorized
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import primitives
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.declared_functions import named
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.shortcuts import with_shortcut

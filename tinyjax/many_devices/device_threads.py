@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple, TypeVar
 
 from tinyjax.core.config import config
-from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.runtime_errors import JaxRuntimeError
 from tinyjax.runtime.devices import Device
 
 T = TypeVar("T")

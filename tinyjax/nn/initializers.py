@@ -21,8 +21,8 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax import random
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.util import canonicalize_shape, user_dtype
 

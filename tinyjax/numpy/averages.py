@@ -15,9 +15,9 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
 from tinyjax.core.config import config
+from tinyjax.core.declared_functions import named
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.logic import greater

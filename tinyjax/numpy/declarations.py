@@ -11,8 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.numpy.promotion import promote_args
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.fourier import FftType
 from tinyjax.lax.fourier import fft as lax_fft

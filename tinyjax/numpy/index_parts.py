@@ -17,8 +17,9 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer, as_array
-from tinyjax.core.errors import NonConcreteBooleanIndexError, why
+from tinyjax.core.errors import why
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.shape_errors import NonConcreteBooleanIndexError
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.slices import Slice
 from tinyjax.numpy.util import INT32, constant, weak_constant_like

@@ -16,8 +16,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.averages import squared_length, var_dtypes

@@ -17,8 +17,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions
 from tinyjax.numpy.logic import isnan

@@ -17,9 +17,9 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
+from tinyjax.core.declared_functions import named
 from tinyjax.numpy.promotion import promote_dtypes_numeric
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (

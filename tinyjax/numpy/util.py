@@ -19,8 +19,9 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer, as_array, context, is_staging
-from tinyjax.core.errors import ConcretizationTypeError, unknown_shape_error
+from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.shape_errors import unknown_shape_error
 from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.core.tracing import JaxprTrace, user_level
 from tinyjax.lax.conversion import convert_element_type_p

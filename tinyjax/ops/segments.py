@@ -17,9 +17,9 @@ import numpy as np
 
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import named
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
+from tinyjax.core.declared_functions import named
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.numpy.util import check_arraylike
 

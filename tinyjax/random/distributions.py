@@ -25,8 +25,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import all_arguments, named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import all_arguments, named
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.placing import takes_out_sharding

@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
 from tinyjax.core.dtypes import kind
-from tinyjax.core.errors import NonConcreteBooleanIndexError
+from tinyjax.core.shape_errors import NonConcreteBooleanIndexError
 from tinyjax.numpy.slices import Slice
 
 #: Stands in an indexer for an operand: an array of positions, or the start of a Slice.

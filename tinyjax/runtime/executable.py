@@ -19,8 +19,8 @@ from tinyjax.compile.passes.lower_prng_keys import UINT32, is_key
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.compile_log import logged_time
 from tinyjax.core.dtypes import key_dtype
-from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.runtime_errors import JaxRuntimeError
 from tinyjax.runtime import compilation_cache
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error

@@ -18,8 +18,8 @@ from tinyjax.compile.plan import Plan
 from tinyjax.core import bind
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import to_numpy
-from tinyjax.core.errors import callback_error
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
+from tinyjax.core.runtime_errors import callback_error
 from tinyjax.runtime.memory import Memory
 
 # ---- steps ----

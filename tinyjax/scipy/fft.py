@@ -18,8 +18,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes, type_promotion
-from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.lax.shape import canonicalize_axis

@@ -89,6 +89,7 @@ CHAPTERS = (
             "compile.passes.pipeline": "all passes in their order",
         },
         {
+            "core.runtime_errors": "what goes wrong in a compiled program",
             "compile.record": "what each pass did to a program, and why",
             "compile.passes.inline": "calls put in their place",
             "compile.passes.fold": "what is made of constants, computed now",
@@ -328,6 +329,7 @@ CHAPTERS = (
             "lax.selection": "select_n, clamp",
         },
         {
+            "core.shape_errors": "what goes wrong where a shape is not known",
             "lax.bitwise": "and, or",
             "lax.comparison": "eq, lt",
             "lax.conversion": "convert_element_type",

@@ -8,7 +8,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.record import recording
-from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.runtime_errors import JaxRuntimeError
 from tinyjax.core.tracing import make_jaxpr
 from tinyjax.transform.jit.api import jit
 

@@ -10,18 +10,17 @@ Source: https://docs.jax.dev/en/latest/jax.tree_util.html
 from tinyjax.core.tree_util.key_paths import (
     DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey, flatten_one_level,
     flatten_one_level_with_keys, keystr, tree_flatten_with_path, tree_leaves_with_path,
-    tree_map_with_path,
 )
 from tinyjax.core.tree_util.more_functions import (
-    all_leaves, tree_reduce_associative, tree_transpose, treedef_children, treedef_is_leaf,
-    treedef_tuple,
+    all_leaves, tree_all, tree_map_with_path, tree_reduce, tree_reduce_associative, tree_transpose,
+    treedef_children, treedef_is_leaf, treedef_tuple,
 )
 from tinyjax.core.tree_util.prefixes import (
     broadcast_prefix, equality_errors, flatten_axes, prefix_errors, tree_broadcast,
 )
 from tinyjax.core.tree_util.pytrees import (
-    PyTreeDef, register_pytree_node, tree_all, tree_flatten, tree_leaves, tree_map, tree_reduce,
-    tree_structure, tree_unflatten,
+    PyTreeDef, register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_structure,
+    tree_unflatten,
 )
 from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.registration import (

@@ -112,7 +112,7 @@ def child_keys(node: Any) -> list[Any]:
     return [key_type(i) for i in range(len(children))]
 
 
-# ---- flatten and map, with paths ----
+# ---- flatten, with paths ----
 
 
 def tree_flatten_with_path(
@@ -148,16 +148,3 @@ def tree_leaves_with_path(
 ) -> list[tuple[KeyPath, Any]]:
     """The (key path, leaf) pairs of a tree."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
-
-
-def tree_map_with_path(
-    f: Callable[..., Any],
-    tree: Any,
-    *rest: Any,
-    is_leaf: Callable[..., bool] | None = None,
-    is_leaf_takes_path: bool = False,
-) -> Any:
-    """As tree_map, with `f` called as f(key path, leaf, *others)."""
-    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    others = [treedef.flatten_up_to(r, "tree_map_with_path tree") for r in rest]
-    return treedef.unflatten(f(*pair, *xs) for pair, *xs in zip(pairs, *others))

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tinyjax.core.tree_util.key_paths import tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import (
     LEAF,
-    NO_VALUE,
     IsLeaf,
     PyTreeDef,
     tree_flatten,
     tree_leaves,
     tree_structure,
 )
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether every leaf is true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+NO_VALUE = object()  # where None would be a value
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = NO_VALUE,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """functools.reduce over the leaves. TypeError: no leaves and no initializer."""
+    start = () if initializer is NO_VALUE else (initializer,)
+    return functools.reduce(function, tree_leaves(tree, is_leaf), *start)
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """As tree_map, with `f` called as f(key path, leaf, *others)."""
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    others = [treedef.flatten_up_to(r, "tree_map_with_path tree") for r in rest]
+    return treedef.unflatten(f(*pair, *xs) for pair, *xs in zip(pairs, *others))
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:

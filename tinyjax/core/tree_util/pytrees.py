@@ -13,7 +13,6 @@ Source: https://docs.jax.dev/en/latest/pytrees.html. Builds on nothing.
 from __future__ import annotations
 
 import collections
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -316,22 +315,3 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     leaves, treedef = tree_flatten(tree, is_leaf)
     others = [treedef.flatten_up_to(r, "tree_map tree") for r in rest]
     return treedef.unflatten(map(f, leaves, *others))
-
-
-def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether every leaf is true."""
-    return all(tree_leaves(tree, is_leaf))
-
-
-NO_VALUE = object()  # where None would be a value
-
-
-def tree_reduce(
-    function: Callable[[Any, Any], Any],
-    tree: Any,
-    initializer: Any = NO_VALUE,
-    is_leaf: IsLeaf = None,
-) -> Any:
-    """functools.reduce over the leaves. TypeError: no leaves and no initializer."""
-    start = () if initializer is NO_VALUE else (initializer,)
-    return functools.reduce(function, tree_leaves(tree, is_leaf), *start)

@@ -36,7 +36,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinyjax.core.config import config
-from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.runtime_errors import JaxRuntimeError
 from tinyjax.many_devices.distributed.shared_memory import SharedMemory, shared_memory
 from tinyjax.many_devices.distributed.waiting import wait_for
 

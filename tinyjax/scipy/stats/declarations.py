@@ -15,8 +15,8 @@ from importlib.util import module_from_spec
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.core.api_util import all_arguments, named
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import all_arguments, named
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy.promotion import promote_args_inexact
 

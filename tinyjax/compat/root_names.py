@@ -38,8 +38,8 @@ from tinyjax.core.config_blocks import no_tracing as no_tracing
 from tinyjax.core.config_blocks import numpy_dtype_promotion as numpy_dtype_promotion
 from tinyjax.core.config_blocks import numpy_rank_promotion as numpy_rank_promotion
 from tinyjax.core.config_blocks import threefry_partitionable as threefry_partitionable
+from tinyjax.core.eval_shape import eval_shape as eval_shape
 from tinyjax.core.structs import ShapeDtypeStruct as ShapeDtypeStruct
-from tinyjax.core.tracing import eval_shape as eval_shape
 from tinyjax.core.tracing import make_jaxpr as make_jaxpr
 from tinyjax.lax.jacobian import hessian as hessian
 from tinyjax.lax.jacobian import jacfwd as jacfwd

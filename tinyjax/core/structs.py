@@ -50,7 +50,7 @@ class ShapeDtypeStruct:
     @staticmethod
     def like(x: Any) -> ShapeDtypeStruct:
         """What is known of an array, a number, an aval or another ShapeDtypeStruct."""
-        return struct_of(x if isinstance(x, ShapedArray) else arg_aval(x))
+        return struct_of(x if isinstance(x, ShapedArray) else get_aval(x))
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """A copy with some of shape, dtype, weak_type and sharding changed."""
@@ -82,10 +82,10 @@ class ShapeDtypeStruct:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and arg_aval(self) == arg_aval(other)
+        return isinstance(other, ShapeDtypeStruct) and get_aval(self) == get_aval(other)
 
     def __hash__(self) -> int:
-        return hash(arg_aval(self))
+        return hash(get_aval(self))
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -98,7 +98,3 @@ def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
     extra: Any = aval.extra
     sharding = None if extra is None else extra.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=sharding)
-
-
-def arg_aval(x: Any) -> ShapedArray:
-    return get_aval(x)

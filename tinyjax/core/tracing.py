@@ -54,8 +54,8 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
-from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from tinyjax.core.structs import ShapeDtypeStruct, struct_of
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is
@@ -276,13 +276,13 @@ def make_jaxpr(
     @wraps(fun)
     def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
         with extend_axis_env(tuple(axis_env or ())):
-            closed_jaxpr = _traced("make_jaxpr", fun, static, args, kwargs)
-        return (closed_jaxpr, _out_structs(closed_jaxpr)) if return_shape else closed_jaxpr
+            closed_jaxpr = traced("make_jaxpr", fun, static, args, kwargs)
+        return (closed_jaxpr, result_structs(closed_jaxpr)) if return_shape else closed_jaxpr
 
     return make_jaxpr_f
 
 
-def _traced(
+def traced(
     traced_for: str, fun: Callable, static: Sequence[int], args: tuple, kwargs: dict
 ) -> ClosedJaxpr:
     """The jaxpr of a function at the avals of its arguments."""
@@ -306,12 +306,13 @@ def _traced(
         types=tuple(map(type, leaves)),
     )
     flat_fun = FlatFun(call, in_tree, info)
-    closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
+    closed_jaxpr = trace_to_jaxpr(flat_fun, [get_aval(x) for x in leaves])
     closed_jaxpr.debug_info = info._replace(out_tree=flat_fun.out_tree)
     return closed_jaxpr
 
 
-def _out_structs(closed_jaxpr: ClosedJaxpr) -> Any:
+def result_structs(closed_jaxpr: ClosedJaxpr) -> Any:
+    """The result's tree, of ShapeDtypeStructs."""
     assert closed_jaxpr.debug_info is not None
     structs = list(map(struct_of, closed_jaxpr.out_avals))
     return tree_unflatten(closed_jaxpr.debug_info.out_tree, structs)
@@ -334,20 +335,3 @@ def named_avals(
                 "it as static (static_argnums or static_argnames)"
             ) from None
     return tuple(avals)
-
-
-def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of `fun(*args, **kwargs)`, found by tracing: nothing is computed.
-
-    Arguments may be arrays or anything with `shape` and `dtype`; gives a tree of ShapeDtypeStruct.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.eval_shape.html
-    """
-
-    def as_struct(x: Any) -> Any:
-        if isinstance(x, Array) or hasattr(x, "_aval_of_struct") or not hasattr(x, "dtype"):
-            return x
-        return ShapeDtypeStruct(x.shape, x.dtype)
-
-    args, kwargs = tree_map(as_struct, (args, kwargs))
-    check_callable(fun, "eval_shape")
-    return _out_structs(_traced("eval_shape", fun, (), args, kwargs))

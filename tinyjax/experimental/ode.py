@@ -25,7 +25,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.avals import get_aval
-from tinyjax.core.tracing import eval_shape
+from tinyjax.core.eval_shape import eval_shape
 from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map, tree_structure
 from tinyjax.numpy.ravel_pytree import ravel_pytree
 from tinyjax.transform.batching import vmap

@@ -17,9 +17,9 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
+from tinyjax.core.eval_shape import eval_shape
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.structs import ShapeDtypeStruct
-from tinyjax.core.tracing import eval_shape
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import cumulative, elementary, logic, reductions, ufuncs
 from tinyjax.numpy.logic import equal

@@ -29,7 +29,7 @@ from tinyjax.core.bind import (
     new_array,
     no_rule_reasons,
 )
-from tinyjax.core.structs import ShapeDtypeStruct, arg_aval
+from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.refs.indices import (
     Indexer,
     from_the_end,
@@ -266,7 +266,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
 def empty_ref(ty: ShapedArray | ShapeDtypeStruct, memory_space: Any = None) -> Ref:
     """A Ref that holds some array of type `ty`, as jax.typeof gives it. Nobody says which: here, zeros."""
     return empty_ref_p.bind(
-        ty=ty if isinstance(ty, ShapedArray) else arg_aval(ty), memory_space=memory_space
+        ty=ty if isinstance(ty, ShapedArray) else get_aval(ty), memory_space=memory_space
     )
 
 

@@ -23,8 +23,8 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.core.eval_shape import eval_shape
 from tinyjax.core.structs import ShapeDtypeStruct
-from tinyjax.core.tracing import eval_shape
 from tinyjax.core.tree_util.registration import register_pytree_node_class
 from tinyjax.sparse.base import JAXSparse
 from tinyjax.transform.batching import vmap

@@ -10,8 +10,8 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, check_callable
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import context, set_current_trace
-from tinyjax.core.structs import arg_aval
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import instantiate_zeros
@@ -29,7 +29,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
     """
     check_callable(fun, "transpose")
     leaves, in_tree = tree_flatten((primals, {}))
-    avals = [arg_aval(x) for x in leaves]
+    avals = [get_aval(x) for x in leaves]
     flat_fun = FlatFun(fun, in_tree)
     unknown = JaxprTrace()
     with set_current_trace(PartialEvalTrace(context.trace, unknown)):

@@ -17,7 +17,7 @@ from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGro
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
-from tinyjax.compile.passes.cse import atom_key, cse_key
+from tinyjax.compile.passes.cse import cse_key
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
@@ -191,14 +191,11 @@ def _group_key(group: KernelGroup) -> Hashable:
     made = [v for eqn in group.eqns for v in eqn.outvars]
     numbers = {v: number for number, v in enumerate([*group.inputs, *made])}
 
-    def number(atom: Atom) -> Hashable:
-        return numbers[atom] if isinstance(atom, Var) else atom_key(atom)
-
-    eqns = tuple([cse_key(eqn, number) for eqn in group.eqns])
+    eqns = tuple([cse_key(eqn, numbers) for eqn in group.eqns])
     if None in eqns:  # a parameter can't be compared
         return id(group)
     inputs = tuple([v.aval for v in group.inputs])
-    return inputs, eqns, tuple(map(number, group.outputs)), group.form
+    return inputs, eqns, tuple([numbers[v] for v in group.outputs]), group.form
 
 
 # ---- printing ----

@@ -117,9 +117,10 @@ def check_equations(jaxpr: Jaxpr) -> None:
 
     def count(jaxpr: Jaxpr) -> int:
         if jaxpr not in counts:
-            own = sum(not is_call(eqn) for eqn in jaxpr.eqns)
-            inside = (count(inner) for eqn in jaxpr.eqns for inner in subjaxprs(eqn.params))
-            counts[jaxpr] = own + sum(inside)
+            counts[jaxpr] = len(jaxpr.eqns)
+            for eqn in jaxpr.eqns:
+                if eqn.params:
+                    counts[jaxpr] += sum(map(count, subjaxprs(eqn.params))) - is_call(eqn)
         return counts[jaxpr]
 
     if count(jaxpr) > MAX_EQUATIONS:

@@ -166,14 +166,16 @@ class ClosedJaxpr:
         return repr(self.jaxpr)
 
 
-def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
+def subjaxprs(params: dict[str, Any]) -> list[Jaxpr]:
     """The jaxprs among an equation's parameters, such as those of jit."""
+    found: list[Jaxpr] = []
     for value in params.values():
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, ClosedJaxpr):
-                yield item.jaxpr
+                found.append(item.jaxpr)
             elif isinstance(item, Jaxpr):
-                yield item
+                found.append(item)
+    return found
 
 
 def all_jaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
@@ -189,10 +191,10 @@ def all_jaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 def has_effects(eqn: JaxprEqn) -> bool:
     """Whether the equation, or one of a jaxpr within it, does more than giving results."""
-    inside = (jaxpr for sub in subjaxprs(eqn.params) for jaxpr in all_jaxprs(sub))
-    return eqn.primitive.has_effects or any(
-        inner.primitive.has_effects for jaxpr in inside for inner in jaxpr.eqns
-    )
+    if eqn.primitive.has_effects or not eqn.params:
+        return eqn.primitive.has_effects
+    inside = [each for sub in subjaxprs(eqn.params) for each in all_jaxprs(sub)]
+    return any(inner.primitive.has_effects for each in inside for inner in each.eqns)
 
 
 # ---- evaluation ----
@@ -343,7 +345,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
 
 def without_dead_code(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The same function with no equation, and no constant, that its results do not need."""
-    jaxpr, used_consts, _ = dce_jaxpr(closed_jaxpr.jaxpr, [True] * len(closed_jaxpr.out_avals))
+    jaxpr, used_consts, _ = dce_jaxpr(closed_jaxpr.jaxpr, [True] * len(closed_jaxpr.jaxpr.outvars))
     return ClosedJaxpr(jaxpr, pick(closed_jaxpr.consts, used_consts))
 
 

@@ -6,7 +6,7 @@ and an operand of the loop, as kernels have no constants but numbers. Builds on 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,8 @@ Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, of a body th
 def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
     """The same with bodies of loops and branches, and rematerialised code, simplified where they stand."""
     constants = dict(zip(closed.jaxpr.constvars, closed.consts))
-    eqns, numbers = [], Counter[str]()
+    eqns: list[JaxprEqn] = []
+    numbers: dict[str, int] = defaultdict(int)
     for eqn in closed.eqns:
         if is_rematerialised(eqn):
             body = simplify(called_jaxpr(eqn), _place(eqn, numbers))
@@ -81,7 +82,7 @@ def _hoisted(body: ClosedJaxpr, leading: list[Var]) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars]))
 
 
-def _place(eqn: JaxprEqn, numbers: Counter[str]) -> str:
+def _place(eqn: JaxprEqn, numbers: dict[str, int]) -> str:
     """What the records call a loop: scan, scan 2, or scan in body of while."""
     name = eqn.primitive.name
     numbers[name] += 1

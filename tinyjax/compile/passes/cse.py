@@ -7,7 +7,7 @@ Builds on jaxpr.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
 
 from tinyjax.compile.record import event
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, has_effects, substitute
@@ -33,16 +33,15 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def atom_key(atom: Atom) -> Hashable:
-    """Equal for what has the same value for certain."""
-    return atom if isinstance(atom, Var) else atom.key
+NO_NUMBERS: Mapping[Var, int] = {}
 
 
-def cse_key(eqn: JaxprEqn, of_operand: Callable[[Atom], Hashable] = atom_key) -> Hashable | None:
-    """Equal for equations that compute the same; None if a parameter can't be compared."""
+def cse_key(eqn: JaxprEqn, numbers: Mapping[Var, int] = NO_NUMBERS) -> Hashable | None:
+    """Equal for equations that compute the same, of the same variables or of those with the same `numbers`;
+    None if a parameter can't be compared."""
     key = (
         eqn.primitive,
-        tuple(map(of_operand, eqn.invars)),
+        tuple([numbers.get(v, v) if isinstance(v, Var) else v.key for v in eqn.invars]),
         tuple(sorted(eqn.params.items(), key=lambda item: item[0])),
         tuple([v.aval for v in eqn.outvars]),
     )

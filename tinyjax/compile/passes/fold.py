@@ -51,7 +51,8 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
 def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
     """The result of an equation of few constants, as eager evaluation gives it; None for others."""
     primitive = eqn.primitive
-    if not eqn.invars or not all(isinstance(v, Literal) or v in consts for v in eqn.invars):
+    unknown = [v for v in eqn.invars if isinstance(v, Var) and v not in consts]
+    if unknown or not eqn.invars:
         return None
     if primitive.multiple_results or primitive.takes_arrays or primitive not in impl_rules:
         return None

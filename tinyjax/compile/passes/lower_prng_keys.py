@@ -80,13 +80,13 @@ def is_key(aval: ShapedArray) -> bool:
 
 def _has_keys(jaxpr: Jaxpr) -> bool:
     """Whether there are keys in a jaxpr, or in one within."""
-    own = any(is_key(v.aval) for v in (*jaxpr.invars, *jaxpr.outvars))
-    return own or any(map(_eqn_has_keys, jaxpr.eqns))
+    dtypes = [v.aval.dtype for v in (*jaxpr.invars, *jaxpr.outvars)]
+    return key_dtype in dtypes or any(map(_eqn_has_keys, jaxpr.eqns))
 
 
 def _eqn_has_keys(eqn: JaxprEqn) -> bool:
-    own = any(is_key(v.aval) for v in (*eqn.invars, *eqn.outvars))
-    return own or any(map(_has_keys, subjaxprs(eqn.params)))
+    dtypes = [v.aval.dtype for v in (*eqn.invars, *eqn.outvars)]
+    return key_dtype in dtypes or any(map(_has_keys, subjaxprs(eqn.params)))
 
 
 def _constant_words(value: Any, aval: ShapedArray) -> Any:

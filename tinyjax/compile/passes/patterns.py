@@ -86,8 +86,9 @@ class _PatternRule:
             return None
         if len(self.operands) != len(eqn.invars):  # a select_n of three cases, say
             return None
-        if not all(matches(p, v, bound, producer) for p, v in zip(self.operands, eqn.invars)):
-            return None
+        for pattern, v in zip(self.operands, eqn.invars):
+            if not matches(pattern, v, bound, producer):
+                return None
         if isinstance(self.result, tuple):
             name, *letters = self.result
             operands = [bound[letter] for letter in letters]

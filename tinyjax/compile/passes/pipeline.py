@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import cycle, groupby, islice
+from operator import attrgetter
 
 from tinyjax.compile.passes.bodies import simplify_bodies
 from tinyjax.compile.passes.convolutions import convolutions
@@ -26,7 +27,7 @@ from tinyjax.core.inlining import check_equations
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pass:
     """A function from jaxpr to jaxpr, and what it does in a line."""
 
@@ -77,7 +78,7 @@ def simplify(closed: ClosedJaxpr, subject: str = "") -> ClosedJaxpr:
 
 def _simplify(closed: ClosedJaxpr, passes: Iterable[Pass], subject: str = "") -> ClosedJaxpr:
     check_equations(closed.jaxpr)
-    for run_to_fixpoint, some in groupby(passes, key=lambda p: p.run_to_fixpoint):
+    for run_to_fixpoint, some in groupby(passes, key=attrgetter("run_to_fixpoint")):
         run = _run_to_fixpoint if run_to_fixpoint else _run_once
         closed = run(list(some), closed, subject)
     return closed

@@ -64,6 +64,8 @@ def products(closed: ClosedJaxpr) -> ClosedJaxpr:
     product A B is the product of transposed B and transposed A; transpositions that nothing reads any
     more stay, as dead code."""
     jaxpr = closed.jaxpr
+    if "dot_general" not in [eqn.primitive.name for eqn in jaxpr.eqns]:
+        return closed
     producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
     counts = Counter(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
     counts.update(v for v in jaxpr.outvars if isinstance(v, Var))

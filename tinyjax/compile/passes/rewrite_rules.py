@@ -243,7 +243,7 @@ def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
             eqn = eqn.replace(invars=substitute(eqn.invars, replaced))
         simpler = rewrite(eqn, producer)
         if isinstance(simpler, JaxprEqn):
-            producer.update((v, simpler) for v in simpler.outvars)
+            producer.update(dict.fromkeys(simpler.outvars, simpler))
             eqns.append(simpler)
         else:
             replaced[eqn.outvars[0]] = simpler

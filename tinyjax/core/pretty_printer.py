@@ -118,17 +118,18 @@ class JaxprPpContext:
     def __init__(self, jaxpr: Jaxpr, names: Mapping[Var, str] = MappingProxyType({})):
         self.shared: dict[Jaxpr, str] = {}  # jaxprs printed once, before the others, by name
         self.names = dict(names)
-        self.unused = set(_unused_vars(jaxpr))
-        taken = set(names.values())
-        self._fresh = (
-            name for name in _alphabetic_names() if name not in {*taken, *self.shared.values()}
-        )
+        self.unused = _unused_vars(jaxpr)
+        self.taken = set(names.values())
+        self._fresh = _alphabetic_names()
 
     def name(self, v: Var) -> str:
         if isinstance(v, DropVar) or v in self.unused:
             return "_"
         if v not in self.names:
-            self.names[v] = next(self._fresh)
+            name = next(self._fresh)
+            while name in self.taken or name in self.shared.values():
+                name = next(self._fresh)
+            self.names[v] = name
         return self.names[v]
 
     def suggest_same_names(self, inner: Sequence[Atom], outer: Sequence[Atom]) -> None:
@@ -151,12 +152,10 @@ def _alphabetic_names() -> Iterator[str]:
         yield name
 
 
-def _unused_vars(jaxpr: Jaxpr) -> Iterator[Var]:
+def _unused_vars(jaxpr: Jaxpr) -> set[Var]:
     """The equation results that nothing reads (those of nested jaxprs keep their names)."""
-    used = {v for v in jaxpr.outvars if isinstance(v, Var)}
-    used.update(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
-    for eqn in jaxpr.eqns:
-        yield from (v for v in eqn.outvars if v not in used)
+    made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
+    return made.difference(jaxpr.outvars, *[eqn.invars for eqn in jaxpr.eqns])
 
 
 def _name_shared_jaxprs(top: Jaxpr, context: JaxprPpContext) -> None:
@@ -207,9 +206,14 @@ def variable_names(jaxpr: Jaxpr, names: Mapping[Var, str] = MappingProxyType({})
     already. A jaxpr that is printed as any other value, such as one of several in a named tuple,
     has a text and names of its own."""
     context = JaxprPpContext(jaxpr, names)
-    _program_doc(jaxpr, context)
+    inside = [*all_jaxprs(jaxpr)]
+    if len(inside) > 1:
+        _program_doc(jaxpr, context)
+    for variables in (jaxpr.constvars, jaxpr.invars, *[eqn.outvars for eqn in jaxpr.eqns]):
+        for v in variables:  # in the order of the text
+            context.name(v)
     names = context.names
-    for inner in all_jaxprs(jaxpr):
+    for inner in inside:
         if not names.keys() >= {*inner.constvars, *inner.invars}:
             names = variable_names(inner) | names
     return names

@@ -104,7 +104,7 @@ class _Plan:
         self.reasons: dict[Var, str] = {}
         self.refusals: dict[Var, list[tuple[Group, str]]] = {}
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
-        self._store("the program returns it", (v for v in jaxpr.outvars if isinstance(v, Var)))
+        self._store("the program returns it", [v for v in jaxpr.outvars if isinstance(v, Var)])
         for lowering in self.lowerings.values():
             if isinstance(lowering, _ControlFlow):
                 self._store("a loop or branch reads it", lowering.inputs)
@@ -133,20 +133,24 @@ class _Plan:
         if len(operands) > MAX_BUFFERS:
             self.lowerings[eqn] = OnHost("more operands than a kernel may have")
             return self._store("the host reads or makes it", [*operands, *eqn.outvars])
-        leaves = set().union(*({v} if v in self.stored else self.leaves[v] for v in operands))
+        leaves = set().union(*[{v} if v in self.stored else self.leaves[v] for v in operands])
         if len(leaves) > MAX_BUFFERS:
             self._store("its reader would need too many arrays", operands)
             leaves = operands
         self._end_products(eqn, lowering, operands)
         recomputed = operands - self.stored
-        work = operations(lowering) + sum(self.work[v] for v in recomputed)
+        work: float = operations(lowering)
+        depth, size = 0, 1
+        for v in recomputed:
+            work += self.work[v]
+            depth = max(depth, self.depth[v])
+            size += self.size[v]
         work *= combined(eqn, lowering)
-        depth = max((self.depth[v] for v in recomputed), default=0)
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             reason = self._reason_to_store(v)
-            self.size[v] = self._size(v, recomputed)
+            self.size[v] = size if size <= MAX_EQUATIONS else self._size(v)
             if self.size[v] > MAX_EQUATIONS:
                 reason = "it takes as many equations as a kernel may have"
             elif depth > MAX_DEPTH:
@@ -154,12 +158,9 @@ class _Plan:
             if reason:
                 self._store(reason, [v])
 
-    def _size(self, v: Var, recomputed: Iterable[Var]) -> int:
+    def _size(self, v: Var) -> int:
         """How many equations compute `v`. The sum for its operands is more where these have some in
         common, and is asked first."""
-        size = 1 + sum(self.size[u] for u in recomputed)
-        if size <= MAX_EQUATIONS:
-            return size
         return len(backward_slice(v, self.producer, self.stored, self.lowerings).eqns)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
@@ -203,11 +204,12 @@ class _Plan:
         it has (`_reads`), or if it has several readers, not all of which take the element at their own
         place: one is not Elementwise, or is in the cluster of a reduction."""
         readers = self.readers[v]
-        if any(isinstance(self.lowerings[eqn], OnHost) for eqn in readers):
-            return "the host reads it"
-        if self.work[v] <= CHEAP_WORK:
+        for eqn in readers:
+            if isinstance(self.lowerings[eqn], OnHost):
+                return "the host reads it"
+        if self.work[v] <= CHEAP_WORK or not readers:
             return ""
-        if any(self._reads(eqn) > v.aval.size for eqn in readers):
+        if max(map(self._reads, readers)) > v.aval.size:
             return "it is costly, and a reader repeats it"
         moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
         moved = moved or any(eqn in self.cluster for eqn in readers)
@@ -294,7 +296,7 @@ class _Plan:
         depths = [self.home[v].depth for v in group.inputs if v in self.home]
         group.depth = 1 + max(depths, default=0)
         self.groups.append(group)
-        self.home.update((v, group) for v in group.outputs)
+        self.home.update(dict.fromkeys(group.outputs, group))
 
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""

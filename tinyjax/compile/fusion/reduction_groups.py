@@ -35,7 +35,7 @@ from tinyjax.compile.kernel.rules import (
     axes_sizes,
     element_along_axes,
 )
-from tinyjax.core.jaxpr import JaxprEqn, Literal, Var, has_effects
+from tinyjax.core.jaxpr import JaxprEqn, Var, has_effects
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,6 @@ class Clusters:
         stored: set[Var],
     ):
         self.lowerings = lowerings
-        self.target = target
         self.alone = alone
         self.stored = stored
         self.of: dict[JaxprEqn, Cluster] = {}
@@ -159,10 +158,15 @@ class Clusters:
         self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
         self.stage: dict[JaxprEqn, int] = {}
         self.open: dict[tuple[int, Form], Cluster] = {}
+        self.order = list(eqns)
+        self.forms = {eqn: form_of(eqn, lowerings[eqn], target) for eqn in eqns}
+        if not any(self.forms.values()):  # nothing begins a cluster
+            return
+        self.effects = {eqn for eqn in eqns if has_effects(eqn)}
         last_effect = 0
         for eqn in eqns:
             self._assign(eqn)
-            if has_effects(eqn):
+            if eqn in self.effects:
                 last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
         for eqn in reversed(eqns):
             self._join_readers(eqn)
@@ -199,9 +203,9 @@ class Clusters:
     def _cluster_for(self, eqn: JaxprEqn) -> tuple[Cluster | None, str]:
         """The cluster that a reduction begins or joins, or that an equation continues, and the reason."""
         lowering = self.lowerings[eqn]
-        if eqn in self.alone or has_effects(eqn):
+        if eqn in self.alone or eqn in self.effects:
             return None, ""
-        form = form_of(eqn, lowering, self.target)
+        form = self.forms[eqn]
         homes = {home for v in variables(eqn) if (home := self._home(v)) is not None}
         for home in sorted(homes, key=lambda home: -home.stage):
             if self._continues(eqn, lowering, form, home):
@@ -248,7 +252,7 @@ class Clusters:
         """What only a cluster reads is computed there, even if that reads it more than once."""
         readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
         clusters = {self.of.get(reader) for reader in readers}
-        if eqn in self.of or eqn in self.alone or has_effects(eqn) or len(clusters) != 1:
+        if eqn in self.of or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
             return
         (cluster,) = clusters
         if cluster is None or not isinstance(self.lowerings[eqn], Elementwise):
@@ -259,7 +263,7 @@ class Clusters:
         if form.kind != "rows" and not self.stored.isdisjoint(eqn.outvars):
             return  # that kernel stores nothing but what is computed from its results
         for reader in readers:
-            if form_of(reader, self.lowerings[reader], self.target) is None:
+            if self.forms[reader] is None:
                 keeps = (
                     keeps_row(reader, v, self.lowerings[reader], form.outer) for v in eqn.outvars
                 )
@@ -271,4 +275,4 @@ class Clusters:
 
 def variables(eqn: JaxprEqn) -> list[Var]:
     """The operands of an equation, each once."""
-    return list(dict.fromkeys(v for v in eqn.invars if not isinstance(v, Literal)))
+    return list(dict.fromkeys([v for v in eqn.invars if isinstance(v, Var)]))

@@ -7,7 +7,6 @@ several as one. Builds on codegen, memory_plan and shortcuts.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,8 +38,7 @@ def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
     def changed(body: Plan, number: int, label: str) -> Plan:
         return with_launches(body, memory.bodies[number][label], device)
 
-    launches = launches_of(plan, memory, device)
-    return dataclasses.replace(plan.with_bodies(changed), launches=launches)
+    return plan.with_bodies(changed, launches=launches_of(plan, memory, device))
 
 
 def launches_lines(plan: Plan) -> Iterator[str]:

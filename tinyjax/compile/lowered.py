@@ -194,8 +194,9 @@ def lower_jaxpr(
 ) -> LoweredProgram:
     """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
     results; warns of those that are of no use for it. With another `target` than its own, only to be read."""
-    types = ", ".join(aval.str_short() for aval in closed.in_avals)
-    compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
+    if compiling_logger.isEnabledFor(level := log_level()):
+        types = ", ".join(aval.str_short() for aval in closed.in_avals)
+        compiling_logger.log(level, "Compiling jit(%s) for arguments (%s)", name, types)
     donated = usable_donations(closed, donated) if any(donated) else ()
     device.warn_without_opencl()
     target = target or (target_of(device) if device.runs_kernels else None)

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tinyjax.compile.fusion.cost_record import bytes_of
+from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
@@ -183,15 +183,15 @@ def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
     def changed(body: Plan, number: int, label: str) -> Plan:
         return with_memory(body, memory.bodies[number][label])
 
-    return dataclasses.replace(plan.with_bodies(changed), kernels=memory.kernels)
+    return plan.with_bodies(changed, kernels=memory.kernels)
 
 
 def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
     """Adds up what is in memory while each group runs."""
     jaxpr = plan.closed.jaxpr
-    memory.argument_bytes = sum(bytes_of(v.aval) for v in jaxpr.invars)
-    memory.constant_bytes = sum(bytes_of(v.aval) for v in jaxpr.constvars)
-    memory.output_bytes = sum(bytes_of(v.aval) for v in jaxpr.outvars)
+    memory.argument_bytes = bytes_of_all(jaxpr.invars)
+    memory.constant_bytes = bytes_of_all(jaxpr.constvars)
+    memory.output_bytes = bytes_of_all(jaxpr.outvars)
     owner: dict[Var, Var] = {}  # whose memory it was first
     held: set[Var] = set()  # variables whose memory was allocated in the run, and is in use
     lasting = memory.argument_bytes + memory.constant_bytes
@@ -204,10 +204,10 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
             elif v in results:
                 memory.alias_bytes += bytes_of(v.aval)
         bodies = memory.bodies.get(number, {}).items()
-        inner = max((_body_bytes(label, body) for label, body in bodies), default=0)
-        memory.live.append(lasting + sum(bytes_of(v.aval) for v in held) + inner)
-        held.difference_update(owner[v] for v in memory.given_back.get(number, ()))
-    memory.live.append(lasting + sum(bytes_of(v.aval) for v in held))
+        inner = max([_body_bytes(label, body) for label, body in bodies], default=0)
+        memory.live.append(lasting + bytes_of_all(held) + inner)
+        held.difference_update([owner[v] for v in memory.given_back.get(number, ())])
+    memory.live.append(lasting + bytes_of_all(held))
 
 
 def _body_bytes(label: str, body: MemoryPlan) -> int:

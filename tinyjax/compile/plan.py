@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tinyjax.compile.codegen.codegen import FusedKernel, Target
 from tinyjax.compile.fusion.fuse import fuse
@@ -69,8 +70,12 @@ class Plan:
 
     def made_on_device(self) -> set[Var]:
         """What kernels, loops and the like make: memory that can be used again when nothing reads it."""
-        groups = (g for g in self.groups if not isinstance(g, HostGroup) or g.word != "host")
-        return {v for group in groups for v in group.outputs}
+        return {
+            v
+            for group in self.groups
+            if not isinstance(group, HostGroup) or group.word != "host"
+            for v in group.outputs
+        }
 
     def all_plans(self) -> Iterator[Plan]:
         """This plan, and those of the bodies within."""
@@ -79,13 +84,14 @@ class Plan:
             for body in bodies.values():
                 yield from body.all_plans()
 
-    def with_bodies(self, change: Callable[[Plan, int, str], Plan]) -> Plan:
-        """The plan with those of its loops' bodies as change(body, number, label) makes them."""
+    def with_bodies(self, change: Callable[[Plan, int, str], Plan], **changes: Any) -> Plan:
+        """The plan with those of its loops' bodies as change(body, number, label) makes them, and with other
+        changes."""
         bodies = {
             number: {label: change(body, number, label) for label, body in of.items()}
             for number, of in self.bodies.items()
         }
-        return replace(self, bodies=bodies)
+        return replace(self, bodies=bodies, **changes)
 
     def all_kernels(self) -> list[Kernel]:
         """The kernels of this plan and of its bodies, each once: one program."""
@@ -99,8 +105,7 @@ class Plan:
 def with_kernels(plan: Plan, change: Callable[[Kernel], Kernel]) -> Plan:
     """The plan with each kernel as `change` makes it, also in its loops' bodies."""
     kernels = {number: change(kernel) for number, kernel in plan.kernels.items()}
-    bodies = plan.with_bodies(lambda body, *place: with_kernels(body, change))
-    return replace(bodies, kernels=kernels)
+    return plan.with_bodies(lambda body, *place: with_kernels(body, change), kernels=kernels)
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:

@@ -9,10 +9,8 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.log_compiles.html
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-from collections.abc import Iterator
 
 from tinyjax.core.config import config
 
@@ -27,10 +25,16 @@ def log_level() -> int:
     return logging.WARNING if config.jax_log_compiles else logging.DEBUG
 
 
-@contextlib.contextmanager
-def logged_time(stage: str) -> Iterator[None]:
+class logged_time:  # noqa: N801 (used as a statement is)
     """Logs how long the block took; nothing if it raises."""
-    began = time.perf_counter()
-    yield
-    seconds = time.perf_counter() - began
-    stages_logger.log(log_level(), "Finished %s in %.6f sec", stage, seconds)
+
+    def __init__(self, stage: str):
+        self.stage = stage
+
+    def __enter__(self) -> None:
+        self.began = time.perf_counter()
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:
+            seconds = time.perf_counter() - self.began
+            stages_logger.log(log_level(), "Finished %s in %.6f sec", self.stage, seconds)

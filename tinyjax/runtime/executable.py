@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
 from tinyjax.compile.kernel.kernel_ir import KernelError
 from tinyjax.compile.lowered import LoweredProgram, lower_jaxpr
 from tinyjax.compile.passes.lower_prng_keys import UINT32, is_key
@@ -75,11 +76,11 @@ class Executable:
         self.only_launches = all(type(step) in LAUNCHES for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
-        in_avals = [v.aval for v in lowered.closed.jaxpr.invars]
-        self.key_args = [i for i, aval in enumerate(in_avals) if is_key(aval)]
+        invars = lowered.closed.jaxpr.invars
+        self.key_args = [i for i, v in enumerate(invars) if is_key(v.aval)]
         self.key_results = [i for i, aval in enumerate(self.out_avals) if is_key(aval)]
-        planned = lowered.plan.closed
-        if any(map(is_key, [*planned.in_avals, *planned.out_avals])):
+        planned = lowered.plan.closed.jaxpr
+        if key_dtype in [v.aval.dtype for v in (*planned.invars, *planned.outvars)]:
             raise KernelError(
                 "random keys are pairs of words in memory: the pass lower_prng_keys makes them so, and "
                 "can't be left out"
@@ -88,7 +89,9 @@ class Executable:
         step_program = self.step_program
         self.fresh = [i for i, is_fresh in enumerate(step_program.is_fresh) if is_fresh]
         owned = [i for i in self.fresh if step_program.results.count(step_program.results[i]) == 1]
-        self.is_owned = [i in owned and not is_key(aval) for i, aval in enumerate(self.out_avals)]
+        self.is_owned = [
+            i in owned and i not in self.key_results for i in range(len(self.out_avals))
+        ]
 
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;
@@ -202,18 +205,18 @@ def check_memory(lowered: LoweredProgram) -> None:
     device, kind = lowered.device.cl_device, lowered.device.device_kind
     if device is None:
         return
-    total = stored_bytes(lowered.plan)
+    total, most = stored_bytes(lowered.plan), device.max_mem_alloc_size
     for plan in lowered.plan.all_plans():
         # What a body takes is memory that is counted already; what it makes is not.
         made = {v for group in plan.groups for v in group.outputs}
         if plan is not lowered.plan:
-            total += sum(v.aval.size * v.aval.dtype.itemsize for v in made)
+            total += bytes_of_all(made)
         for v in made.union(plan.closed.jaxpr.invars):
-            size = v.aval.size * v.aval.dtype.itemsize
-            if size > device.max_mem_alloc_size:
+            size = bytes_of(v.aval)
+            if size > most:
                 raise OutOfDeviceMemory(
                     f"RESOURCE_EXHAUSTED: an array {v.aval.str_short(short_dtypes=True)} takes "
-                    f"{_gib(size)}, {kind} allows {_gib(device.max_mem_alloc_size)} for one array"
+                    f"{_gib(size)}, {kind} allows {_gib(most)} for one array"
                 )
     if total > device.global_mem_size:
         raise OutOfDeviceMemory(

@@ -144,7 +144,7 @@ class StepProgram:
         self.steps: list[Any] = []
         self.numbers: list[Sequence[int]] = []  # of each step, the groups whose work it does
         self.overwrites: list[int] = []  # arguments in whose memory results are made
-        variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
+        variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
         self._slot = {v: slot for slot, v in enumerate(variables)}
         self.template: list[Any] = [None] * len(variables)
         self.first_arg = len(jaxpr.constvars)

@@ -169,7 +169,7 @@ def text_of(launches: Sequence[Launch]) -> str:
 def stored_variables(plan: Plan) -> set[Var]:
     """The arrays that are in memory during a run of the plan."""
     jaxpr = plan.closed.jaxpr
-    return {*jaxpr.constvars, *jaxpr.invars, *(v for group in plan.groups for v in group.outputs)}
+    return {*jaxpr.constvars, *jaxpr.invars}.union(*[group.outputs for group in plan.groups])
 
 
 def stored_bytes(plan: Plan) -> int:
@@ -177,4 +177,4 @@ def stored_bytes(plan: Plan) -> int:
 
 
 def made_bytes(plan: Plan) -> int:
-    return bytes_of_all(v for group in plan.groups for v in group.outputs)
+    return bytes_of_all([v for group in plan.groups for v in group.outputs])

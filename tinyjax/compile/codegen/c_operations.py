@@ -51,9 +51,9 @@ def operation_text(op: str, target: Value, args: Sequence[Argument], calls: Call
 
 def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:
     first = args[0]
-    width = max(target.width, *(getattr(arg, "width", 1) for arg in args))
+    width = max(target.width, *[getattr(arg, "width", 1) for arg in args])
     if (function := called(op, args, width)) is not None:
-        return calls.call(function, *(repeated_text(arg, width) for arg in args))
+        return calls.call(function, *[repeated_text(arg, width) for arg in args])
     if (shift := _plain_shift(op, args)) is not None:
         return f"{first} {shift} {args[1]}"
     texts = [_operand_text(op, arg, width) for arg in args]

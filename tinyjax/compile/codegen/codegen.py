@@ -84,12 +84,12 @@ def kernel_text(kernel: ir.Kernel | FusedKernel, calls: Calls | None = None) -> 
     """The kernel as an OpenCL C function; `calls` gets what it calls."""
     if isinstance(kernel, FusedKernel):
         return "\n".join(_fused_lines(kernel, calls if calls is not None else Calls()))
-    return "\n".join(line for line, _ in kernel_lines(kernel, calls))
+    return "\n".join([line for line, _ in kernel_lines(kernel, calls)])
 
 
 def kernel_lines(
     kernel: ir.Kernel, calls: Calls | None = None, is_called: bool = False
-) -> Iterator[Line]:
+) -> list[Line]:
     """The lines of kernel_text, each with the equation that it computes (None if it is for several). A kernel
     that others call does the work of one work-item."""
     calls = Calls() if calls is None else calls
@@ -102,25 +102,22 @@ def kernel_lines(
         # them as one long function.
         head = f"static __attribute__((noinline)) void {kernel.name}_item("
         parameters, items = [f"const {index} item", *parameters], str(kernel.items)
-    yield from ((line, None) for line in _head_lines(head, parameters))
+    lines: list[Line] = [(line, None) for line in _head_lines(head, parameters)]
     is_group = kernel.local_size > 1
     if is_group:
         items = "get_num_groups(0)"
-        yield f"  const {index} group_id = get_group_id(0);", None
-        yield f"  const {index} local_id = get_local_id(0);", None
+        lines.append((f"  const {index} group_id = get_group_id(0);", None))
+        lines.append((f"  const {index} local_id = get_local_id(0);", None))
     elif kernel.items > 1 and not is_called:
-        yield f"  const {index} item = get_global_id(0);", None
+        lines.append((f"  const {index} item = get_global_id(0);", None))
     body = with_long_minima(kernel.body) if index == "long" else kernel.body
     scope = Scope(index, items, is_group, calls)
-    yield from lines_of(body, scope, "  ")
-    yield "}", None
+    return [*lines, *lines_of(body, scope, "  "), ("}", None)]
 
 
-def _head_lines(start: str, parameters: Sequence[str]) -> Iterator[str]:
+def _head_lines(start: str, parameters: Sequence[str]) -> list[str]:
     *others, last = parameters
-    yield start
-    yield from (f"    {parameter}," for parameter in others)
-    yield f"    {last}) {{"
+    return [start, *[f"    {parameter}," for parameter in others], f"    {last}) {{"]
 
 
 def _fused_lines(kernel: FusedKernel, calls: Calls) -> Iterator[str]:
@@ -129,7 +126,7 @@ def _fused_lines(kernel: FusedKernel, calls: Calls) -> Iterator[str]:
     yield from _head_lines(f"__kernel void {kernel.name}(", parameters)
     for called, buffers in kernel.calls:
         inner = Calls()
-        text = "\n".join(line for line, _ in kernel_lines(called, inner, is_called=True))
+        text = "\n".join([line for line, _ in kernel_lines(called, inner, is_called=True)])
         item = Helper(f"{called.name}_item", text, tuple(inner), inner.has_double)
         loop = f"for ({index_type(called)} item = 0; item < {called.items}; ++item)"
         yield f"  {loop} {calls.call(item, 'item', *(buffer.name for buffer in buffers))};"

@@ -31,6 +31,7 @@ class Helper:
     has_double: bool = False
 
 
+FLOAT64 = np.dtype("float64")
 Callee = Helper | KernelFunction  # what C text calls
 
 
@@ -47,8 +48,8 @@ class Calls(list[Callee]):
 
     def compute_with(self, *operands: Argument | Buffer) -> None:
         """Takes note of operands: a program says at its start that there are float64s."""
-        dtypes = (x.dtype for x in operands if not isinstance(x, Index))
-        self.has_double |= np.dtype("float64") in dtypes
+        dtypes = [x.dtype for x in operands if not isinstance(x, Index)]
+        self.has_double |= FLOAT64 in dtypes
 
     def of_half(self, what: str, dtype: np.dtype, width: int, text: str) -> str:
         """A 16-bit float loaded from its bits, stored as these, or rounded to one; others are as they are."""

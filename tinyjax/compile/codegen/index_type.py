@@ -5,7 +5,7 @@ After this file you can say when a kernel pays for indices of 64 bits. Builds on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,18 +16,14 @@ from tinyjax.compile.kernel.substitution import every_statement, rewritten, with
 
 def index_type(kernel: ir.Kernel) -> str:
     """int, unless some index needs more than 31 bits."""
-    return "int" if max(_index_bounds(kernel.body), default=0) < 2**31 else "long"
-
-
-def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
-    for statement in every_statement(body):
-        parts = {**vars(statement), "variable": None}.values()
-        found = [
-            part for part in (*parts, *getattr(statement, "args", ())) if isinstance(part, Index)
-        ]
+    for statement in every_statement(kernel.body):
+        parts = [*{**vars(statement), "variable": None}.values(), *getattr(statement, "args", ())]
         if isinstance(statement, ir.For):
-            found.append(statement.stop + (statement.step - 1))
-        yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
+            parts.append(statement.stop + (statement.step - 1))
+        for at in parts:
+            if isinstance(at, Index) and at.largest() >= 2**31:
+                return "long"
+    return "int"
 
 
 def with_long_minima(body: Sequence[ir.Statement]) -> list[ir.Statement]:

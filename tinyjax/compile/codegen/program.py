@@ -29,10 +29,10 @@ def program_text(kernels: Sequence[ir.Kernel | FusedKernel]) -> str:
     # What is rounded once instead of twice stands in a line of its own: mul_add. Everything else is one
     # operation a line, and rounded as NumPy does it.
     parts = ["#pragma OPENCL FP_CONTRACT ON"]
-    if calls.has_double or any(helper.has_double for helper in helpers):
+    if calls.has_double or any([helper.has_double for helper in helpers]):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    parts += [*(helper.text for helper in helpers), *texts]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    parts += [*[helper.text for helper in helpers], *texts]
+    return "\n\n".join([part.strip() for part in parts]) + "\n"
 
 
 def with_needs(calls: Iterable[Callee]) -> list[Helper]:
@@ -41,8 +41,9 @@ def with_needs(calls: Iterable[Callee]) -> list[Helper]:
     for callee in calls:
         helper = callee if isinstance(callee, Helper) else function_helper(callee)
         if helper.name not in found:
-            parts = (*with_needs(helper.needs), helper)
-            found |= {part.name: part for part in parts if part.name not in found}
+            for part in with_needs(helper.needs):
+                found.setdefault(part.name, part)
+            found[helper.name] = helper
     return list(found.values())
 
 

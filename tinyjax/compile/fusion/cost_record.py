@@ -83,7 +83,7 @@ def bytes_of(aval: ShapedArray) -> int:
 
 
 def bytes_of_all(atoms: Iterable[Atom]) -> int:
-    return sum(bytes_of(v.aval) for v in atoms)
+    return sum([bytes_of(v.aval) for v in atoms])
 
 
 # ---- one element ----

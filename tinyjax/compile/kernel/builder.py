@@ -8,6 +8,7 @@ and kernel_ir.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
     IndexMap,
+    Lowering,
     LoweringRuleContext,
     Operand,
     Position,
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
 
 
+Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements there
+
+
 class Builder:
     """Writes statements into `body`. `places` says where values are in memory; `producer`, which equation
     computes the others."""
@@ -48,8 +53,7 @@ class Builder:
         self.producer: dict[Var, JaxprEqn] = {}
         self.places: dict[Var, MemRef] = {}
         self.body: list[ir.Statement] = []
-        # (v, flat position) -> its element
-        self.known: dict[tuple[JaxprAtom, Index], ir.Scalar] = {}
+        self.known: Known = defaultdict(dict)
         self.taken: dict[str, int] = {}  # how often a name has been given
         self.unnamed: set[ir.Value] = set()  # what is not the value of a variable, or not yet
 
@@ -90,7 +94,9 @@ class Builder:
     def block(self) -> Iterator[list[ir.Statement]]:
         """Statements within the block go to a body of their own; what they know is forgotten after."""
         outer_body, outer_known = self.body, self.known
-        self.body, self.known = [], dict(outer_known)
+        self.body, self.known = [], defaultdict(dict)
+        for at, known in outer_known.items():
+            self.known[at] = dict(known)
         try:
             yield self.body
         finally:
@@ -147,33 +153,36 @@ class Builder:
         of elementwise equations can be longer than Python's stack."""
         if isinstance(atom, Literal):
             return ir.Const(np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype)
+        known = self.known[position.flat]
         pending = [(atom, ir.origin())]  # with the equation that reads it
         while pending:
             v, reader = pending[-1]
-            key = (v, position.flat)
-            if key in self.known:
+            if v in known:
                 pending.pop()
             elif v in self.places:
                 with ir.statements_of(reader):
-                    self.known[key] = self.read(self.places[v], position.flat, self.names[v])
+                    known[v] = self.read(self.places[v], position.flat, self.names[v])
             else:
-                missing = [u for u in self._same_place(v) if (u, position.flat) not in self.known]
-                pending += [(u, self.producer[v]) for u in missing]
+                eqn = self.producer[v]
+                lowering = lowering_of(eqn, self.target)
+                missing = []
+                if isinstance(lowering, Elementwise):
+                    missing = [
+                        (u, eqn)
+                        for u in eqn.invars
+                        if isinstance(u, Var) and u.aval.shape == v.aval.shape and u not in known
+                    ]
+                pending += missing
                 if not missing:
-                    with ir.statements_of(self.producer[v]):
-                        self._emit(v, position)
-        return self.known[atom, position.flat]
+                    with ir.statements_of(eqn):
+                        known |= self._emit(v, eqn, lowering, position)
+        return known[atom]
 
-    def _same_place(self, v: Var) -> list[Var]:
-        eqn = self.producer[v]
-        if not isinstance(lowering_of(eqn, self.target), Elementwise):
-            return []
-        return [u for u in eqn.invars if isinstance(u, Var) and u.aval.shape == v.aval.shape]
-
-    def _emit(self, v: Var, position: Position) -> None:
-        """Writes the statements for the element of `v` at `position`."""
-        eqn = self.producer[v]
-        lowering = lowering_of(eqn, self.target)
+    def _emit(
+        self, v: Var, eqn: JaxprEqn, lowering: Lowering, position: Position
+    ) -> dict[JaxprAtom, ir.Scalar]:
+        """Writes the statements for the element of `v` at `position`; gives that, and those of the equation's
+        other results if these are known now."""
         ctx = LoweringRuleContext(self, eqn, v, position)
         if isinstance(lowering, Elementwise):
             atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
@@ -187,8 +196,7 @@ class Builder:
         else:
             assert isinstance(lowering, Reduction), f"{eqn.primitive} runs on the host"
             results = {v: self._reduce(ctx, eqn, lowering)}
-        for u, atom in results.items():
-            self.known[u, position.flat] = self._named(atom, self.names[u])
+        return {u: self._named(atom, self.names[u]) for u, atom in results.items()}
 
     def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
         """Calls the value that the last statement made by the name of its variable."""

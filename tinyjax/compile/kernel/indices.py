@@ -121,6 +121,14 @@ class Index:
             for arg in self.args:
                 yield from arg.parts()
 
+    def largest(self) -> int:
+        """The largest number, without its sign, that it or what it is computed from can be."""
+        largest = max(-self.lo, self.hi)
+        if self.op not in ("const", "var"):
+            for arg in self.args:
+                largest = max(largest, arg.largest())
+        return largest
+
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """The names of the variables that it is computed from."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,14 +76,17 @@ def origin() -> Any:
     return _making.origin
 
 
-@contextmanager
-def statements_of(eqn: Any) -> Iterator[None]:
+class statements_of:  # noqa: N801 (used as a statement is)
     """Statements that are made within the block have this origin: the equation that they compute."""
-    before, _making.origin = _making.origin, eqn
-    try:
-        yield
-    finally:
-        _making.origin = before
+
+    def __init__(self, eqn: Any):
+        self.eqn = eqn
+
+    def __enter__(self) -> None:
+        self.before, _making.origin = _making.origin, self.eqn
+
+    def __exit__(self, *exception: object) -> None:
+        _making.origin = self.before
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from tinyjax.compile.kernel.private_arrays import (
     sums_up,
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
-from tinyjax.compile.kernel.scalar_ops import has_kernel_type
+from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
@@ -56,7 +56,7 @@ class BodyBuilder(PrivateArrayBuilder):
         """Why these bodies can't be written here; empty if they can."""
         for jaxpr in (body.jaxpr for body in bodies):
             for v in (v for eqn in jaxpr.eqns for v in eqn.outvars):
-                if not has_kernel_type(v.aval.dtype):
+                if v.aval.dtype not in KERNEL_DTYPES:
                     return f"kernels do not compute with {v.aval.dtype}"
             for group in self.groups_of(jaxpr):
                 if isinstance(group, HostGroup):

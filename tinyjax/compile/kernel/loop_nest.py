@@ -17,7 +17,6 @@ made fast is the matter of compile/schedules/. Builds on builder and groups.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
@@ -45,7 +44,7 @@ def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Targ
     return builder.kernel(name)
 
 
-def statements_for(eqns: Sequence[JaxprEqn]) -> AbstractContextManager[None]:
+def statements_for(eqns: Sequence[JaxprEqn]) -> statements_of:
     """What is made within the block, a loop say, is for all of these: its origin."""
     return statements_of(eqns[0] if len(eqns) == 1 else tuple(eqns))
 

@@ -45,16 +45,16 @@ class PrivateArrayBuilder(Builder):
             if isinstance(source, MemRef):
                 self.places[v] = source
             elif isinstance(source, Element):
-                self.known[v, index(0)] = self.element(source.atom, source.position)
+                self.known[index(0)][v] = self.element(source.atom, source.position)
             else:
-                self.known[v, index(0)] = source
+                self.known[index(0)][v] = source
 
     def forget(self, variables: Iterable[Var]) -> None:
         """Two loops, or branches, may have the same jaxpr: what the first computed is not the second's."""
-        gone = set(variables)
-        self.known = {key: value for key, value in self.known.items() if key[0] not in gone}
-        for v in gone:
+        for v in variables:
             self.places.pop(v, None)
+            for known in self.known.values():
+                known.pop(v, None)
 
     def source(self, atom: Atom) -> Storage:
         """Where the atom is, for a loop that reads it."""

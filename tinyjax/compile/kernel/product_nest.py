@@ -84,7 +84,7 @@ class _ProductNest(NestBuilder):
             position = self.position(batch, row, column)
             (out,) = self.eqn.outvars
             result = self.converted(total, out.aval.dtype)
-            self.known[out, position.flat] = self._named(result, self.names[out])
+            self.known[position.flat][out] = self._named(result, self.names[out])
             for v in self.outputs:
                 self.store_output(v, position)
 

@@ -131,7 +131,7 @@ class _ReductionNest(NestBuilder):
             with statements_of(eqn):
                 total = self.read(accumulator, index(0), self.names[out])
                 made = self.converted(total, out.aval.dtype)
-                self.known[out, result.flat] = self._named(made, self.names[out])
+                self.known[result.flat][out] = self._named(made, self.names[out])
 
     def _accumulator(self, eqn: JaxprEqn) -> MemRef:
         with statements_of(eqn):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.scalar_ops import HALVES, has_kernel_type, scalar_ops
+from tinyjax.compile.kernel.scalar_ops import HALVES, KERNEL_DTYPES, scalar_ops
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.dtypes import kind
@@ -240,7 +240,7 @@ def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
     lowering = rule if isinstance(rule, Lowering) else rule(eqn, target)
     if not isinstance(lowering, OnHost):
         for v in [*eqn.invars, *eqn.outvars]:
-            if not has_kernel_type(v.aval.dtype):
+            if v.aval.dtype not in KERNEL_DTYPES:
                 return OnHost(f"kernels do not compute with {v.aval.dtype}")
     return lowering
 

@@ -28,22 +28,17 @@ import numpy as np
 
 from tinyjax.core.dtypes import bfloat16
 
-# ---- what kernels compute with ----
+# ---- what kernels compute with: all dtypes but complex numbers, float0 and keys ----
 
 HALVES = (np.dtype("float16"), bfloat16)
-_KERNEL_DTYPES = frozenset(
+KERNEL_DTYPES = frozenset(HALVES).union(
     map(np.dtype, "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
 )
 
 
-def has_kernel_type(dtype: Any) -> bool:
-    """Whether kernels can compute with `dtype`: all but complex numbers, float0 and keys."""
-    return dtype in _KERNEL_DTYPES or dtype in HALVES
-
-
 def has_vector_type(dtype: np.dtype) -> bool:
     """Whether there are vectors of `dtype`: all of 32 and 64 bits, halves and bools."""
-    return dtype == np.bool_ or dtype in HALVES or (dtype in _KERNEL_DTYPES and dtype.itemsize >= 4)
+    return dtype == np.bool_ or dtype in HALVES or (dtype in KERNEL_DTYPES and dtype.itemsize >= 4)
 
 
 # ---- the table ----

@@ -22,7 +22,7 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.kernel_ir import Allocate
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
-from tinyjax.compile.kernel.scalar_ops import has_kernel_type
+from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.scalarize import scalarized
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
@@ -102,7 +102,7 @@ def _why_no_kernel(found: Loop | Branches) -> str:
     if _lacks_elements(eqn):
         return "it has arrays without elements"
     for v in [*eqn.invars, *eqn.outvars]:
-        if not has_kernel_type(v.aval.dtype):
+        if v.aval.dtype not in KERNEL_DTYPES:
             return f"kernels do not compute with {v.aval.dtype}"
     if isinstance(found, Loop) and (found.length or 0) >= 2**31:
         return "it has 2**31 iterations or more"

@@ -179,11 +179,10 @@ def _take_free(
 
 def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
     """The plan with the kernels that work in place, also in its loops' bodies."""
-
-    def changed(body: Plan, number: int, label: str) -> Plan:
-        return with_memory(body, memory.bodies[number][label])
-
-    return plan.with_bodies(changed, kernels=memory.kernels)
+    return plan.with_bodies(
+        lambda body, number, label: with_memory(body, memory.bodies[number][label]),
+        kernels=memory.kernels,
+    )
 
 
 def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:

@@ -138,18 +138,17 @@ class _Planner:
         loops = self._loops(closed.jaxpr, names)
         inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
-        plan = run_pass("fusion", self._fused, closed, names, inputs, subject=of)
+
+        def fused(closed: ClosedJaxpr) -> Plan:
+            return Plan(closed, fuse(closed.jaxpr, self.target, inputs, names), names)
+
+        plan = run_pass("fusion", fused, closed, subject=of)
         for number, group in enumerate(plan.groups):
             if isinstance(group, KernelGroup) and group.outputs[0].aval.size > 0:
                 plan.kernels[number] = self._kernel(group, names, f"{prefix}{number}_")
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
-
-    def _fused(
-        self, closed: ClosedJaxpr, names: dict[Var, str], inputs: dict[JaxprEqn, list[Var]]
-    ) -> Plan:
-        return Plan(closed, fuse(closed.jaxpr, self.target, inputs, names), names)
 
     def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
         """The kernel of each loop, or why it has none: it says what of the loop's operands is stored."""

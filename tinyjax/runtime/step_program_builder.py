@@ -71,7 +71,8 @@ class StepProgramBuilder:
 
     def build(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> StepProgram:
         """The steps of a plan. The results of the program's own are new memory for each call."""
-        step_program = StepProgram(plan, self.queue, made_bytes(plan), self.name)
+        nbytes = bytes_of_all([v for group in plan.groups for v in group.outputs])
+        step_program = StepProgram(plan, self.queue, nbytes, self.name)
         step_program.overwrites = memory.overwritten(plan)
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
@@ -166,15 +167,8 @@ def text_of(launches: Sequence[Launch]) -> str:
 # ---- memory ----
 
 
-def stored_variables(plan: Plan) -> set[Var]:
-    """The arrays that are in memory during a run of the plan."""
-    jaxpr = plan.closed.jaxpr
-    return {*jaxpr.constvars, *jaxpr.invars}.union(*[group.outputs for group in plan.groups])
-
-
 def stored_bytes(plan: Plan) -> int:
-    return bytes_of_all(stored_variables(plan))
-
-
-def made_bytes(plan: Plan) -> int:
-    return bytes_of_all([v for group in plan.groups for v in group.outputs])
+    """How much the arrays take that are in memory during a run of the plan."""
+    jaxpr = plan.closed.jaxpr
+    stored = {*jaxpr.constvars, *jaxpr.invars}
+    return bytes_of_all(stored.union(*[group.outputs for group in plan.groups]))

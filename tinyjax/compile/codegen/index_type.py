@@ -20,9 +20,9 @@ def index_type(kernel: ir.Kernel) -> str:
         parts = [*{**vars(statement), "variable": None}.values(), *getattr(statement, "args", ())]
         if isinstance(statement, ir.For):
             parts.append(statement.stop + (statement.step - 1))
-        for at in parts:
-            if isinstance(at, Index) and at.largest() >= 2**31:
-                return "long"
+        found = [part for at in parts if isinstance(at, Index) for part in at.parts()]
+        if any([max(-part.lo, part.hi) >= 2**31 for part in found]):
+            return "long"
     return "int"
 
 

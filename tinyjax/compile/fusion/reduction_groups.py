@@ -165,22 +165,19 @@ class Clusters:
         self.effects = {eqn for eqn in eqns if has_effects(eqn)}
         last_effect = 0
         for eqn in eqns:
-            self._assign(eqn)
+            for v in variables(eqn):
+                self.readers[v].append(eqn)
+            cluster, reason = self._cluster_for(eqn)
+            if cluster is None:
+                self.stage[eqn] = self._stage_after(eqn, None)
+            else:
+                self._join(eqn, cluster, reason)
             if eqn in self.effects:
                 last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
         for eqn in reversed(eqns):
             self._join_readers(eqn)
         numbers = {eqn: cluster.number for eqn, cluster in self.of.items()}
         self.order = sorted(eqns, key=lambda eqn: (self.stage[eqn], numbers.get(eqn, -1)))
-
-    def _assign(self, eqn: JaxprEqn) -> None:
-        for v in variables(eqn):
-            self.readers[v].append(eqn)
-        cluster, reason = self._cluster_for(eqn)
-        if cluster is None:
-            self.stage[eqn] = self._stage_after(eqn, None)
-        else:
-            self._join(eqn, cluster, reason)
 
     def _join(self, eqn: JaxprEqn, cluster: Cluster, reason: str) -> None:
         self.of[eqn], self.stage[eqn], self.reasons[eqn] = cluster, cluster.stage, reason

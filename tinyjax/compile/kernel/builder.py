@@ -94,9 +94,7 @@ class Builder:
     def block(self) -> Iterator[list[ir.Statement]]:
         """Statements within the block go to a body of their own; what they know is forgotten after."""
         outer_body, outer_known = self.body, self.known
-        self.body, self.known = [], defaultdict(dict)
-        for at, known in outer_known.items():
-            self.known[at] = dict(known)
+        self.body, self.known = [], defaultdict(dict, {k: dict(v) for k, v in outer_known.items()})
         try:
             yield self.body
         finally:
@@ -165,7 +163,7 @@ class Builder:
             else:
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)
-                missing = []
+                missing: list[tuple[Var, Any]] = []
                 if isinstance(lowering, Elementwise):
                     missing = [
                         (u, eqn)

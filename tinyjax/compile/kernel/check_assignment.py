@@ -55,7 +55,10 @@ class _Walk:
         self.buffers = {b.name: b for b in kernel.buffers if b.role != "in"}
         self.memory: dict[str, ir.Buffer | ir.PrivateArray] = dict(self.buffers)
         self.made: dict[str, ir.Statement] = {}  # what computes a value
-        self.items = [IterationRange(ir.item_index(kernel.items), index(0), index(kernel.items))]
+        self.items: list[IterationRange] = []
+        if kernel.items > 1:
+            item = ir.item_index(kernel.items)
+            self.items = [IterationRange(item, index(0), index(kernel.items))]
         if kernel.local_size > 1:
             group, local = ir.group_indices(kernel)
             groups = IterationRange(group, index(0), index(group.hi + 1))
@@ -69,8 +72,9 @@ class _Walk:
         self._body(self.kernel.body, state)
         self._all_items_are_done(state)
         for buffer in self.kernel.buffers:
-            is_result = buffer.role in ("out", "inout")
-            if is_result and not self._is_stored(state[buffer.name], 0, buffer.size):
+            if buffer.role not in ("out", "inout") or _all_of(buffer)[0] in state[buffer.name]:
+                continue
+            if not self._is_stored(state[buffer.name], 0, buffer.size):
                 raise ir.KernelError(f"not every element of {buffer.name} is stored")
 
     # ---- statements ----
@@ -113,11 +117,12 @@ class _Walk:
 
     def _one_item_is_done(self, state: State) -> None:
         """Only one has stored what not all have, and it is not known which."""
-        groups, *_ = self.items
         for name in self.buffers:
-            state[name] = tuple(
-                s for s in state[name] if groups in s.around or groups.variable not in s.variables()
-            )
+            for groups in self.items[:1]:
+                stores = state[name]
+                state[name] = tuple(
+                    s for s in stores if groups in s.around or groups.variable not in s.variables()
+                )
 
     def _all_items_are_done(self, state: State) -> None:
         for items in reversed(self.items):

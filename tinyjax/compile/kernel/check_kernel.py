@@ -93,19 +93,19 @@ def _check_statement(statement: Statement, scope: dict[str, Any], same: Same) ->
             _define(scope, target.name, target)
         case Load(target, source, at, end):
             _check_access(source, at, target.width, end, scope)
-            _require(target.dtype == source.dtype, f"{target} has not {source.name}'s dtype")
+            if target.dtype != source.dtype:
+                raise KernelError(f"{target} has not {source.name}'s dtype")
             _define(scope, target.name, target)
         case Store(destination, at, value, end):
             width = value.width if isinstance(value, Value) else 1
             _check_access(destination, at, width, end, scope)
-            fits = getattr(destination, "width", 1) in (1, width)
-            _require(fits, f"{value} has not the width of {destination.name}'s elements")
+            if getattr(destination, "width", 1) not in (1, width):
+                raise KernelError(f"{value} has not the width of {destination.name}'s elements")
             _check_atom(value, scope)
-            _require(
-                value.dtype == destination.dtype, f"{value} has not {destination.name}'s dtype"
-            )
-            role = getattr(destination, "role", "out")
-            _require(role != "in", f"{destination.name} is an input and cannot be stored to")
+            if value.dtype != destination.dtype:
+                raise KernelError(f"{value} has not {destination.name}'s dtype")
+            if getattr(destination, "role", "out") == "in":
+                raise KernelError(f"{destination.name} is an input and cannot be stored to")
         case Allocate(array, _):
             _define(scope, array.name, array)
         case Combine(array, at, _, value):
@@ -171,7 +171,8 @@ def _check_access(
 
 def _check_atom(atom: Argument, scope: dict[str, Any]) -> None:
     if isinstance(atom, Value):
-        _require(scope.get(atom.name) == atom, f"{atom.name} is not defined")
+        if scope.get(atom.name) != atom:
+            raise KernelError(f"{atom.name} is not defined")
     elif isinstance(atom, Index):
         for name in atom.names:
             _require(name in scope, f"index {name} is not defined")
@@ -180,7 +181,8 @@ def _check_atom(atom: Argument, scope: dict[str, Any]) -> None:
 
 
 def _define(scope: dict[str, Any], name: str, thing: Any) -> None:
-    _require(name not in scope, f"{name} is defined twice")
+    if name in scope:
+        raise KernelError(f"{name} is defined twice")
     scope[name] = thing
 
 

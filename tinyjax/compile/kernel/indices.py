@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,25 +114,16 @@ class Index:
     def is_const(self, value: int) -> bool:
         return self.lo == self.hi == value
 
-    def parts(self) -> Iterator[Index]:
+    def parts(self) -> list[Index]:
         """This index and all that it is computed from."""
-        yield self
-        if self.op not in ("const", "var"):
-            for arg in self.args:
-                yield from arg.parts()
-
-    def largest(self) -> int:
-        """The largest number, without its sign, that it or what it is computed from can be."""
-        largest = max(-self.lo, self.hi)
-        if self.op not in ("const", "var"):
-            for arg in self.args:
-                largest = max(largest, arg.largest())
-        return largest
+        if self.op in ("const", "var"):
+            return [self]
+        return [self, *[part for arg in self.args for part in arg.parts()]]
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """The names of the variables that it is computed from."""
-        return frozenset(part.args[0] for part in self.parts() if part.op == "var")
+        return frozenset([part.args[0] for part in self.parts() if part.op == "var"])
 
     def with_variables(self, change: Callable[[Index], Index]) -> Index:
         """With change(v) in place of each variable v; simplified anew, by the new ranges."""

@@ -79,25 +79,18 @@ def simplify(closed: ClosedJaxpr, subject: str = "") -> ClosedJaxpr:
 def _simplify(closed: ClosedJaxpr, passes: Iterable[Pass], subject: str = "") -> ClosedJaxpr:
     check_equations(closed.jaxpr)
     for run_to_fixpoint, some in groupby(passes, key=attrgetter("run_to_fixpoint")):
-        run = _run_to_fixpoint if run_to_fixpoint else _run_once
-        closed = run(list(some), closed, subject)
+        closed = _in_turn(list(some), MAX_ROUNDS if run_to_fixpoint else 1, closed, subject)
     return closed
 
 
 _simplified = cached_on_jaxpr(_simplify)
 
 
-def _run_once(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
-    for each in passes:
-        closed = run_pass(each.name, each.function, closed, subject=subject)
-    return closed
-
-
-def _run_to_fixpoint(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
-    """Ends when no other pass has changed anything since the last one that did, which finds nothing more by
-    itself."""
+def _in_turn(passes: list[Pass], rounds: int, closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
+    """Ends before that many rounds when no other pass has changed anything since the last one that did, which
+    finds nothing more by itself."""
     unchanged = -1
-    for each in islice(cycle(passes), MAX_ROUNDS * len(passes)):
+    for each in islice(cycle(passes), rounds * len(passes)):
         before, closed = closed, run_pass(each.name, each.function, closed, subject=subject)
         unchanged = unchanged + 1 if closed is before else 0
         if unchanged == len(passes) - 1:

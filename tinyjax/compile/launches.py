@@ -34,11 +34,10 @@ def launches_of(plan: Plan, memory: MemoryPlan, device: Device) -> list[Launch]:
 
 def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
     """The plan with its launches, also in its loops' bodies."""
-
-    def changed(body: Plan, number: int, label: str) -> Plan:
-        return with_launches(body, memory.bodies[number][label], device)
-
-    return plan.with_bodies(changed, launches=launches_of(plan, memory, device))
+    return plan.with_bodies(
+        lambda body, number, label: with_launches(body, memory.bodies[number][label], device),
+        launches=launches_of(plan, memory, device),
+    )
 
 
 def launches_lines(plan: Plan) -> Iterator[str]:

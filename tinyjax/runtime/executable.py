@@ -88,10 +88,9 @@ class Executable:
         # Results that a call makes, and those of them that no other result is the same memory as.
         step_program = self.step_program
         self.fresh = [i for i, is_fresh in enumerate(step_program.is_fresh) if is_fresh]
-        owned = [i for i in self.fresh if step_program.results.count(step_program.results[i]) == 1]
-        self.is_owned = [
-            i in owned and i not in self.key_results for i in range(len(self.out_avals))
-        ]
+        slots = step_program.results
+        owned = {i for i in self.fresh if slots.count(slots[i]) == 1}.difference(self.key_results)
+        self.is_owned = [i in owned for i in range(len(slots))]
 
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;

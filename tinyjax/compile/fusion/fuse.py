@@ -150,18 +150,16 @@ class _Plan:
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             reason = self._reason_to_store(v)
-            self.size[v] = size if size <= MAX_EQUATIONS else self._size(v)
+            self.size[v] = size
+            if size > MAX_EQUATIONS:  # what its operands have in common counts once
+                needed = backward_slice(v, self.producer, self.stored, self.lowerings)
+                self.size[v] = len(needed.eqns)
             if self.size[v] > MAX_EQUATIONS:
                 reason = "it takes as many equations as a kernel may have"
             elif depth > MAX_DEPTH:
                 reason = "index maps upon index maps are too deep"
             if reason:
                 self._store(reason, [v])
-
-    def _size(self, v: Var) -> int:
-        """How many equations compute `v`. The sum for its operands is more where these have some in
-        common, and is asked first."""
-        return len(backward_slice(v, self.producer, self.stored, self.lowerings).eqns)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
         """Of a reduction's kernel, what others read is stored."""

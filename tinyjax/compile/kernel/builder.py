@@ -163,13 +163,9 @@ class Builder:
             else:
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)
-                missing: list[tuple[Var, Any]] = []
-                if isinstance(lowering, Elementwise):
-                    missing = [
-                        (u, eqn)
-                        for u in eqn.invars
-                        if isinstance(u, Var) and u.aval.shape == v.aval.shape and u not in known
-                    ]
+                read = eqn.invars if isinstance(lowering, Elementwise) else []
+                alike = [u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape]
+                missing = [(u, eqn) for u in alike if u not in known]
                 pending += missing
                 if not missing:
                     with ir.statements_of(eqn):

@@ -8,6 +8,7 @@ Builds on jaxpr.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from types import MappingProxyType
 
 from tinyjax.compile.record import event
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, has_effects, substitute
@@ -33,10 +34,7 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-NO_NUMBERS: Mapping[Var, int] = {}
-
-
-def cse_key(eqn: JaxprEqn, numbers: Mapping[Var, int] = NO_NUMBERS) -> Hashable | None:
+def cse_key(eqn: JaxprEqn, numbers: Mapping[Var, int] = MappingProxyType({})) -> Hashable | None:
     """Equal for equations that compute the same, of the same variables or of those with the same `numbers`;
     None if a parameter can't be compared."""
     key = (

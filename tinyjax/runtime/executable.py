@@ -76,8 +76,8 @@ class Executable:
         self.only_launches = all(type(step) in LAUNCHES for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
-        invars = lowered.closed.jaxpr.invars
-        self.key_args = [i for i, v in enumerate(invars) if is_key(v.aval)]
+        in_avals = lowered.closed.in_avals
+        self.key_args = [i for i, aval in enumerate(in_avals) if is_key(aval)]
         self.key_results = [i for i, aval in enumerate(self.out_avals) if is_key(aval)]
         planned = lowered.plan.closed.jaxpr
         if key_dtype in [v.aval.dtype for v in (*planned.invars, *planned.outvars)]:
@@ -86,9 +86,8 @@ class Executable:
                 "can't be left out"
             )
         # Results that a call makes, and those of them that no other result is the same memory as.
-        step_program = self.step_program
-        self.fresh = [i for i, is_fresh in enumerate(step_program.is_fresh) if is_fresh]
-        slots = step_program.results
+        slots, are_fresh = self.step_program.results, self.step_program.is_fresh
+        self.fresh = [i for i, is_fresh in enumerate(are_fresh) if is_fresh]
         owned = {i for i in self.fresh if slots.count(slots[i]) == 1}.difference(self.key_results)
         self.is_owned = [i in owned for i in range(len(slots))]
 

@@ -51,8 +51,7 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
 def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
     """The result of an equation of few constants, as eager evaluation gives it; None for others."""
     primitive = eqn.primitive
-    unknown = [v for v in eqn.invars if isinstance(v, Var) and v not in consts]
-    if unknown or not eqn.invars:
+    if not eqn.invars or [v for v in eqn.invars if isinstance(v, Var) and v not in consts]:
         return None
     if primitive.multiple_results or primitive.takes_arrays or primitive not in impl_rules:
         return None

@@ -202,12 +202,11 @@ class _Plan:
         it has (`_reads`), or if it has several readers, not all of which take the element at their own
         place: one is not Elementwise, or is in the cluster of a reduction."""
         readers = self.readers[v]
-        for eqn in readers:
-            if isinstance(self.lowerings[eqn], OnHost):
-                return "the host reads it"
-        if self.work[v] <= CHEAP_WORK or not readers:
+        if any(isinstance(self.lowerings[eqn], OnHost) for eqn in readers):
+            return "the host reads it"
+        if self.work[v] <= CHEAP_WORK:
             return ""
-        if max(map(self._reads, readers)) > v.aval.size:
+        if any(self._reads(eqn) > v.aval.size for eqn in readers):
             return "it is costly, and a reader repeats it"
         moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
         moved = moved or any(eqn in self.cluster for eqn in readers)

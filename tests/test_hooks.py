@@ -49,6 +49,19 @@ def test_check_operands_rejects_a_value(monkeypatch):
         bind.check_operands.remove(no_int8)
 
 
+def test_check_results_rejects_a_result():
+    def no_int8(fun, values):
+        if any(getattr(value, "dtype", None) == np.int8 for value in values):
+            raise TypeError("no function returns int8")
+
+    bind.check_results.append(no_int8)
+    try:
+        with pytest.raises(TypeError, match="no function returns int8"):
+            jax.make_jaxpr(lambda x: x)(np.int8(1))
+    finally:
+        bind.check_results.remove(no_int8)
+
+
 def test_bind_bodies_binds_the_primitives_that_have_jaxprs():
     seen = []
 

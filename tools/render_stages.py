@@ -68,8 +68,8 @@ STAGES = (
         """**Code generation** (`codegen.py`) prints each statement as a line of C. `explain.py` knows the
         equation and the line of Python that it is from: `python -m tinyjax explain` writes a page that
         shows which line came from which, and prints this with `--text`. Helper functions, such as those for
-        sine, and line numbers are left out. A second printer (`webassembly.py`) writes the same kernels as
-        WebAssembly, for browsers: `as_text("webassembly")`, or `compiler_ir("webassembly")` for bytes.""",
+        sine, and line numbers are left out. A second printer (`wasm/webassembly.py`) writes the same
+        kernels as WebAssembly, for browsers: `as_text("webassembly")`, or `compiler_ir("webassembly")` for bytes.""",
     ),
     (
         "memory",

@@ -155,24 +155,15 @@ class Stage:
     text: Callable[[LoweredProgram], str] | None = None  # None: its result's own
 
 
-# Dialect -> what prints kernels in it; that of a feature is imported when it is first needed.
-kernel_printers: dict[str, Callable[[Sequence[Kernel]], Any]] = {
-    "opencl": program_text,
-    "webassembly": lambda kernels: feature("wasm.webassembly").webassembly(kernels),
-}
-
-
-def _printed(printer: Callable[[Sequence[Kernel]], Any]) -> Stage:
-    return Stage(lambda it: printer(it.plan.all_kernels()))
-
-
+# What `as_text` and `compiler_ir` give, by its name. A feature's is imported when it is first needed.
 STAGES = {
     "jaxpr": Stage(lambda it: it.closed),
     "simplified": Stage(lambda it: it.plan.closed),
     "groups": Stage(lambda it: it.plan.groups, lambda it: as_lines([*groups_lines(it.plan)])),
     "loop nests": Stage(lambda it: it.loop_nests()),
     "kernel": Stage(lambda it: it.plan.all_kernels()),
-    **{dialect: _printed(printer) for dialect, printer in kernel_printers.items()},
+    "opencl": Stage(lambda it: program_text(it.plan.all_kernels())),
+    "webassembly": Stage(lambda it: feature("wasm.webassembly").webassembly(it.plan.all_kernels())),
     "explain": Stage(
         lambda it: mapping(it.plan), lambda it: as_lines([*explain_lines(it.plan)]).lstrip("\n")
     ),

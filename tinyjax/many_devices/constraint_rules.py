@@ -1,7 +1,7 @@
 """sharding_constraint and reshard: primitives by which a program says where a value is to be.
 
 After this file you can say what they compute: nothing. Both give their operand back, with another label, and
-reshard with another type. Their tangents and cotangents are put where the values are. lax/constraints.py has
+reshard with another type. Their tangents and cotangents are put where the values are. constraints.py has
 the functions that users call. Builds on sharding, batching and transposition.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
@@ -19,7 +19,7 @@ from tinyjax.core.bind import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.core.inlining import FORWARDS
+from tinyjax.core.inlining import IDENTITY_PRIMITIVES
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent
@@ -42,7 +42,7 @@ from tinyjax.transform.transposition import deflinear2
 sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True)
 # Parameter: dst_sharding.
 reshard_p = Primitive("reshard", takes_arrays=True)
-FORWARDS.update(("sharding_constraint", "reshard"))
+IDENTITY_PRIMITIVES.update(("sharding_constraint", "reshard"))
 
 
 def constrained(x: Any, place: Any) -> Any:

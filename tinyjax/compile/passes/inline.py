@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tinyjax.compile.record import event, is_recording
-from tinyjax.core.inlining import FORWARDS, called_jaxpr, inline_calls, is_call, unread_params
+from tinyjax.core.inlining import (
+    IDENTITY_PRIMITIVES,
+    called_jaxpr,
+    inline_calls,
+    is_call,
+    unread_params,
+)
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, all_jaxprs
 
 
@@ -40,7 +46,7 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
         return closed
     if is_recording():
         for eqn in _calls(closed.jaxpr, keep):
-            if eqn.primitive.name in FORWARDS:
+            if eqn.primitive.name in IDENTITY_PRIMITIVES:
                 event(eqn, ("is", eqn.invars), "a program runs on one device", eqn)
             else:
                 name = eqn.params.get("name", eqn.primitive.name)
@@ -51,7 +57,7 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
 def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]:
     """The equations that go, those of called jaxprs after their call."""
     for eqn in jaxpr.eqns:
-        if eqn.primitive.name in FORWARDS:
+        if eqn.primitive.name in IDENTITY_PRIMITIVES:
             yield eqn
         elif is_call(eqn) and not keep(eqn):
             yield eqn

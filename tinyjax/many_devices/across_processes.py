@@ -4,7 +4,7 @@ After this file you can say what becomes of `psum(x, "i")` where each process ha
 over the examples that are here, which is vmap's, and then that over the processes, a primitive by itself
 (`group_psum`), which is a step of the host in a compiled program. All other collectives have one rule: the
 processes gather the examples of all, do what a single process would, and each keeps its own part.
-Builds on batching and runtime/distributed/collectives.py.
+Builds on batching and distributed/collectives.py.
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """

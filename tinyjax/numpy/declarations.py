@@ -1,7 +1,5 @@
 """Declares functions that promote their operands and apply one operation: sin, add, equal.
 
-Builds on promotion.
-
 Source: https://docs.jax.dev/en/latest/jax.numpy.html
 """
 

@@ -1,6 +1,6 @@
 """The device "wasm": whether there is one, and what its kernels and its queue are.
 
-It is the kind "wasm" of `device_kinds` in runtime/devices.py. Builds on config and devices.
+It is the kind "wasm" of `device_kinds` in runtime/devices.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 After this file you can say what a `Let` becomes: its operands are pushed, its instruction follows, and what
 is left on the stack is set. Where vectors have no instruction for it, each lane is taken out and put back.
-Builds on kernel_ir, webassembly_operations and webassembly_module.
+Builds on kernel_ir, operations and module.
 """
 
 from __future__ import annotations

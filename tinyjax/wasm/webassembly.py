@@ -6,7 +6,7 @@ on memory that it is given: a function's parameters are the addresses of the ker
 `first` to before `past`. A private array whose elements are all asked for by numbers that are known here
 is kept in locals. Functions of the kernel language (exp, sin, ...) stand where they are called; long ones of
 numbers are functions of the module. Vectors that are constants are made first.
-Builds on kernel_ir, functions/, webassembly_values and webassembly_module.
+Builds on kernel_ir, functions/, values and module.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
 """

@@ -69,7 +69,8 @@ STAGES = (
         equation and the line of Python that it is from: `python -m tinyjax explain` writes a page that
         shows which line came from which, and prints this with `--text`. Helper functions, such as those for
         sine, and line numbers are left out. A second printer (`wasm/webassembly.py`) writes the same
-        kernels as WebAssembly, for browsers: `as_text("webassembly")`, or `compiler_ir("webassembly")` for bytes.""",
+        kernels as WebAssembly, for browsers: `as_text("webassembly")`, or `compiler_ir("webassembly")` for
+        bytes.""",
     ),
     (
         "memory",

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tinyjax.studio.cli.learn_class import grade_, start_assignment, submit_, test_as_json
 from tinyjax.studio.cli.learn_course import ask_, finish_, list_, next_, notebook_, progress_
 from tinyjax.studio.cli.learn_folders import (
     chosen,
@@ -26,10 +27,11 @@ from tinyjax.studio.cli.learn_folders import (
 from tinyjax.studio.learn import carry_over, migrate, progress, whole
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import explained, read
+from tinyjax.studio.learn.blame import judge_fairly
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
-from tinyjax.studio.learn.judge import Verdict, judge, why
+from tinyjax.studio.learn.judge import Verdict, why
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 
@@ -42,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         words = (function.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=words, description=words)
         if name == "start":
-            command.add_argument("lesson", help="its number, such as 02")
+            command.add_argument(
+                "lesson", help="its number, such as 02; or an assignment, a .toml file"
+            )
             command.add_argument("folder", nargs="?", type=Path, help="default: learn/NN_name")
             command.add_argument(
                 "--keep", action="store_true", help="with what you wrote in earlier lessons"
@@ -50,10 +54,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         elif name == "notebook":
             command.add_argument("lesson", help="its number, such as 07")
             command.add_argument("file", nargs="?", type=Path, help="default: NN_name.ipynb")
+            command.add_argument(
+                "--nbgrader", action="store_true", help="with the exercises, as nbgrader has them"
+            )
         elif name == "ask":
             command.add_argument("lesson", help="its number, such as 03; 00 is the whole story")
         elif name == "test":
             command.add_argument("lesson", nargs="?", help="default: the folder you are in")
+            command.add_argument("--json", action="store_true", help="points, a test each, as JSON")
+        elif name == "submit":
+            command.add_argument("file", nargs="?", type=Path, help="default: submission.json")
+        elif name == "grade":
+            command.add_argument("folder", type=Path, help="of submissions, a file a student")
+            command.add_argument(
+                "--assignment",
+                type=Path,
+                help="a .toml file (default: assignment.toml in the folder)",
+            )
         elif name in ("hint", "diff"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
         elif name == "progress":
@@ -103,19 +120,27 @@ def stopped(command: str) -> int:
     return 130
 
 
+def start(options: argparse.Namespace) -> int:
+    """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
+    if options.lesson.endswith(".toml"):
+        return start_assignment(Path(options.lesson))
+    return start_(options)
+
+
 # ---- working ----
 
 
 def test(options: argparse.Namespace) -> int:
     """run the lesson's tests; says which exercises pass, and what fails first"""
-    return show_test(this_folder(options.lesson))
+    folder = this_folder(options.lesson)
+    return test_as_json(folder) if options.json else show_test(folder)
 
 
 def show_test(folder: WorkFolder) -> int:
     """Run the tests and print how each exercise stands; 0 if all pass."""
     if changed := migrate.originals(folder):
         print(*changed, "", sep="\n")
-    run, verdicts = judge(folder)
+    run, verdicts = judge_fairly(folder)
     if not run.broken:
         folder.note_passed([v.exercise.name for v in verdicts if v.state == "passed"])
         remember(folder)
@@ -127,7 +152,8 @@ def show_test(folder: WorkFolder) -> int:
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")
     for v in verdicts:
-        count = f"  {v.passed} of {len(v.exercise.tests)} tests pass" if v.state == "failed" else ""
+        is_counted = v.state == "failed" and v.passed < len(v.exercise.tests)
+        count = f"  {v.passed} of {len(v.exercise.tests)} tests pass" if is_counted else ""
         print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}{unfinished(folder, v)}")
         if v.state == "failed":
             print(*needs_first(v, verdicts), *told(v), sep="\n")
@@ -203,7 +229,10 @@ def hint(options: argparse.Namespace) -> int:
     if e is None:
         print("All exercises of this lesson have passed: no hint is needed.")
         return 0
-    given = min(folder.notes["hints"].get(e.name, 0) + 1, len(e.hints))
+    hints = (
+        e.hints[:-1] if folder.notes.get("assignment") else e.hints
+    )  # the last one says nearly all
+    given = min(folder.notes["hints"].get(e.name, 0) + 1, len(hints))
     folder.notes["hints"][e.name] = given
     remember(folder)
     print(f"{e.number} {e.name}")
@@ -213,14 +242,17 @@ def hint(options: argparse.Namespace) -> int:
                 " ".join(text.split()), 100, initial_indent=f"  {i}. ", subsequent_indent="     "
             )
         )
-    if given == len(e.hints):
-        print(f"That was the last one. `learn diff {e.number}` shows the reference.")
+    if given == len(hints):
+        shows = "" if hints != e.hints else f" `learn diff {e.number}` shows the reference."
+        print(f"That was the last one.{shows}")
     return 0
 
 
 def diff(options: argparse.Namespace) -> int:
     """what you wrote beside the reference: of exercises that pass, or of the one that is named"""
     folder = folder_of(options.exercise)
+    if assignment := folder.notes.get("assignment"):
+        raise LearnError(f"`learn diff` shows the reference, and is off in {assignment['title']}.")
     if lines := unreadable(folder):
         raise LearnError("\n".join(["There is nothing to compare yet:", *lines]))
     named = options.exercise and [catalogue.find(folder.exercises, options.exercise)]
@@ -249,7 +281,7 @@ def print_diff(folder: WorkFolder, file: str, name: str) -> None:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": list_,
-    "start": start_,
+    "start": start,
     "test": test,
     "watch": watch,
     "hint": hint,
@@ -260,4 +292,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "finish": finish_,
     "notebook": notebook_,
     "ask": ask_,
+    "submit": submit_,
+    "grade": grade_,
 }

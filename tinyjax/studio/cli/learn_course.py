@@ -14,6 +14,7 @@ from tinyjax.studio.learn import progress
 from tinyjax.studio.learn.ask import as_module, go_through
 from tinyjax.studio.learn.exercises import NAMES, ROOT, LearnError
 from tinyjax.studio.learn.finish import finish
+from tinyjax.studio.learn.in_notebook import nbgrader_cells
 from tinyjax.studio.learn.lesson_map import lesson_map
 from tinyjax.studio.learn.notebook import write_notebook
 
@@ -81,9 +82,11 @@ def finish_(options: argparse.Namespace) -> int:
 
 def notebook_(options: argparse.Namespace) -> int:
     """write a lesson as a notebook for Jupyter"""
-    lesson = NAMES[catalogue.lesson_number(options.lesson) - 1]
+    number = catalogue.lesson_number(options.lesson)
+    lesson = NAMES[number - 1]
     path = options.file or Path(f"{lesson}.ipynb")
-    write_notebook(lesson, path)
+    exercises = [e for e in catalogue.load() if e.lesson == number and options.nbgrader]
+    write_notebook(lesson, path, nbgrader_cells(exercises) if exercises else [])
     print(
         f"wrote {path}. To open it: pip install jupyterlab, then jupyter lab {shlex.quote(str(path))}"
     )

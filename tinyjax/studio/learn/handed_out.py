@@ -35,10 +35,12 @@ def of_lesson(lesson: int) -> list[Exercise]:
     return [e for e in catalogue.load() if e.lesson == lesson]
 
 
-def handed_out(lesson: int, kept: Mapping[str, str] | None = None) -> dict[str, str]:
+def handed_out(
+    lesson: int, kept: Mapping[str, str] | None = None, only: Iterable[Exercise] | None = None
+) -> dict[str, str]:
     """The files of a lesson's folder that are not as tinyjax has them; `kept` are those in which functions
-    are the learner's own already."""
-    exercises = of_lesson(lesson)
+    are the learner's own already. `only` these exercises are to be written, if not all of the lesson."""
+    exercises = of_lesson(lesson) if only is None else list(only)
     sources = empty_sources(exercises, kept)
     files = {file for e in exercises for file, _ in e.places}
     later = [

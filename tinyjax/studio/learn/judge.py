@@ -26,6 +26,7 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # that a test may take, of the processor's time
 LEAST_BYTES = 2**32  # of memory that a test may always take; else half of the machine's
+GUARD = "guard"  # the folder of guard.py, where somebody else judges
 PRINTED = 8  # lines of a failed test's output that are shown
 SECONDS_BETWEEN = 0.5  # two looks at which test runs
 Begun = Callable[[str], None]  # who is told that a test has begun
@@ -62,6 +63,10 @@ def judge(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, li
 def verdict(folder: WorkFolder, exercise: Exercise, run: Run) -> Verdict:
     if folder.is_empty(exercise):
         return Verdict(exercise, "empty")
+    return verdict_of_written(exercise, run)
+
+
+def verdict_of_written(exercise: Exercise, run: Run) -> Verdict:
     if run.broken:
         return Verdict(exercise, "not run")
     outcomes = {test: outcome(test, run) for test in exercise.tests}
@@ -99,13 +104,21 @@ def is_of(test: str, ran: str) -> bool:
 
 
 def run_tests(folder: WorkFolder, begun: Begun = lambda test: None) -> Run:
-    """Run the tests of what is written, in a process of their own; after a test that ends it, in another."""
+    """Run the tests of what is written."""
     folder.forget_compiled()
-    run = Run()
     written = [e for e in folder.exercises if not folder.is_empty(e)]
+    return run_exercises(folder.path, written, begun)
+
+
+def run_exercises(
+    path: Path, written: list[Exercise], begun: Begun = lambda test: None, guarded: bool = False
+) -> Run:
+    """Run the tests of these exercises in a process of their own; after a test that ends it, in another.
+    `guarded`: under guard.py, which is then in the folder."""
+    run = Run()
     tests = list(dict.fromkeys(test for e in written for test in e.tests))
     while tests:
-        ended_in = run_once(folder, tests, run, begun)
+        ended_in = run_once(path, tests, run, begun, guarded)
         at = [i for i, test in enumerate(tests) if is_of(test, ended_in)]
         tests = tests[at[0] + 1 :] if at and not run.broken else []
         # An exercise whose test did not end has failed: its other tests would take as long again.
@@ -115,7 +128,7 @@ def run_tests(folder: WorkFolder, begun: Begun = lambda test: None) -> Run:
 
 
 def run_once(
-    folder: WorkFolder, tests: list[str], run: Run, begun: Begun = lambda test: None
+    path: Path, tests: list[str], run: Run, begun: Begun = lambda test: None, guarded: bool = False
 ) -> str:
     """Run these tests and add to `run` what happened. Gives the test in which the process ended, or ""."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -123,12 +136,16 @@ def run_once(
         report.touch()
         settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
         settings |= {"TINYJAX_LEARN_BYTES": str(memory_limit())}
-        settings |= {"PYTHONPATH": str(folder.path / "src"), "PYTHONOPTIMIZE": ""}  # asserts judge
+        settings |= {"PYTHONPATH": str(path / "src"), "PYTHONOPTIMIZE": ""}  # asserts judge
+        options = ["--tb=native", "-p", "no:cacheprovider"]
+        if guarded:
+            settings["PYTHONPATH"] += os.pathsep + str(path / GUARD)
+            options += ["-p", "guard"]
         environment = {**os.environ, **settings}
-        command = [sys.executable, "-m", "pytest", "--tb=native", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-m", "pytest", *options, *tests]
         process = subprocess.Popen(
             command,
-            cwd=folder.path,
+            cwd=path,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -137,7 +154,7 @@ def run_once(
         )
         printed = "".join(watched(process, report, begun))
         lines = reported(report)
-        where = innermost(read(stack), folder.path / "src") if stack.exists() else ""
+        where = innermost(read(stack), path / "src") if stack.exists() else ""
     under_way, finished = note(lines, run)
     if run.broken or finished and not under_way:
         return ""

@@ -62,7 +62,7 @@ def bring(
 ) -> list[str]:
     """Make a fresh copy with what is carried on from earlier lessons now, and with what the learner has
     written of this one. Gives what is to be told, in lines; none if all of it is there already."""
-    if handed_out(folder.lesson, sources) == load_json(folder.path / GIVEN):
+    if handed_out(folder.lesson, sources, folder.exercises) == load_json(folder.path / GIVEN):
         return []
     own, _, _ = written(folder)
     told = remake(folder, own, sources, kept_exercises)
@@ -77,7 +77,7 @@ def remake(
     kept_exercises: Iterable[Exercise],
 ) -> list[str]:
     """A fresh copy with these functions of the lesson, and of earlier lessons. Gives what is to be told."""
-    given = handed_out(folder.lesson, kept)
+    given = handed_out(folder.lesson, kept, folder.exercises)
     sources, told = carried(own, given)
     whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}
     notes = folder.notes | {
@@ -159,7 +159,7 @@ def places_then_and_now(folder: WorkFolder) -> dict[tuple[str, str], tuple[str, 
 
 def begin_again(folder: WorkFolder) -> Path | None:
     """Empty all functions of the lesson, and put everything else back too; gives where the old goes."""
-    kept = {"kept": folder.notes["kept"]}
+    kept = {key: folder.notes[key] for key in ("kept", "assignment") if key in folder.notes}
     return make(folder.path, folder.lesson, kept, load_json(folder.path / GIVEN))
 
 

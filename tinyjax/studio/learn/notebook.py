@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,8 +19,9 @@ TUTORIALS = ROOT / "tutorials"
 WITH_PRACTICE = f"import sys\n\nsys.path.append({str(TUTORIALS)!r})  # where {PRACTICE}/ is"
 
 
-def write_notebook(lesson: str, path: Path) -> None:
-    """Write a lesson ("07_linearize") as a notebook. Raises LearnError if there is something already."""
+def write_notebook(lesson: str, path: Path, more_cells: Iterable[dict[str, Any]] = ()) -> None:
+    """Write a lesson ("07_linearize") as a notebook, with more cells at its end. Raises LearnError if the
+    file exists."""
     if path.exists():
         raise LearnError(f"{path} is there already: move it away, or name another file.")
     if not path.parent.is_dir():
@@ -27,7 +29,9 @@ def write_notebook(lesson: str, path: Path) -> None:
     cells = read_cells((TUTORIALS / f"{lesson}.py").read_text(encoding="utf-8"))
     if any(f"from {PRACTICE}" in cell.text for cell in cells):
         cells.insert(1, Cell("code", WITH_PRACTICE, line=0))
-    write(path, json.dumps(notebook(cells, path.resolve().parent), indent=1) + "\n")
+    written = notebook(cells, path.resolve().parent)
+    written["cells"] += more_cells
+    write(path, json.dumps(written, indent=1) + "\n")
 
 
 def notebook(cells: list[Cell], folder: Path) -> dict[str, Any]:

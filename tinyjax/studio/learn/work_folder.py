@@ -61,7 +61,7 @@ class WorkFolder:
         self.path = path
         self.notes = load_json(path / NOTES)
         self.lesson = lesson_today(self.notes)
-        self.exercises = of_lesson(self.lesson)
+        self.exercises = of_folder(self.lesson, self.notes)
 
     def save(self) -> None:
         write(self.path / NOTES, json.dumps(self.notes, indent=1))
@@ -147,6 +147,12 @@ def lesson_today(notes: Mapping[str, Any]) -> int:
     return lessons.most_common(1)[0][0] if lessons else notes["lesson"]
 
 
+def of_folder(lesson: int, notes: Mapping[str, Any]) -> list[Exercise]:
+    """The exercises of a lesson that a folder with these notes has: those of an assignment, or all."""
+    assignment = notes.get("assignment")
+    return [e for e in of_lesson(lesson) if not assignment or e.name in assignment["exercises"]]
+
+
 def check_place(lesson: int, path: Path) -> None:
     """Raises LearnError if a folder cannot be made there, or there is nothing to do in the lesson."""
     if (path / NOTES).exists():
@@ -167,12 +173,15 @@ def start(
     path: Path,
     kept: Mapping[str, str] | None = None,
     kept_exercises: Iterable[Exercise] = (),
+    assignment: Mapping[str, Any] | None = None,
 ) -> WorkFolder:
     """Make the folder; `kept` are the files in which functions of these exercises are the learner's own.
-    Raises LearnError if there is something in its place, or nothing to do yet."""
+    `assignment` has a "title", and the names of the "exercises" to write. Raises LearnError if there is
+    something in its place, or nothing to do yet."""
     check_place(lesson, path)
-    notes = {"kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises]}
-    make(path, lesson, notes, handed_out(lesson, kept))
+    notes: dict[str, Any] = {"assignment": assignment} if assignment else {}
+    notes["kept"] = [{"name": e.name, "functions": e.functions} for e in kept_exercises]
+    make(path, lesson, notes, handed_out(lesson, kept, of_folder(lesson, notes)))
     return WorkFolder(path)
 
 
@@ -198,12 +207,12 @@ def fill(
 
     `given` are the files that are handed out otherwise than tinyjax has them, and `own` those that have what
     the learner has written already. lesson.json comes last."""
-    exercises = of_lesson(lesson)
+    exercises = of_folder(lesson, notes or {})
     files = write_copy(path, handed_out(lesson) if given is None else given)
     for file, source in (own or {}).items():
         write(path / "src" / file, source)
     kept = [function for e in (notes or {}).get("kept", []) for function in e["functions"]]
-    write(path / "README.md", readme(lesson, exercises, kept))
+    write(path / "README.md", readme(lesson, exercises, kept, (notes or {}).get("assignment")))
     write_judges(path, lesson, exercises, {**(notes or {}), "files": files})
 
 
@@ -278,11 +287,17 @@ def imported(source: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
+def readme(
+    lesson: int,
+    exercises: list[Exercise],
+    kept: list[str],
+    assignment: Mapping[str, Any] | None = None,
+) -> str:
     """What a learner who opens the folder is told."""
     name = NAMES[lesson - 1]
+    of_class = f"{assignment['title']}: " if assignment else ""
     lines = [
-        f"# Exercises of lesson {name}\n",
+        f"# {of_class}Exercises of lesson {name}\n",
         f"The lesson: {ROOT / 'tutorials' / 'rendered' / f'{name}.md'}\n",
         "Write the functions below in `src`, in this order. Each says what it is to do in its docstring. The",
         "rest of the copy is tinyjax as it is; read in it whatever you like. (What later lessons ask for in",
@@ -302,7 +317,9 @@ def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
         "    python -m tinyjax learn test     # which exercises pass, and what fails first",
         "    python -m tinyjax learn watch    # the same after each save",
         "    python -m tinyjax learn hint     # one more each time",
-        "    python -m tinyjax learn diff     # yours beside the reference, once it passes",
+        "    python -m tinyjax learn submit   # write what you have to one file, for your teacher"
+        if assignment
+        else "    python -m tinyjax learn diff     # yours beside the reference, once it passes",
         "    python -m tinyjax learn reset    # begin again",
         "    python -m tinyjax learn next     # what to do next\n",
         "`python -m pytest` runs the same tests, with `--pdb` it stops where one fails, and an editor that",

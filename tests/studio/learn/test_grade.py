@@ -1,0 +1,170 @@
+"""A class hands in one file each: honest work gets its points, and cheats are found."""
+
+import csv
+import json
+import textwrap
+
+import pytest
+
+from tinyjax.__main__ import main
+from tinyjax.studio.learn.assignment import read_assignment
+from tinyjax.studio.learn.exercises import LearnError, in_clone
+from tinyjax.studio.learn.functions import with_function
+from tinyjax.studio.learn.handed_out import handed_out
+from tinyjax.studio.learn.submission import read_submission
+
+FILE = "practice/dual.py"
+PRODUCT = """\
+def __mul__(self, other):
+    other = as_dual(other)
+    return Dual(self.primal * other.primal, self.primal * other.tangent + self.tangent * other.primal)
+"""
+QUOTIENT = """\
+def __truediv__(self, other):
+    other = as_dual(other)
+    ratio = self.primal / other.primal
+    return Dual(ratio, self.tangent / other.primal - ratio * other.tangent / other.primal)
+"""
+ASSIGNMENT = """\
+title = "Homework"
+exercises = ["02.1"]
+[points]
+dual_numbers = 12
+[hidden]
+"02.1" = ["hidden_dual.py::test_a_cube"]
+"""
+HIDDEN = """\
+from practice.dual import Dual
+
+def test_a_cube():
+    x = Dual(5.0, 1.0)
+    assert (x * x * x).tangent == 75.0
+"""
+
+
+def submission(product, quotient=QUOTIENT):
+    source = handed_out(2)[FILE]
+    source = with_function(source, "Dual.__mul__", textwrap.dedent(product))
+    return {
+        "format": 1,
+        "sources": {"2": {FILE: with_function(source, "Dual.__truediv__", quotient)}},
+    }
+
+
+STUDENTS = {
+    "honest": submission(PRODUCT),
+    "half": submission(PRODUCT.replace("self.primal * other.tangent + ", "")),
+    "by heart": submission("def __mul__(self, other):\n    return Dual(27.0, 27.0)\n"),
+    "loads the original": submission(
+        f"""\
+        def __mul__(self, other):
+            import importlib.util
+            spec = importlib.util.spec_from_file_location("other", {str(in_clone(FILE))!r})
+        """
+    ),
+    "reads the original": submission(  # which no reading of the text sees
+        f"""\
+        def __mul__(self, other):
+            import numpy
+            numpy.fromregex({str(in_clone(FILE))!r}, "x", [("a", "i4")])
+        """
+    ),
+    "always equal": submission(
+        """\
+        def __mul__(self, other):
+            class Number(float):
+                def __eq__(self, other):
+                    return True
+            return Dual(Number(1), Number(1))
+        """
+    ),
+    "replaces the judge": submission(
+        """\
+        def __mul__(self, other):
+            import numpy as np
+            vars_of = np.__doc__ and np
+            vars_of.allclose = lambda *args: True
+            return Dual(1.0, 1.0)
+        """
+    ),
+    "without an end": submission("def __mul__(self, other):\n    while True:\n        pass\n"),
+    "no Python": submission(PRODUCT) | {"sources": {"2": {FILE: "def ("}}},
+    "of another format": {"format": 2, "sources": {}},
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """What results.csv says of each student."""
+    folder = tmp_path_factory.mktemp("class")
+    (folder / "assignment.toml").write_text(ASSIGNMENT, encoding="utf-8")
+    (folder / "hidden_dual.py").write_text(HIDDEN, encoding="utf-8")
+    for name, content in STUDENTS.items():
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    assert main(["learn", "grade", str(folder)]) == 0
+    with open(folder / "results.csv", encoding="utf-8", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("student", "state", "points"),
+    [
+        ("honest", "passed", 12),
+        ("half", "failed", 2),
+        ("loads the original", "refused", 0),
+        ("reads the original", "refused", 0),
+        ("always equal", "refused", 0),
+        ("replaces the judge", "refused", 0),
+        ("without an end", "failed", 0),
+        ("no Python", "unreadable", 0),
+        ("of another format", "empty", 0),
+    ],
+)
+def test_each_gets_what_is_due(rows, student, state, points):
+    assert (rows[student]["state"], float(rows[student]["points"])) == (state, points)
+
+
+@pytest.mark.slow
+def test_an_answer_learned_by_heart_fails_hidden_tests(rows):
+    assert rows["by heart"]["state"] == "failed"
+    assert float(rows["by heart"]["points"]) < 12
+
+
+def test_a_submission_is_one_file_with_what_was_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["learn", "start", "02"]) == 0
+    path = tmp_path / "learn" / "02_jvp" / "src" / FILE
+    text = with_function(path.read_text(encoding="utf-8"), "Dual.__mul__", PRODUCT)
+    path.write_text(with_function(text, "Dual.__truediv__", QUOTIENT), encoding="utf-8")
+    assert main(["learn", "submit", "ada.json"]) == 0
+    found = read_submission(tmp_path / "ada.json")
+    assert found.student == "ada"
+    assert {lesson: list(files) for lesson, files in found.sources.items()} == {2: [FILE]}
+
+
+def test_an_assignment_is_a_folder_of_its_exercises_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "homework.toml").write_text(ASSIGNMENT, encoding="utf-8")
+    assert main(["learn", "start", "homework.toml"]) == 0
+    notes = json.loads((tmp_path / "learn/02_jvp/lesson.json").read_text(encoding="utf-8"))
+    assert [e["name"] for e in notes["exercises"]] == ["dual_numbers"]
+    assert main(["learn", "diff", "02.1"]) == 1
+    assert "off in Homework" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exercises = 1 2", "is not TOML"),
+        ("title = 'x'", "names no exercises"),
+        ("exercises = ['99.1']", "no lesson or exercise '99.1'"),
+        ("exercises = ['02.1']\nweight = 3", "'weight' is no key"),
+        ("exercises = ['02.1']\n[points]\n'02.2' = 3", "[points] names"),
+    ],
+)
+def test_a_wrong_assignment_is_explained(tmp_path, text, said):
+    (tmp_path / "a.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(LearnError) as error:
+        read_assignment(tmp_path / "a.toml")
+    assert said in str(error.value)

@@ -1,0 +1,68 @@
+"""What answers may not do is found by reading them; what a reference does, they may do too."""
+
+import pytest
+
+from tinyjax.studio.learn.exercises import in_clone, load
+from tinyjax.studio.learn.functions import function_text, with_function
+from tinyjax.studio.learn.screen import refusals
+
+FILE = "practice/dual.py"
+REFERENCE = in_clone(FILE).read_text(encoding="utf-8")
+
+
+def screened(body, name="Dual.__mul__", head="def __mul__(self, other):"):
+    answer = "\n".join([head, *(f"    {line}" for line in body.splitlines())])
+    return refusals(with_function(REFERENCE, name, answer), REFERENCE, [name])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import os\nos._exit(0)",
+        "import importlib.util",
+        "from sys import modules",
+        "from numpy.testing import assert_allclose",
+        "from tinyjax.studio.learn.exercises import ROOT",
+        "from practice.later.practice_dual import Dual___mul__",
+        "import jax",
+        "return open('dual.py').read()",
+        "return exec('1')",
+        "return type('F', (float,), {})",
+        "return getattr(self, '__glo' + 'bals__')",
+        "return (lambda: 0).__globals__",
+        "return as_dual.__code__",
+        "import numpy as np\nnp.testing.assert_allclose = print",
+        "as_dual.cache = 3",
+        "class F(float):\n    def __eq__(self, other):\n        return True",
+        "class F(float):\n    __eq__ = lambda self, other: True",
+        "raise SystemExit",
+    ],
+)
+def test_what_no_exercise_needs_is_refused(body):
+    (said, *_) = screened(body)
+    assert said.startswith("line ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return Dual(self.primal * other, self.tangent * other)",
+        "import numpy as np\nreturn np.linalg.solve(self, other)",
+        "from functools import reduce\nreturn reduce(lambda a, b: a + b, [self, other])",
+        "from tinyjax.core.bind import bind\nfrom numpy import sin\nreturn sin(self)",
+        "result = Dual(1.0)\nresult.primal = 2.0\nreturn result",
+        "def helper(x):\n    return x\nreturn helper(getattr(self, 'primal', 0))",
+        "class Pair(tuple):\n    def first(self):\n        return self[0]\nreturn Pair()",
+    ],
+)
+def test_ordinary_programs_are_not(body):
+    assert screened(body) == []
+
+
+@pytest.mark.parametrize("exercise", load(), ids=lambda e: e.number)
+def test_no_reference_is_refused(exercise):
+    """Even with a line more in it, so that it isn't the same text."""
+    for file, name in exercise.places:
+        reference = in_clone(file).read_text(encoding="utf-8")
+        text = function_text(reference, name) + "    None\n"
+        assert refusals(with_function(reference, name, text), reference, [name]) == []

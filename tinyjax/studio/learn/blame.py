@@ -1,0 +1,73 @@
+"""Finds the answer that is wrong where a test of another exercise fails.
+
+Exercises build on each other, so a wrong answer may pass its own tests and break those of the next. An
+exercise that fails is judged again with the reference's answers to all others. If it passes then, another
+answer is wrong: the one without which it passes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tinyjax.studio.learn.carry_over import put_in
+from tinyjax.studio.learn.exercises import Exercise
+from tinyjax.studio.learn.judge import Begun, Run, Verdict, judge, verdict_of_written
+from tinyjax.studio.learn.judging_copy import JudgingCopy
+from tinyjax.studio.learn.work_folder import WorkFolder
+
+# Runs the tests of all exercises that are written, with the learner's answers to some of them only.
+RunWith = Callable[[list[Exercise]], Run]
+
+
+def judge_fairly(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, list[Verdict]]:
+    """As `judge`, but "failed" are the exercises whose answers are wrong."""
+    run, verdicts = judge(folder, begun)
+    written = [v.exercise for v in verdicts if v.state in ("passed", "failed")]
+    if len(written) < 2 or all(v.state != "failed" for v in verdicts):
+        return run, verdicts
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = JudgingCopy(Path(temporary).resolve(), folder.lesson)
+
+        def run_with(answers: list[Exercise]) -> Run:
+            sources: dict[str, str] = {}
+            for exercise in answers:
+                put_in(sources, folder, exercise)
+            return copy.run(sources, written)
+
+        blame(verdicts, run_with)
+    return run, verdicts
+
+
+def blame(verdicts: list[Verdict], run_with: RunWith) -> None:
+    """Change the verdict of each exercise that fails because of another one: it becomes "passed", and the
+    other one's "failed"."""
+    written = [v for v in verdicts if v.state in ("passed", "failed")]
+    for v in written:
+        if v.state == "failed" and _passes(v, run_with([v.exercise])):
+            for other in _suspects(v, written):
+                rest = [w.exercise for w in written if w is not other]
+                if _passes(v, run_with(rest)):
+                    _exchange(v, other)
+                    break
+
+
+def _suspects(v: Verdict, written: list[Verdict]) -> list[Verdict]:
+    """The other exercises, those first that fail too, then those whose functions the failed test called."""
+    called = v.failure.get("called", [])
+    others = [w for w in written if w is not v]
+    return sorted(others, key=lambda w: (w.state == "passed", w.exercise.name not in called))
+
+
+def _exchange(v: Verdict, guilty: Verdict) -> None:
+    if guilty.state == "passed":
+        said = f"its own tests pass, but a test of {v.exercise.number} {v.exercise.name} fails with it:"
+        message = [said, *v.failure.get("message", [])]
+        guilty.state, guilty.test = "failed", v.test
+        guilty.failure = {**v.failure, "message": message, "called": []}
+    v.state, v.passed, v.test, v.failure = "passed", len(v.exercise.tests), "", {}
+
+
+def _passes(v: Verdict, run: Run) -> bool:
+    return verdict_of_written(v.exercise, run).state == "passed"

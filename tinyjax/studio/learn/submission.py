@@ -1,0 +1,79 @@
+"""A submission: what a learner wrote, in one file, for somebody else to judge.
+
+It has the text of each file that the learner wrote in, and nothing else of the work folder: no notes, no
+tests, no grader. Who grades takes the exercises' functions from these texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinyjax.studio.learn.atomic_files import read, write
+from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone
+from tinyjax.studio.learn.functions import functions_of, is_empty
+from tinyjax.studio.learn.work_folder import WorkFolder
+
+MOST_BYTES = 2**22  # of a submission that is read
+
+
+@dataclass(frozen=True)
+class Submission:
+    """`sources` are the learner's files of each lesson, such as "tinyjax/core/bind.py"."""
+
+    student: str
+    sources: Mapping[int, Mapping[str, str]]
+
+    def source(self, lesson: int, file: str) -> str:
+        """The learner's version of a file; tinyjax's own if the learner wrote nothing in it."""
+        return self.sources.get(lesson, {}).get(file) or read(in_clone(file))
+
+    def state(self, exercise: Exercise) -> str:
+        """ "written", "empty", or why the functions of the exercise cannot be read."""
+        written = self.sources.get(exercise.lesson, {})
+        for file, name in exercise.places:
+            if file not in written:
+                return "empty"
+            try:
+                functions = functions_of(written[file])
+            except (SyntaxError, ValueError, RecursionError) as error:
+                return f"{file} is no Python: {error}"
+            if name not in functions:
+                return f"{file} has no function {name}"
+            if is_empty(functions[name]):
+                return "empty"
+        return "written"
+
+
+def write_submission(folders: Iterable[WorkFolder], path: Path) -> list[str]:
+    """Write what is in the folders to `path`; returns the numbers of the exercises in it. Of two folders of a
+    lesson it takes the later. Raises LearnError if nothing is written in them yet."""
+    sources: dict[int, dict[str, str]] = {}
+    exercises: dict[int, list[str]] = {}
+    for folder in folders:
+        written = [e for e in folder.exercises if not folder.is_empty(e)]
+        files = {file for e in written for file, _ in e.places}
+        if written:
+            sources[folder.lesson] = {file: folder.source(file) for file in sorted(files)}
+            exercises[folder.lesson] = [e.number for e in written]
+    if not sources:
+        raise LearnError("No exercise is written yet: there is nothing to submit.")
+    write(path, json.dumps({"format": 1, "sources": sources}, indent=1) + "\n")
+    return [number for lesson in sorted(exercises) for number in exercises[lesson]]
+
+
+def read_submission(path: Path) -> Submission:
+    """The submission in a file; the student is the file's name. Raises LearnError if the file is none."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("it is too long")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        sources = {int(lesson): dict(files) for lesson, files in content["sources"].items()}
+        texts = [text for files in sources.values() for item in files.items() for text in item]
+        if content["format"] != 1 or not all(isinstance(text, str) for text in texts):
+            raise ValueError("it is of another format")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise LearnError(f"{path.name} is no submission of `learn submit`: {error}") from None
+    return Submission(path.stem, sources)

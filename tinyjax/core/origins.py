@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.core.api_util import positional_number
+from tinyjax.core.argument_names import positional_number
 from tinyjax.core.bind import Tracer
 from tinyjax.core.debug_info import DebugInfo, name_of
 from tinyjax.core.errors import Origin, made_at

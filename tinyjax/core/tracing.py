@@ -11,14 +11,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import FrameType
 from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import (
     FlatFun,
-    argument_names,
     as_argnums,
     check_callable,
     fun_name,
@@ -55,7 +54,7 @@ from tinyjax.core.jaxpr import (
     check_jaxpr,
 )
 from tinyjax.core.structs import ShapeDtypeStruct, struct_of
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is
@@ -316,22 +315,3 @@ def result_structs(closed_jaxpr: ClosedJaxpr) -> Any:
     assert closed_jaxpr.debug_info is not None
     structs = list(map(struct_of, closed_jaxpr.out_avals))
     return tree_unflatten(closed_jaxpr.debug_info.out_tree, structs)
-
-
-def named_avals(
-    fun: Callable, static: Collection[int], tree: PyTreeDef, leaves: Sequence[Any]
-) -> tuple[ShapedArray, ...]:
-    """The avals of the leaves of a function's (args, kwargs), but for those at `static` positions.
-
-    Raises TypeError, with the argument's name, for a leaf that is no array."""
-    avals = []
-    for number, x in enumerate(leaves):
-        try:
-            avals.append(get_aval(x))
-        except TypeError as error:
-            raise TypeError(
-                f"Error interpreting argument {argument_names(fun, static, tree)[number]} of "
-                f"{fun_name(fun)} as an array. {error}. If the function needs it as a Python value, mark "
-                "it as static (static_argnums or static_argnames)"
-            ) from None
-    return tuple(avals)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tinyjax.core.api_util import split_static
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import EvalTrace, Tracer, as_array, context
 from tinyjax.core.config import Config, config
@@ -27,6 +26,7 @@ from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Asked, Place, home_of
 from tinyjax.transform.jit.api import PjitFunction
 from tinyjax.transform.jit.primitive import compiled, place_of_call
+from tinyjax.transform.jit.static_arguments import split_static
 
 
 class _Known(NamedTuple):

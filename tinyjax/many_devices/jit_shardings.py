@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import split_static
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import (
@@ -33,6 +32,7 @@ from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_pr
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked
 from tinyjax.runtime.placement import Asked, Place, commit, devices_of, put_at
+from tinyjax.transform.jit.static_arguments import split_static
 
 
 class JitShardings:

@@ -35,7 +35,6 @@ CHAPTERS = (
         "Containers",
         {
             "core.tree_util.pytrees": "nested containers as flat lists",
-            "core.tree_util.key_paths": "the name of a leaf's place",
             "core.api_util": "arguments in and out as flat lists",
             "core.lists": "lists in parts, and put together again",
         },
@@ -55,7 +54,7 @@ CHAPTERS = (
     Chapter(
         "Forward mode",
         {"transform.jvp": "tangents beside primals", "transform.jvp_of_jaxpr": "a jaxpr's jvp"},
-        {"core.tree_util.prefixes": "one value for a whole subtree, and where two trees differ"},
+        {"core.tree_util.prefixes": "one value for a whole subtree"},
     ),
     Chapter(
         "Vectorizing",
@@ -298,19 +297,28 @@ CHAPTERS = (
         },
     ),
     Chapter(
+        "A call of a compiled jaxpr",
+        {"transform.jit.primitive": "what a call of a jitted function is: one equation"},
+        {
+            "runtime.placement": "on which device an operation runs",
+            "core.nan_checks": "what jax_debug_nans looks for",
+            "core.key_reuse": "what jax_debug_key_reuse looks for",
+        },
+    ),
+    Chapter(
         "jit",
         {
             "transform.jit.stages": "trace, lower, compile",
-            "transform.jit.primitive": "what a call of a jitted function is: one equation",
             "transform.jit.api": "jit: functions that remember their jaxprs",
             "transform.jit.rules": "the jvp, vmap, partial-eval and transpose rules of jit",
         },
         {
+            "transform.jit.static_arguments": "arguments that are part of the cache key",
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "transform.jit.wrong_arguments": "what a compiled program says of other arguments than its own",
-            "runtime.placement": "on which device an operation runs",
-            "core.nan_checks": "what jax_debug_nans looks for",
-            "core.key_reuse": "what jax_debug_key_reuse looks for",
+            "core.argument_names": "the name of each argument, for messages",
+            "core.tree_util.key_paths": "the name of a leaf's place",
+            "core.tree_util.differences": "where two trees differ, for messages",
         },
     ),
     Chapter(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax.core import primitives
-from tinyjax.core.api_util import argument_names, check_callable, wraps
+from tinyjax.core.api_util import check_callable, wraps
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
@@ -30,6 +30,7 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.config import config
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.errors import Origin, made_at
 from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
@@ -308,9 +309,9 @@ def vmap(
             )
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0), kws=True)
-        names = functools.partial(argument_names, fun, (), in_tree)
-        dims = checked_dims(leaves, dims, names, "vmap")
-        size = mapped_size(leaves, dims, names, axis_size, "vmap")
+        info = DebugInfo(fun, (), in_tree)
+        dims = checked_dims(leaves, dims, info, "vmap")
+        size = mapped_size(leaves, dims, info, axis_size, "vmap")
 
         extra = mapped_axes.axis_extra(leaves, dims, spmd_axis_name)
         axis = AxisData(axis_name, size, spmd_axis_name=spmd_axis_name, extra=extra)

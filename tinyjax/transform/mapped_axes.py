@@ -7,7 +7,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import check_operands
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util.prefixes import flatten_axes
 
@@ -30,30 +31,27 @@ def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int
     return dims
 
 
-Names = Callable[[], list[str]]  # the arguments' names, a leaf each: errors alone look them up
-
-
 def checked_dims(
-    leaves: Sequence[Any], dims: Sequence[Any], names: Names, transformation: str
+    leaves: Sequence[Any], dims: Sequence[Any], info: DebugInfo, transformation: str
 ) -> list[int | None]:
     """The axis to map of each leaf, as a non-negative int, or None; `transformation` is vmap or pmap.
 
     Raises TypeError for what is no axis, ValueError for one that is out of range."""
     checked = [
-        checked_dim(i, x, d, names, transformation) for i, (x, d) in enumerate(zip(leaves, dims))
+        checked_dim(i, x, d, info, transformation) for i, (x, d) in enumerate(zip(leaves, dims))
     ]
     for check in check_operands:
         check(transformation, [x for x, dim in zip(leaves, checked) if dim is not None])
     return checked
 
 
-def checked_dim(number: int, x: Any, dim: Any, names: Names, transformation: str) -> int | None:
+def checked_dim(number: int, x: Any, dim: Any, info: DebugInfo, transformation: str) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
         raise TypeError(
             f"{transformation} in_axes must be ints or None, got {dim!r} for argument "
-            f"{names()[number]}"
+            f"{info.arg_names[number]}"
         )
     ndim = get_aval(x).ndim
     if not -ndim <= dim < ndim:
@@ -61,7 +59,7 @@ def checked_dim(number: int, x: Any, dim: Any, names: Names, transformation: str
         raise ValueError(
             f"{transformation} was requested to map its argument along axis {dim}, which implies that "
             f"its rank should be at least {needed}, but is only {ndim} (its shape is "
-            f"{shape_of(x)}; the argument is {names()[number]})"
+            f"{shape_of(x)}; the argument is {info.arg_names[number]})"
         )
     return int(dim) % ndim
 
@@ -76,7 +74,7 @@ def checked_out_dim(out_dim: int, ndim: int) -> int:
 def mapped_size(
     leaves: Sequence[Any],
     dims: Sequence[int | None],
-    names: Names,
+    info: DebugInfo,
     axis_size: int | None,
     transformation: str,
 ) -> int:
@@ -91,7 +89,7 @@ def mapped_size(
         )
     if len(set(sizes)) > 1:
         by_size: dict[int, list[str]] = {} if axis_size is None else {axis_size: ["axis_size"]}
-        for x, dim, name in zip(leaves, dims, names()):
+        for x, dim, name in zip(leaves, dims, info.arg_names):
             if dim is not None:
                 text = f"axis {dim} of argument {name} of type {get_aval(x).str_short()}"
                 by_size.setdefault(shape_of(x)[dim], []).append(text)

@@ -12,8 +12,8 @@ from explain_errors import explain_errors
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.core.api_util import split_static
 from tinyjax.core.jaxpr import eval_jaxpr
+from tinyjax.transform.jit.static_arguments import split_static
 
 
 def counted(fun):

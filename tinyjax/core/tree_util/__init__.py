@@ -15,11 +15,10 @@ from tinyjax.core.tree_util.more_functions import (
     all_leaves, tree_all, tree_map_with_path, tree_reduce, tree_reduce_associative, tree_transpose,
     treedef_children, treedef_is_leaf, treedef_tuple,
 )
-from tinyjax.core.tree_util.prefixes import (
-    broadcast_prefix, equality_errors, flatten_axes, prefix_errors, tree_broadcast,
-)
+from tinyjax.core.tree_util.differences import equality_errors
+from tinyjax.core.tree_util.prefixes import broadcast_prefix, flatten_axes, tree_broadcast
 from tinyjax.core.tree_util.pytrees import (
-    PyTreeDef, register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_structure,
+    PyTreeDef, prefix_errors, register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_structure,
     tree_unflatten,
 )
 from tinyjax.core.tree_util.partial import Partial

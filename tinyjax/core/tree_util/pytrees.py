@@ -225,6 +225,13 @@ class PyTreeDef:
             raise mismatch_error(name, self, tree_structure(tree))
         return subtrees
 
+    def differences(
+        self, other: PyTreeDef, below_leaves: bool = True
+    ) -> Iterator[tuple[str, str, str, str]]:
+        """The places where two structures part, for messages: (key path, what differs, how it is here, and
+        in `other`). core/tree_util/differences.py replaces this by a method that finds all of them."""
+        yield "", "structures", str(self), str(other)
+
     def _collect_subtrees(self, tree: Any, subtrees: list[Any]) -> bool:
         """Appends the subtrees under the leaves; False where the structures part."""
         if self.node_type is None:
@@ -238,9 +245,22 @@ class PyTreeDef:
         return all(d._collect_subtrees(c, subtrees) for d, c in zip(self.child_defs, children))
 
 
+def prefix_errors(name: str, prefix: PyTreeDef, full: PyTreeDef) -> Iterator[ValueError]:
+    """An error for each place where `prefix` (called `name` in the text) is no prefix of `full`."""
+    for path, what, expected, got in prefix.differences(full, below_leaves=False):
+        message = (
+            f"pytree structure error: different {what} at key path\n    {name}{path}\n"
+            f"expected {expected} as in {name}, but got {got}.\n"
+            f"Give both trees the same structure down to the leaves of {name}."
+        )
+        if expected == str(type(None)):
+            message += " (None is a node without leaves, unless is_leaf=lambda x: x is None.)"
+        yield ValueError(message)
+
+
 def mismatch_error(name: str, prefix: PyTreeDef, full: PyTreeDef) -> ValueError:
-    """Replaced by core.tree_util.prefixes with one that says where the two part."""
-    return ValueError(f"{name} must be a prefix of\n{full}\nbut is\n{prefix}")
+    """The error for the first place where `prefix` is no prefix of `full`."""
+    return next(prefix_errors(name, prefix, full))
 
 
 LEAF = PyTreeDef(None, None, ())

@@ -15,8 +15,8 @@ from tinyjax.core import type_promotion
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
+from tinyjax.core.tree_util.differences import equality_errors
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
-from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_unflatten
 from tinyjax.lax.conversion import convert_element_type
 

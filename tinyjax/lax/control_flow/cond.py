@@ -32,8 +32,8 @@ from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo, name_and_place
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
+from tinyjax.core.tree_util.differences import equality_errors
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
-from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.control_flow.bodies import (

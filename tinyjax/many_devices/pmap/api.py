@@ -9,7 +9,6 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -19,20 +18,16 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.api_util import (
     FlatFun,
-    argument_names,
     as_argnums,
     check_callable,
     fun_name,
-    positions,
-    split_static,
-    unhashable_error,
-    with_static,
     wraps,
 )
+from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer, as_array
-from tinyjax.core.tracing import named_avals
+from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.many_devices.distributed.processes import process_count, process_index
@@ -46,7 +41,13 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
 from tinyjax.runtime.placement import commit
 from tinyjax.transform.jit.api import jit
-from tinyjax.transform.mapped_axes import Names, checked_dim, flat_out_axes, mapped_size
+from tinyjax.transform.jit.static_arguments import (
+    positions,
+    split_static,
+    unhashable_error,
+    with_static,
+)
+from tinyjax.transform.mapped_axes import checked_dim, flat_out_axes, mapped_size
 
 
 class _Tracing(threading.local):
@@ -97,9 +98,9 @@ def pmap(
         dynamic, static = split_static(args, kwargs, static_argnums, ())
         fixed = positions(static_argnums, len(args))
         leaves, in_tree = tree_flatten(dynamic)
-        names = functools.partial(argument_names, fun, fixed, in_tree)
-        dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, names)
-        size = mapped_size(leaves, dims, names, axis_size, "pmap")
+        info = DebugInfo(fun, fixed, in_tree)
+        dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, info)
+        size = mapped_size(leaves, dims, info, axis_size, "pmap")
         chosen = _chosen_devices(size, devices, backend)
         named_avals(fun, fixed, in_tree, leaves)  # raises for what is no array
         key = (in_tree, tuple(dims), static, chosen)
@@ -244,10 +245,10 @@ def _dynamic_axes(in_axes: Any, args: tuple, fixed: set[int]) -> Any:
     return tuple([axes for i, axes in enumerate(in_axes) if i not in fixed])
 
 
-def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, names: Names) -> list[int | None]:
+def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, info: DebugInfo) -> list[int | None]:
     """Which axis of each leaf is mapped. Raises ValueError if none is."""
     dims = flatten_axes("pmap in_axes", in_tree, (in_axes, 0), kws=True)
-    dims = [checked_dim(i, x, d, names, "pmap") for i, (x, d) in enumerate(zip(leaves, dims))]
+    dims = [checked_dim(i, x, d, info, "pmap") for i, (x, d) in enumerate(zip(leaves, dims))]
     if all(dim is None for dim in dims):
         raise ValueError(
             "pmap requires at least one argument with a mapped axis: it maps one slice to each device"

@@ -14,9 +14,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from tinyjax.core.api_util import FlatFun, wraps
+from tinyjax.core.argument_names import named_avals
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import constvars_as_invars
-from tinyjax.core.tracing import named_avals, trace_to_jaxpr
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.many_devices.shard_map.nested_vmap import Specs
 from tinyjax.many_devices.shard_map.primitive import (

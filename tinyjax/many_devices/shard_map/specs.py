@@ -16,8 +16,14 @@ from typing import Any
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.tree_util.key_paths import keystr, tree_leaves_with_path
-from tinyjax.core.tree_util.prefixes import broadcast_prefix, prefix_errors
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
+from tinyjax.core.tree_util.prefixes import broadcast_prefix
+from tinyjax.core.tree_util.pytrees import (
+    PyTreeDef,
+    prefix_errors,
+    tree_flatten,
+    tree_leaves,
+    tree_unflatten,
+)
 from tinyjax.many_devices.shard_map.nested_vmap import MeshAxes, Specs
 from tinyjax.many_devices.sharding.mesh import Mesh
 from tinyjax.many_devices.sharding.named_sharding import whole_spec

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import graphviz
 
 from tinyjax.compile.passes.loops import bodies_of
+from tinyjax.core.argument_names import result_paths
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text, variable_names
@@ -102,7 +103,7 @@ class Drawing:
         """Give the program's inputs and results the names that they have in the function."""
         if debug_info is None:
             return
-        names, paths = debug_info.arg_names, debug_info.result_paths
+        names, paths = debug_info.arg_names, result_paths(debug_info)
         if len(names) == len(jaxpr.invars):
             self.titles |= dict(zip(jaxpr.invars, names))
         if len(paths) == len(jaxpr.outvars) and paths != ["result"]:

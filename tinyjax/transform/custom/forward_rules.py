@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import fun_name, with_static
+from tinyjax.core.api_util import fun_name
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
@@ -54,6 +54,7 @@ from tinyjax.transform.custom.calls import (
     to_symbolic_zero,
     with_user_source_info,
 )
+from tinyjax.transform.jit.static_arguments import with_static
 from tinyjax.transform.jvp import (
     JVPTracer,
     Zero,

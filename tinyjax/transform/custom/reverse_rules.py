@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import fun_name, with_static
+from tinyjax.core.api_util import fun_name
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
@@ -41,6 +41,7 @@ from tinyjax.transform.custom.calls import (
     with_user_source_info,
 )
 from tinyjax.transform.custom.vjp_call import custom_vjp_call_p
+from tinyjax.transform.jit.static_arguments import with_static
 from tinyjax.transform.jvp import Zero
 
 # ---- the front door ----

@@ -21,13 +21,9 @@ from tinyjax.core.api_util import (
     forget_traces,
     fun_name,
     memory_of,
-    named_arguments,
-    positions,
-    split_static,
-    unhashable_error,
-    with_static,
     wraps,
 )
+from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context, is_staging
 from tinyjax.core.compile_log import logged_time
@@ -36,7 +32,7 @@ from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.structs import ShapeDtypeStruct, struct_of
-from tinyjax.core.tracing import named_avals, trace_to_jaxpr
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, devices
@@ -44,6 +40,13 @@ from tinyjax.runtime.placement import Asked, Place, committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p, read_arguments
 from tinyjax.transform.jit.stages import Traced
+from tinyjax.transform.jit.static_arguments import (
+    named_arguments,
+    positions,
+    split_static,
+    unhashable_error,
+    with_static,
+)
 
 # ---- jitted functions ----
 

@@ -16,7 +16,8 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import argument_names, fun_name, positional_name
+from tinyjax.core.api_util import fun_name
+from tinyjax.core.argument_names import argument_names, positional_name
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.compile_log import misses_logger
 from tinyjax.core.config import TRACED_FLAGS

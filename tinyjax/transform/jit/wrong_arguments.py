@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.tree_util.differences import equality_errors
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import PyTreeDef
 
 

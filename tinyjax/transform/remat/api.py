@@ -13,12 +13,13 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tinyjax.core.api_util import check_callable, positions, wraps
+from tinyjax.core.api_util import check_callable, wraps
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform.jit.static_arguments import positions
 from tinyjax.transform.remat.policies import Policy
 from tinyjax.transform.remat.primitive import remat_p
 

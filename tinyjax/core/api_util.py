@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
@@ -63,29 +62,6 @@ def check_callable(fun: Any, transformation: str) -> None:
             f"Expected a function to {transformation}, got a generator function: {fun}. "
             "Return the values, in a list, instead of yielding them"
         )
-
-
-_traces: list[WeakKeyDictionary[Callable, dict]] = []
-
-
-def memory_of_traces() -> WeakKeyDictionary[Callable, dict]:
-    """A memory of what was traced, which `forget_traces` empties."""
-    _traces.append(WeakKeyDictionary())
-    return _traces[-1]
-
-
-def forget_traces() -> None:
-    for memory in _traces:
-        memory.clear()
-
-
-def memory_of(caches: WeakKeyDictionary[Callable, dict], fun: Callable) -> dict:
-    """What `caches` remembers of a function, for as long as it lives: of one without a hash or weak
-    references, nothing."""
-    try:
-        return caches.setdefault(fun, {})
-    except TypeError:
-        return {}
 
 
 class FlatFun:

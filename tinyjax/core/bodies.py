@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tinyjax.core.api_util import FlatFun, memory_of, memory_of_traces
+from tinyjax.core.api_util import FlatFun
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, constvars_as_invars
+from tinyjax.core.trace_memory import memory_of, memory_of_traces
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef
 

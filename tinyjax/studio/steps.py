@@ -44,7 +44,6 @@ CHAPTERS = (
         {
             "core.jaxpr": "programs as lists of equations",
             "core.tracing": "make_jaxpr: from a Python function to a jaxpr",
-            "core.bodies": "functions within a program as jaxprs",
         },
         {
             "core.debug_info": "names of functions and arguments, for errors",
@@ -53,18 +52,13 @@ CHAPTERS = (
     ),
     Chapter(
         "Forward mode",
-        {"transform.jvp": "tangents beside primals", "transform.jvp_of_jaxpr": "a jaxpr's jvp"},
+        {"transform.jvp": "tangents beside primals"},
         {"core.tree_util.prefixes": "one value for a whole subtree"},
     ),
     Chapter(
         "Vectorizing",
-        {
-            "transform.batching": "vmap: one program for many examples",
-            "transform.batching_of_jaxpr": "vmap of a jaxpr that is a parameter",
-        },
-        {
-            "transform.mapped_axes": "which axes of which arguments it maps over",
-        },
+        {"transform.batching": "vmap: one program for many examples"},
+        {"transform.mapped_axes": "which axes of which arguments it maps over"},
     ),
     Chapter(
         "Reverse mode",
@@ -310,12 +304,15 @@ CHAPTERS = (
         {
             "transform.jit.stages": "trace, lower, compile",
             "transform.jit.api": "jit: functions that remember their jaxprs",
+            "transform.jvp_of_jaxpr": "the jvp of a jaxpr that is a parameter",
+            "transform.batching_of_jaxpr": "vmap of a jaxpr that is a parameter",
             "transform.jit.rules": "the jvp, vmap, partial-eval and transpose rules of jit",
         },
         {
             "transform.jit.static_arguments": "arguments that are part of the cache key",
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "transform.jit.wrong_arguments": "what a compiled program says of other arguments than its own",
+            "core.trace_memory": "what was traced, by the function",
             "core.argument_names": "the name of each argument, for messages",
             "core.tree_util.key_paths": "the name of a leaf's place",
             "core.tree_util.differences": "where two trees differ, for messages",
@@ -348,6 +345,7 @@ CHAPTERS = (
     Chapter(
         "Branches, and loops until a condition fails",
         {
+            "core.bodies": "functions within a program as jaxprs",
             "lax.control_flow.bodies": "what a loop's body must give",
             "lax.control_flow.cond": "one of several branches",
             "lax.control_flow.cond_rules": "the jvp, vmap, partial-eval and transpose rules of cond",

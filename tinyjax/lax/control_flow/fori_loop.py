@@ -15,12 +15,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import memory_of
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.primitives import add
+from tinyjax.core.trace_memory import memory_of
 from tinyjax.core.tree_util.pytrees import tree_structure
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.control_flow.scan import scan

@@ -13,12 +13,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import FlatFun, fun_name, memory_of, memory_of_traces
+from tinyjax.core.api_util import FlatFun, fun_name
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer, context
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.trace_memory import memory_of, memory_of_traces
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import register_pytree_node_class

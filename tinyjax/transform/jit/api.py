@@ -18,9 +18,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from tinyjax.core.api_util import (
     FlatFun,
     check_callable,
-    forget_traces,
     fun_name,
-    memory_of,
     wraps,
 )
 from tinyjax.core.argument_names import named_avals
@@ -32,6 +30,7 @@ from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.structs import ShapeDtypeStruct, struct_of
+from tinyjax.core.trace_memory import forget_traces, memory_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement

@@ -9,8 +9,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compile import lowered
-from tinyjax.compile.passes.inline import inline
-from tinyjax.core import array, bind, inlining, jaxpr, pretty_printer
+from tinyjax.core import array, bind, jaxpr, pretty_printer
 from tinyjax.core.avals import get_aval
 from tinyjax.runtime import devices, placement
 from tinyjax.runtime.devices import Device
@@ -89,14 +88,6 @@ def test_prepare_jaxpr_changes_what_is_compiled():
         assert jax.jit(lambda x: jnp.sin(x))(0.0) == 1.0
     finally:
         jaxpr.prepare_jaxpr.remove(cos_for_sin)
-
-
-def test_unread_params_are_not_in_a_compiled_program(monkeypatch):
-    monkeypatch.setitem(inlining.unread_params, "sin", "volume")
-    closed = jax.make_jaxpr(jnp.sin)(2.0)
-    eqns = [e.replace(params=e.params | {"volume": 11}) for e in closed.eqns]
-    closed = closed.replace(jaxpr=closed.jaxpr.replace(eqns=eqns))
-    assert ["volume" in eqn.params for eqn in inline(closed).eqns] == [False]
 
 
 def test_printed_params_says_which_parameters_are_printed(monkeypatch):

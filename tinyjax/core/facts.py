@@ -21,7 +21,9 @@ class Facts:
     (mul), else the numbers of the operands that it is linear in together. `is_step`: its derivative is zero.
     `keys`: what becomes of random keys in the first operand: they are "used", or the result has the "same"
     keys, a "part" of them, or "other" ones.
-    `ignored_params`: parameters that it has in JAX, of which only None is accepted here."""
+    `ignored_params`: parameters that it has in JAX and no compiled program reads. Only None is accepted, but
+    for those that a feature knows, which say where a result is.
+    `is_identity`: a compiled program, which runs on one device, has its operands for its results."""
 
     axes: str | None = None
     cost: Any = None
@@ -30,6 +32,7 @@ class Facts:
     is_step: bool = False
     keys: str | None = None
     ignored_params: tuple[str, ...] = ()
+    is_identity: bool = False
 
 
 # Facts of exp, sin, ...; of what only moves elements; the ignored parameter of many functions

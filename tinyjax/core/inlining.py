@@ -37,10 +37,6 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
 }
 # primitive of one's own -> what makes the jaxpr that an equation of it stands for
 custom_inline_rules: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
-# names of primitives whose results are their operands: a program computes with whole arrays, on one device
-IDENTITY_PRIMITIVES = {"device_put"}
-# name of a primitive -> its parameter that such a program does not read: a feature adds these
-unread_params: dict[str, str] = {}
 
 
 def inline_calls(
@@ -50,8 +46,8 @@ def inline_calls(
     constants become our own.
 
     Calls are those of `is_call`, and calls within them; each has variables of its own. Equations of
-    IDENTITY_PRIMITIVES go: what reads their results reads their operands. Our own variables stay, and
-    `closed` stays as it is."""
+    primitives that are the identity go: what reads their results reads their operands. Our own variables
+    stay, and `closed` stays as it is."""
     eqns: list[JaxprEqn] = []
     constants: dict[Var, Any] = {}
 
@@ -70,7 +66,7 @@ def inline_calls(
 
         for eqn in jaxpr.eqns:
             invars = [rename(v) for v in eqn.invars]
-            if eqn.primitive.name in IDENTITY_PRIMITIVES:
+            if eqn.primitive.facts.is_identity:
                 renamed.update(zip(eqn.outvars, invars))
             elif is_call(eqn) and not keep(eqn):
                 called = called_jaxpr(eqn)

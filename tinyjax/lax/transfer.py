@@ -53,7 +53,9 @@ class ArrayCopySemantics(enum.Enum):
 
 # Parameters, an entry an operand: devices (a Place or None), srcs (the same: from where)
 # and copy_semantics.
-device_put_p = Primitive("device_put", multiple_results=True, takes_arrays=True, **MOVES)
+device_put_p = Primitive(
+    "device_put", multiple_results=True, takes_arrays=True, **MOVES, is_identity=True
+)
 
 
 def _device_put_impl(

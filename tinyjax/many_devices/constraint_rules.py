@@ -19,7 +19,6 @@ from tinyjax.core.bind import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.core.inlining import IDENTITY_PRIMITIVES
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent
@@ -39,10 +38,9 @@ from tinyjax.transform.transposition import deflinear2
 
 # Parameters: sharding; unconstrained_dims, the axes of which it says nothing; context_mesh, the current mesh,
 # and layout, which is None: both as in JAX's jaxprs.
-sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True)
+sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True, is_identity=True)
 # Parameter: dst_sharding.
-reshard_p = Primitive("reshard", takes_arrays=True)
-IDENTITY_PRIMITIVES.update(("sharding_constraint", "reshard"))
+reshard_p = Primitive("reshard", takes_arrays=True, is_identity=True)
 
 
 def constrained(x: Any, place: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import watch
-from tinyjax.core.inlining import unread_params
 
 # primitive name -> the parameter, if it is there, that says how the result is split over devices
 PLACES = {
@@ -19,7 +18,6 @@ PLACES = {
     "reduce_sum": "out_sharding",
     "reshape": "sharding",
 }
-unread_params.update(PLACES)
 
 
 def sharding_said(name: str, params: Any) -> Any:

@@ -6,6 +6,7 @@ import pytest
 import tinyjax.core.primitives as primitives
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.compile.passes.inline import inline
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.record import recording
 from tinyjax.core.runtime_errors import JaxRuntimeError
@@ -56,3 +57,14 @@ def test_a_record_names_the_functions_that_are_called():
         "b = jit a: in its place, the equations of outer",
         "b = jit a: in its place, the equations of sin",
     ]
+
+
+def test_parameters_that_no_program_reads_are_dropped():
+    closed = make_jaxpr(jit(primitives.sin))(2.0)
+    body = closed.eqns[0].params["jaxpr"]
+    eqns = [eqn.replace(params={"accuracy": "high"}) for eqn in body.eqns]
+    body = body.replace(jaxpr=body.jaxpr.replace(eqns=eqns))
+    (call,) = closed.eqns
+    call = call.replace(params=call.params | {"jaxpr": body})
+    inlined = inline(closed.replace(jaxpr=closed.jaxpr.replace(eqns=[call])))
+    assert [(eqn.primitive.name, eqn.params) for eqn in inlined.eqns] == [("sin", {})]

@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tinyjax.compile.record import event, is_recording
-from tinyjax.core.inlining import (
-    IDENTITY_PRIMITIVES,
-    called_jaxpr,
-    inline_calls,
-    is_call,
-    unread_params,
-)
+from tinyjax.core.inlining import called_jaxpr, inline_calls, is_call
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, all_jaxprs
 
 
@@ -41,12 +35,12 @@ def is_rematerialised(eqn: JaxprEqn) -> bool:
 
 
 def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxpr:
-    closed = without_unread_params(closed)
+    closed = without_ignored_params(closed)
     if next(_calls(closed.jaxpr, keep), None) is None:
         return closed
     if is_recording():
         for eqn in _calls(closed.jaxpr, keep):
-            if eqn.primitive.name in IDENTITY_PRIMITIVES:
+            if eqn.primitive.facts.is_identity:
                 event(eqn, ("is", eqn.invars), "a program runs on one device", eqn)
             else:
                 name = eqn.params.get("name", eqn.primitive.name)
@@ -57,30 +51,29 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
 def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]:
     """The equations that go, those of called jaxprs after their call."""
     for eqn in jaxpr.eqns:
-        if eqn.primitive.name in IDENTITY_PRIMITIVES:
+        if eqn.primitive.facts.is_identity:
             yield eqn
         elif is_call(eqn) and not keep(eqn):
             yield eqn
             yield from _calls(called_jaxpr(eqn).jaxpr, keep)
 
 
-# ---- parameters that are not read ----
+# ---- parameters that no program reads ----
 
 
-def without_unread_params(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same, without the parameters that a program on one device does not read."""
-    return closed.replace(jaxpr=_without_unread(closed.jaxpr))
+def without_ignored_params(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same, without the parameters that are ignored (core/facts.py)."""
+    return closed.replace(jaxpr=_without_ignored(closed.jaxpr))
 
 
-def _without_unread(jaxpr: Jaxpr) -> Jaxpr:
-    if not any(map(_has_unread, (eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns))):
+def _without_ignored(jaxpr: Jaxpr) -> Jaxpr:
+    if not any(map(_has_ignored, (eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns))):
         return jaxpr
     return jaxpr.replace(eqns=[eqn.replace(params=_read_params(eqn)) for eqn in jaxpr.eqns])
 
 
-def _has_unread(eqn: JaxprEqn) -> bool:
-    name = unread_params.get(eqn.primitive.name)
-    return name is not None and eqn.params.get(name) is not None
+def _has_ignored(eqn: JaxprEqn) -> bool:
+    return not eqn.params.keys().isdisjoint(eqn.primitive.facts.ignored_params)
 
 
 def _read_params(eqn: JaxprEqn) -> dict[str, Any]:
@@ -88,8 +81,8 @@ def _read_params(eqn: JaxprEqn) -> dict[str, Any]:
         if isinstance(value, tuple) and not hasattr(value, "_fields"):
             return tuple(map(changed, value))
         if isinstance(value, ClosedJaxpr):
-            return without_unread_params(value)
-        return _without_unread(value) if isinstance(value, Jaxpr) else value
+            return without_ignored_params(value)
+        return _without_ignored(value) if isinstance(value, Jaxpr) else value
 
-    unread = unread_params.get(eqn.primitive.name)
-    return {k: changed(v) for k, v in eqn.params.items() if k != unread}
+    ignored = eqn.primitive.facts.ignored_params
+    return {k: changed(v) for k, v in eqn.params.items() if k not in ignored}

@@ -1,6 +1,7 @@
 """The hooks of the house, each with a toy feature that registers at it; CONTRIBUTING.md lists them."""
 
 import functools
+import importlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compile import lowered
-from tinyjax.core import array, bind, jaxpr, pretty_printer
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
+from tinyjax.core import array, bind, jaxpr, pretty_printer, shortcuts
 from tinyjax.core.avals import get_aval
 from tinyjax.runtime import devices, placement
 from tinyjax.runtime.devices import Device
+from tinyjax.runtime.step_program import HostStep
+from tinyjax.runtime.step_program_builder import host_steps
 from tinyjax.transform.jit.primitive import run_compiled
 
 
@@ -35,30 +39,22 @@ def test_prepare_operands_changes_what_an_equation_reads():
     assert [eqn.primitive.name for eqn in closed.eqns] == ["neg", "sin"]
 
 
-def test_check_operands_rejects_a_value(monkeypatch):
+def test_check_values_rejects_operands_and_results():
     def no_int8(taker, values):
         if any(getattr(value, "dtype", None) == np.int8 for value in values):
-            raise TypeError(f"{taker} takes no int8")
+            raise TypeError(f"{taker} and an int8")
 
-    bind.check_operands.append(no_int8)
+    def to_int8(x):
+        return jnp.int8(3)
+
+    bind.check_values.append(no_int8)
     try:
-        with pytest.raises(TypeError, match="takes no int8"):
+        with pytest.raises(TypeError, match="make_jaxpr of negative and an int8"):
             jax.make_jaxpr(jnp.negative)(np.int8(1))
+        with pytest.raises(TypeError, match="ResultsOf.* and an int8"):
+            jax.make_jaxpr(to_int8)(1.0)
     finally:
-        bind.check_operands.remove(no_int8)
-
-
-def test_check_results_rejects_a_result():
-    def no_int8(fun, values):
-        if any(getattr(value, "dtype", None) == np.int8 for value in values):
-            raise TypeError("no function returns int8")
-
-    bind.check_results.append(no_int8)
-    try:
-        with pytest.raises(TypeError, match="no function returns int8"):
-            jax.make_jaxpr(lambda x: x)(np.int8(1))
-    finally:
-        bind.check_results.remove(no_int8)
+        bind.check_values.remove(no_int8)
 
 
 def test_bind_bodies_binds_the_primitives_that_have_jaxprs():
@@ -139,3 +135,50 @@ def test_stages_print_a_program_in_a_dialect(monkeypatch):
     stage = lowered.Stage(lambda it: it.plan.all_kernels(), lambda it: "beads, to and fro")
     monkeypatch.setitem(lowered.STAGES, "abacus", stage)
     assert jax.jit(jnp.sin).lower(1.0).as_text("abacus") == "beads, to and fro"
+
+
+def test_shortcut_modules_says_where_the_shortcut_of_a_function_is(monkeypatch, tmp_path):
+    (tmp_path / "toy_plain.py").write_text(
+        "from tinyjax.core.shortcuts import with_shortcut\n"
+        "@with_shortcut\ndef answer(x): return x + 41\n"
+    )
+    (tmp_path / "toy_shortcut.py").write_text(
+        "from toy_plain import answer\nfrom tinyjax.core.shortcuts import shortcut_for\n"
+        "@shortcut_for(answer)\ndef at_once(plain, x): return 42\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(shortcuts, "are_on", lambda: True)
+    monkeypatch.setitem(shortcuts.shortcut_modules, "toy_plain.answer", "toy_shortcut")
+    assert importlib.import_module("toy_plain").answer(2) == 42
+
+
+def test_device_kinds_has_the_modules_of_further_platforms(monkeypatch, tmp_path):
+    (tmp_path / "abacus").mkdir()
+    (tmp_path / "abacus" / "__init__.py").write_text("")
+    (tmp_path / "abacus" / "devices.py").write_text(
+        "from tinyjax.runtime.devices import Device\n"
+        'def find_devices(): return [Device("abacus", 0, "beads")]\n'
+    )
+    monkeypatch.setattr(jax, "__path__", [*jax.__path__, str(tmp_path)])
+    monkeypatch.setitem(devices.device_kinds, "abacus", "abacus.devices")
+    anew = functools.cache(devices._devices_by_platform.__wrapped__)
+    monkeypatch.setattr(devices, "_devices_by_platform", anew)
+    (abacus,) = jax.devices("abacus")
+    assert abacus.device_kind == "beads" and abacus.kind.__name__ == "tinyjax.abacus.devices"
+
+
+def test_host_steps_says_who_runs_a_kind_of_step(monkeypatch):
+    class ByBeads(OnHost):
+        word = "beads"
+
+    steps = []
+
+    def beads_step(builder, eqn, operands, outputs, dies):
+        steps.append(eqn.primitive.name)
+        return HostStep(eqn, operands, [output.slot for output in outputs], dies)
+
+    monkeypatch.setitem(host_steps, "beads", beads_step)
+    monkeypatch.setitem(lowering_rules, jax.lax.sin_p, ByBeads("for a test"))
+    assert jax.jit(lambda x: jnp.sin(x) + 1.0)(0.0) == 1.0
+    if jax.devices()[0].runs_kernels:
+        assert steps == ["sin"]

@@ -18,7 +18,7 @@ from tinyjax.transform import jvp, transposition
 def nobody_watches(monkeypatch):
     """As in a process in which no array was put on a device yet, and no feature has registered."""
     monkeypatch.setattr(bind, "watchers", [])
-    hooks = (bind.bind_bodies, bind.check_operands, bind.check_results, jaxpr.prepare_jaxpr)
+    hooks = (bind.bind_bodies, bind.check_values, jaxpr.prepare_jaxpr)
     registered = [list(hook) for hook in hooks]
     for hook in hooks:
         hook.clear()

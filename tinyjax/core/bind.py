@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -103,11 +103,17 @@ class BodyPrimitive(Primitive):
 # Hooks of a feature with values that are no arrays, such as boxes whose contents change. Its module appends.
 # Binds a BodyPrimitive, or runs a Compiled program: (primitive or program, args, params) -> results
 bind_bodies: list[Callable[[Any, Sequence[Any], dict[str, Any]], list[Any]]] = []
-# Called as (taker, values), raises for values that the taker can't take: a primitive, of which an equation is
-# written, with the avals of its operands; else a transformation, by its name, with its arguments.
-check_operands: list[Callable[[Any, Sequence[Any]], None]] = []
-# Called as (fun, values), raises for values that can't be results of a function (or of what a str names).
-check_results: list[Callable[[Any, Sequence[Any]], None]] = []
+# Called as (taker, values), raises for values that can't be there. The taker is a primitive, of which an
+# equation is written, with the avals of its operands; a transformation, by its name, with its arguments; or
+# ResultsOf a function.
+check_values: list[Callable[[Any, Sequence[Any]], None]] = []
+
+
+class ResultsOf(NamedTuple):
+    """Takes the results of a function, for `check_values`; a str says which, where its name is not known."""
+
+    fun: Callable | str
+
 
 # primitive -> (*numpy_arrays, **params) -> numpy array (a list if multiple_results)
 impl_rules: dict[Primitive, Callable[..., Any]] = {}

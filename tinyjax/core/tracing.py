@@ -28,11 +28,11 @@ from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
+    ResultsOf,
     Trace,
     Tracer,
     abstract_eval_rules,
-    check_operands,
-    check_results,
+    check_values,
     context,
     extend_axis_env,
     missing_rule,
@@ -184,7 +184,7 @@ class JaxprTrace(Trace):
             x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
         ]
         avals = [atom.aval for atom in atoms]
-        for check in check_operands:
+        for check in check_values:
             check(primitive, avals)
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
         out = type_of_result(primitive, rule, avals, params)
@@ -217,8 +217,8 @@ def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]
         outs = flat_fun(*[trace.new_arg(aval, source) for aval in in_avals])
         for position in range(len(outs)):
             check_output(outs[position], position)
-        for check in check_results:
-            check(getattr(flat_fun, "fun", flat_fun), outs)
+        for check in check_values:
+            check(ResultsOf(getattr(flat_fun, "fun", flat_fun)), outs)
         closed = trace.finish(outs)
     if config.jax_check_tracer_leaks:
         del outs
@@ -294,7 +294,7 @@ def traced(
         return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
 
     leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
-    for check in check_operands:
+    for check in check_values:
         check(f"{traced_for} of {fun_name(fun)}", leaves)
     info = DebugInfo(
         fun,

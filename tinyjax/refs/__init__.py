@@ -1,7 +1,6 @@
 """Refs: mutable arrays. `jax.ref` has their public names, the first of which imports this folder.
 
-It registers at the hooks prepare_jaxpr (core/jaxpr.py), bind_bodies, check_operands and check_results
-(core/bind.py).
+It registers at the hooks prepare_jaxpr (core/jaxpr.py), bind_bodies and check_values (core/bind.py).
 """
 
 from tinyjax.refs import discharge as discharge

@@ -7,7 +7,7 @@ from inspect import unwrap
 from typing import Any, ClassVar
 
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, check_operands, check_results
+from tinyjax.core.bind import Primitive, ResultsOf, check_values
 
 
 class AbstractRef(ShapedArray):
@@ -78,9 +78,11 @@ def is_ref(x: Any) -> bool:
 
 
 def check_no_ref(taker: Any, values: Sequence[Any]) -> None:
-    """Raises for a Ref where the taker can't take it (see check_operands in core/bind.py)."""
+    """Raises for a Ref where the taker can't take it (see check_values in core/bind.py)."""
     if isinstance(taker, Primitive):
         check_takes_refs(taker, values)
+    elif isinstance(taker, ResultsOf):
+        check_no_ref_returned(taker.fun, values)
     elif taker == "jvp":
         check_tangent(*values)
     elif taker in ("grad", "jacrev"):
@@ -149,5 +151,4 @@ def check_no_ref_returned(fun: Callable | str, outs: Sequence[Any]) -> None:
             )
 
 
-check_operands.append(check_no_ref)
-check_results.append(check_no_ref_returned)
+check_values.append(check_no_ref)

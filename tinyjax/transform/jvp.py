@@ -23,7 +23,7 @@ from tinyjax.core.bind import (
     Primitive,
     Trace,
     Tracer,
-    check_operands,
+    check_values,
     context,
     missing_rule,
     set_current_trace,
@@ -353,7 +353,7 @@ def _as_tracer(trace: JVPTrace, primal: Any, tangent: Any) -> Any:
 
 
 def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
-    for check in check_operands:
+    for check in check_values:
         check("jvp", (primal, tangent))
     is_float0 = getattr(tangent, "dtype", None) == dtypes.float0
     dtype = dtypes.float0 if is_float0 else get_aval(tangent).dtype

@@ -14,7 +14,7 @@ import numpy as np
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import check_operands
+from tinyjax.core.bind import check_values
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util.prefixes import flatten_axes
@@ -40,7 +40,7 @@ def checked_dims(
     checked = [
         checked_dim(i, x, d, info, transformation) for i, (x, d) in enumerate(zip(leaves, dims))
     ]
-    for check in check_operands:
+    for check in check_values:
         check(transformation, [x for x, dim in zip(leaves, checked) if dim is not None])
     return checked
 

@@ -15,7 +15,7 @@ from typing import Any
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, check_callable, split_aux
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, Trace, check_results, context, set_current_trace
+from tinyjax.core.bind import Primitive, ResultsOf, Trace, check_values, context, set_current_trace
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -175,8 +175,8 @@ def trace_linear(
         )
     with set_current_trace(jvp_trace):
         outs = fun(*args)
-    for check in check_results:
-        check("the function that is differentiated", outs)
+    for check in check_values:
+        check(ResultsOf("the function that is differentiated"), outs)
     pairs = [jvp_trace.primal_and_tangent(x) for x in outs]
     if any([partial_trace.is_unknown(primal) for primal, _ in pairs]):
         raise ValueError(

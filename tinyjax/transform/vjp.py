@@ -16,7 +16,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of, wraps
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import check_operands
+from tinyjax.core.bind import check_values
 from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
@@ -152,7 +152,7 @@ def value_and_grad(
 
 def check_reverse_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
     """Raises TypeError for an argument that grad or jacrev can't differentiate by."""
-    for check in check_operands:
+    for check in check_values:
         check(name, [x])
     dtype = get_aval(x).dtype
     if holomorphic and dtypes.kind(dtype) != "c":

@@ -27,21 +27,6 @@ FOLDERS = (
 )
 PLACES = {name: place for place, names in enumerate(FOLDERS) for name in names.split()}
 
-# Circles of modules that import each other, each through a feature. This table only shrinks.
-STILL_CIRCULAR = (
-    "core.bind core.facts",
-    (
-        "many_devices.across_processes many_devices.constraint_rules many_devices.jit_shardings "
-        "many_devices.places many_devices.processes.calls "
-        "many_devices.processes.eager many_devices.processes.meetings "
-        "many_devices.processes.moving_blocks many_devices.processes.own_program"
-    ),
-    (
-        "many_devices.sharding.auto many_devices.sharding.mesh "
-        "many_devices.sharding.named_sharding many_devices.sharding.types"
-    ),
-)
-
 # What is imported by functions, as `import tinyjax` is to stay quick and few programs need it. Milliseconds.
 LATE = {
     "difflib": "2: once a flag is misspelt",
@@ -100,12 +85,7 @@ def test_a_folder_imports_only_from_folders_before_it(folder):
 
 
 def test_modules_import_each_other_in_no_circle():
-    found = {
-        circle
-        for circle in import_circles()
-        if not any(circle <= set(of.split()) for of in STILL_CIRCULAR)
-    }
-    assert found == set()
+    assert import_circles() == set()
 
 
 @pytest.mark.slow

@@ -27,7 +27,6 @@ from tinyjax.lax.all_to_all_ppermute import all_to_all_p, pbroadcast_p, ppermute
 from tinyjax.lax.parallel import axis_index_p, pmax_p, pmin_p, psum_p
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.many_devices.collectives import bytes_sent, collective
-from tinyjax.many_devices.distributed.processes import when_several
 from tinyjax.runtime.devices import Device
 from tinyjax.transform.batching import (
     AxisData,
@@ -99,15 +98,6 @@ batch_rules[group_all_gather_p] = _all_gather_batch
 for _primitive in (group_psum_p, group_all_gather_p):
     lowering_rules[_primitive] = _meet
     no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"
-
-
-def _install() -> None:
-    from tinyjax.many_devices.processes.eager import install  # with the first process but this
-
-    install()
-
-
-when_several.append(_install)
 
 
 # ---- the batching rules of collectives ----

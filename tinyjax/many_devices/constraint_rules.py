@@ -22,8 +22,8 @@ from tinyjax.core.bind import (
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent
+from tinyjax.many_devices.calls_across import spread_anew
 from tinyjax.many_devices.mapped import axes_of
-from tinyjax.many_devices.places import spread_anew
 from tinyjax.many_devices.sharding.auto import label_of
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.current_mesh import with_devices

@@ -21,10 +21,8 @@ from tinyjax.core.jaxpr import (
     JaxprEqn,
     all_jaxprs,
     cached_on_jaxpr,
-    jaxpr_as_fun,
     without_dead_code,
 )
-from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
 from tinyjax.many_devices.placing import sharding_said
@@ -171,32 +169,6 @@ def _places_of(eqn: JaxprEqn) -> list[Place]:
     else:
         said = (sharding_said(name, eqn.params),)
     return [place_of(place) for place in said if place is not None and place.has_devices]
-
-
-# ---- within transformations ----
-
-
-def constraints_within(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a jit equation, with constraints in its jaxpr instead of in_shardings and
-    out_shardings."""
-    if "in_shardings" not in params:
-        return params
-    kept = dict(params)
-    ins, outs = kept.pop("in_shardings"), kept.pop("out_shardings")
-    if not any((*ins, *outs)):
-        return kept
-    return kept | {"jaxpr": _constrained(params["jaxpr"], ins, outs)}
-
-
-@cached_on_jaxpr
-def _constrained(jaxpr: ClosedJaxpr, ins: tuple, outs: tuple) -> ClosedJaxpr:
-    from tinyjax.many_devices.constraint_rules import constrained  # with the first sharding
-
-    def fun(*args: Any) -> list[Any]:
-        results = jaxpr_as_fun(jaxpr)(*map(constrained, args, ins))
-        return list(map(constrained, results, outs))
-
-    return trace_to_jaxpr(fun, jaxpr.in_avals)
 
 
 # ---- arguments and results of a call ----

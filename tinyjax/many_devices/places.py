@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import abstract_eval_rules, as_array
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, dce_rules, without_dead_code
-from tinyjax.many_devices.distributed.processes import process_count
+from tinyjax.core.jaxpr import ClosedJaxpr, dce_rules, without_dead_code
+from tinyjax.many_devices.calls_across import Call, call_across_processes, spread_anew
+from tinyjax.many_devices.distributed.processes import when_several
+from tinyjax.many_devices.jit_constraints import constraints_within
 from tinyjax.many_devices.jit_shardings import (
     asked_by_call,
     asked_by_set_mesh,
     concrete,
-    constraints_within,
     put_arguments,
     put_outputs,
     typed_results,
@@ -65,7 +66,6 @@ def asked(name: str, params: dict[str, Any]) -> tuple[Asked, ...]:
 # `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
 # One is made in shard_map/across_devices.py.
 runs_in_parts: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
-Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 
 
 def run(
@@ -171,27 +171,6 @@ def _run_in_parts(
     return outs
 
 
-def call_across_processes(
-    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
-) -> Call | None:
-    """What calls a program with these arguments, if several processes have parts of it; else None."""
-    if process_count() == 1:
-        return None
-    from tinyjax.many_devices.processes.calls import find_call  # with the first call
-
-    return find_call(jaxpr, arrays, params)
-
-
-def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """An array that several processes have blocks of, spread in another way over them: a program that gives
-    its argument."""
-    v = Var(x.aval.update(extra=None))
-    how = {"name": "device_put", "out_shardings": (sharding,)}
-    call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)
-    assert call is not None
-    return call([x])[0]
-
-
 # ---- device_put ----
 
 
@@ -265,4 +244,11 @@ def _fill_hooks() -> None:
     )
 
 
+def _bind_over_processes() -> None:
+    from tinyjax.many_devices.processes.eager import install  # with the first process but this
+
+    install()
+
+
 _fill_hooks()
+when_several.append(_bind_over_processes)

@@ -17,7 +17,7 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import EvalTrace, Primitive, as_array, context
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.many_devices.places import call_across_processes
+from tinyjax.many_devices.calls_across import call_across_processes
 from tinyjax.many_devices.processes.moving_blocks import is_in_blocks
 
 

@@ -26,7 +26,7 @@ from tinyjax.core.inlining import CALLS, inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.many_devices import invariant_collectives as _collectives  # noqa: F401  (fills rule tables)
-from tinyjax.many_devices.places import call_across_processes
+from tinyjax.many_devices.calls_across import call_across_processes
 from tinyjax.many_devices.shard_map.across_devices import shard_map_on_devices
 from tinyjax.many_devices.shard_map.nested_vmap import (
     MeshAxes,

@@ -51,8 +51,8 @@ def label_of(mesh: Mesh, spec: Spec) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec(*entries))
 
 
-def label_results(
-    mesh: Mesh,
+def _label_results(
+    self: NamedSharding,
     name: str,
     params: Mapping[str, Any],
     operands: Sequence[Any],
@@ -63,9 +63,18 @@ def label_results(
     shapes = [np.shape(x) for x in operands]
     places = [x._device if x is not None and x.committed else None for x in values]
     avals = [r.aval for r in results]
-    labels = shardings_of_results(mesh, name, params, shapes, places, avals)
+    labels = shardings_of_results(self.mesh, name, params, shapes, places, avals)
     for result, label in zip(results, labels):
         result._device, result.committed = label, True
+
+
+def _of_results(
+    self: NamedSharding, params: Mapping[str, Any], places: Sequence[Any]
+) -> list[NamedSharding]:
+    """The shardings of the results of a jit equation, given those of its operands."""
+    closed = params["jaxpr"]
+    shapes = [a.shape for a in closed.in_avals]
+    return shardings_of_results(self.mesh, "jit", params, shapes, places, closed.out_avals)
 
 
 def shardings_of_results(
@@ -213,3 +222,6 @@ def _carried(
 
 
 _OF_BODIES = {"cond": _of_cond, "while": _of_while, "scan": _of_scan}
+
+NamedSharding.label_results = _label_results  # type: ignore[method-assign,assignment]
+NamedSharding.of_results = _of_results  # type: ignore[method-assign,assignment]

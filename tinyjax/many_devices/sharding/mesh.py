@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax.core.config import Config, config
+from tinyjax.core.missing_names import add_lazy_attributes
 from tinyjax.many_devices.distributed.processes import process_index
-from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
 
@@ -261,13 +261,6 @@ class Mesh(_Axes):
         kept = ("devices", "axis_names", "axis_types")
         return Mesh(**{name: getattr(self, name) for name in kept} | changes)
 
-    @functools.cached_property
-    def whole_everywhere(self) -> Any:
-        """The sharding by which each of its devices has all of an array."""
-        from tinyjax.many_devices.sharding.named_sharding import NamedSharding
-
-        return NamedSharding(self, PartitionSpec())
-
     def __enter__(self) -> Mesh:
         """`with mesh:` is the older way; only with_sharding_constraint knows of it. Use jax.set_mesh."""
         self._before.append(config.block_mesh)
@@ -329,3 +322,7 @@ def make_mesh(
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         axis_types = (AxisType.Explicit,) * len(names)
     return Mesh(np.array(present[:needed], object).reshape(axis_shapes), axis_names, axis_types)
+
+
+# The sharding by which each of the mesh's devices has all of an array.
+add_lazy_attributes({Mesh: {"many_devices.sharding.named_sharding": ("whole_everywhere",)}})

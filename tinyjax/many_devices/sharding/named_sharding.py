@@ -10,14 +10,16 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedShard
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
+from tinyjax.core.missing_names import add_lazy_attributes
 from tinyjax.many_devices.sharding.mesh import AbstractMesh, Mesh
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_at, names_of
 from tinyjax.many_devices.sharding.sharding import Index, IndivisibleError, Sharding
@@ -36,6 +38,8 @@ class NamedSharding(Sharding):
     Raises ValueError for an axis that the mesh does not have, DuplicateSpecError for one that is named twice.
     Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
     """
+
+    explicit_type: Any  # aval -> aval
 
     def __init__(self, mesh: Any, spec: PartitionSpec, *, memory_kind: str | None = None):
         if not isinstance(mesh, Mesh | AbstractMesh):
@@ -101,41 +105,15 @@ class NamedSharding(Sharding):
     def has_devices(self) -> bool:
         return isinstance(self.mesh, Mesh)
 
-    # ---- what becomes of it ----
-
-    def label_results(
-        self, name: str, params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]
-    ) -> None:
-        """Says where the results of a primitive are, of which some operands are on this mesh."""
-        from tinyjax.many_devices.sharding.auto import label_results  # imported when first used
-
-        label_results(self.mesh, name, params, operands, results)
+    # ---- what becomes of it (more at the end of this file) ----
 
     def typed(self, aval: ShapedArray) -> ShapedArray:
         """It says what is split over axes that are Explicit."""
-        if not self.mesh.explicit_axes:
-            return aval.update(sharding=None)
-        from tinyjax.many_devices.sharding.types import type_on
-
-        return type_on(self, aval)
+        return self.explicit_type(aval) if self.mesh.explicit_axes else aval.update(sharding=None)
 
     @property
     def whole_everywhere(self) -> NamedSharding:
         return self.update(spec=PartitionSpec())
-
-    def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:
-        """The shardings of the results of a jit equation, given those of its operands."""
-        from tinyjax.many_devices.sharding.auto import shardings_of_results
-
-        closed = params["jaxpr"]
-        shapes = [a.shape for a in closed.in_avals]
-        return shardings_of_results(self.mesh, "jit", params, shapes, places, closed.out_avals)
-
-    def result_types(self, *use: Any) -> Any:
-        """The types of a primitive's results, where those of its operands say how they are split."""
-        from tinyjax.many_devices.sharding.types import result_types
-
-        return result_types(*use)
 
     # ---- what each device has ----
 
@@ -231,3 +209,14 @@ def _check_spec(mesh: Any, spec: PartitionSpec) -> None:
 def whole_spec(spec: PartitionSpec, ndim: int) -> PartitionSpec:
     """The spec with an entry for each of an array's axes, None for those that it leaves out."""
     return spec.update(partitions=(*spec.partitions, *(None,) * (ndim - len(spec))))
+
+
+# What becomes of results on a mesh: imported when it is first needed.
+LAZY_METHODS = {
+    "many_devices.sharding.auto": ("label_results", "of_results"),
+    "many_devices.sharding.types": ("explicit_type", "result_types"),
+}
+add_lazy_attributes({NamedSharding: LAZY_METHODS})
+_whole_everywhere = functools.cached_property(lambda mesh: NamedSharding(mesh, PartitionSpec()))
+_whole_everywhere.__set_name__(Mesh, "whole_everywhere")
+Mesh.whole_everywhere = _whole_everywhere  # type: ignore[attr-defined]

@@ -208,6 +208,10 @@ def _one_spec(use: Use, axes: Any, shape: Sequence[int], avals: Sequence[ShapedA
     return tuple(spec)
 
 
+NamedSharding.explicit_type = type_on
+NamedSharding.result_types = lambda self, *use: result_types(*use)  # type: ignore[attr-defined]
+
+
 # In messages.
 _SLICING = {
     "pad": "padding",

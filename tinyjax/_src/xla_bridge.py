@@ -1,4 +1,4 @@
-"""Where chex.set_n_cpu_devices looks whether it is too late for that. Builds on extend.backend."""
+"""Where chex.set_n_cpu_devices looks whether it is too late for that."""
 
 from typing import Any
 

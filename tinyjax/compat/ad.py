@@ -1,8 +1,7 @@
 """Derivative rules for primitives of one's own, under the names of jax.interpreters.ad.
 
-After this file you can make a primitive differentiable: `defjvp` for forward mode; `primitive_transposes`,
-or `deflinear2` and `defbilinear`, for the linear ones, which reverse mode needs too. Builds on
-transform.jvp and transform.transposition, whose tables these are.
+`defjvp` is for forward mode; `primitive_transposes`, or `deflinear2` and `defbilinear`, for the linear
+primitives, which reverse mode needs too.
 
     primitive_jvps[p] = rule          # (primals, tangents, **params) -> (out, tangent_out)
     primitive_transposes[p] = rule    # (ct, *operands, **params) -> [ct or None for each operand]

@@ -1,8 +1,7 @@
 """`import jax` that gives tinyjax: a JAX program runs unchanged, and every layer can be stepped through.
 
-After this file you can say what `import jax.numpy as jnp` does when tinyjax stands in for JAX: a finder
-that Python asks before all others gives, for each module of jax, the module of tinyjax by the same name.
-Builds on missing_names, which says what is not there.
+A finder that Python asks before all others gives, for each module of jax, the module of tinyjax by the same
+name.
 
 Source: https://docs.python.org/3/reference/import.html#the-meta-path
 """

@@ -1,7 +1,4 @@
-"""Batching rules of other signatures, under the names of jax.interpreters.batching: Equinox registers so.
-
-Builds on transform.batching, whose table of rules they go to.
-"""
+"""Batching rules of other signatures, under the names of jax.interpreters.batching: Equinox registers so."""
 
 from __future__ import annotations
 

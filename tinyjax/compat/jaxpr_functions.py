@@ -1,7 +1,5 @@
 """Functions on jaxprs that interpreters of others import, from jax.extend.core and jax.interpreters.
 
-Builds on core.jaxpr and tracing, which do the work.
-
 Source: the names of these modules in JAX 0.10
 """
 

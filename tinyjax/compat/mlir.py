@@ -1,9 +1,8 @@
 """Where JAX registers how a primitive compiles; tinyjax compiles to OpenCL, and takes what it can of that.
 
-After this file you can say what becomes of `mlir.register_lowering(p, rule)`. A rule that `lower_fun` makes
-stands for a function of arrays: the compiler opens it like a call, and its operations are fused with what is
-around it. (Equinox, and what builds on it, write their primitives so.) A rule that writes MLIR is of no use
-here: in compiled code the primitive's impl rule runs on the host. Builds on core.inlining.
+A rule that `lower_fun` makes stands for a function of arrays: the compiler opens it like a call, and its
+operations are fused with what is around it. (Equinox, and what builds on it, write their primitives so.) A
+rule that writes MLIR is of no use here: in compiled code the primitive's impl rule runs on the host.
 
 Source: https://docs.jax.dev/en/latest/jax-primitives.html
 """

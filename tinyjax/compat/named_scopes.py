@@ -1,8 +1,7 @@
 """Names for parts of a program: `named_scope` and `named_call`.
 
-In JAX they label what compiled programs and profiles show; jaxprs are printed without them, here as
-there. tinyjax's kernels have names of their own, so here the names are checked and mean nothing more.
-Builds on api_util.
+In JAX they label what compiled programs and profiles show; jaxprs are printed without them, here as there.
+tinyjax's kernels have names of their own, so here the names are checked and mean nothing more.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.named_scope.html
 """

@@ -1,7 +1,6 @@
 """Functions that JAX had once, in today's words: updates by index, arrays put on several devices.
 
-Each is a line or two of what replaced it. older_spellings gives them, with a warning. Builds on numpy,
-and pmap.
+Each is a line or two of what replaced it. older_spellings gives them, with a warning.
 
 Source: https://docs.jax.dev/en/latest/changelog.html
 """

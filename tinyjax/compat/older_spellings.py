@@ -1,9 +1,8 @@
 """Names that JAX had once, which introductions still use: each gives what it is called today, and says so.
 
-After this file you can read an old program: `jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is
-`jax.example_libraries.stax`. JAX 0.10 has none of these; here a DeprecationWarning names today's spelling.
-What has no equivalent says why. Builds on missing_names, which asks here before it says that a name is
-missing; older_functions has those that are no mere new name.
+`jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is `jax.example_libraries.stax`. JAX 0.10 has none
+of these; here a DeprecationWarning names today's spelling. What has no equivalent says why. older_functions
+has those that are no mere new name.
 
 Source: https://docs.jax.dev/en/latest/changelog.html
 """

@@ -1,8 +1,7 @@
 """Flags that JAX has and that change nothing here, so that programs that set them run.
 
-After this file you can tell why `jax.config.update("jax_use_shardy_partitioner", False)` is accepted: it
-is stored, can be read, and that is all. Flags that ask for a check which there is not here say so, in a
-warning. Builds on config.
+`jax.config.update("jax_use_shardy_partitioner", False)` is accepted: the flag is stored and can be read.
+Flags that ask for a check which there is not here say so, in a warning.
 
 Source: the names and first values of jax.config.values in JAX 0.10
 """

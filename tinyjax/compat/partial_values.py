@@ -1,7 +1,5 @@
 """Partial evaluation by the names that libraries have for it: some arguments known, of others the type.
 
-Builds on partial_eval, whose trace does the work, and extend.linear_util.
-
 Source: the names of jax.interpreters.partial_eval and jax.api_util in JAX 0.10
 """
 

@@ -1,7 +1,6 @@
 """The names of `jax` itself, each from the file that defines it.
 
 First come those of the steps, then the breadth, whose modules register into the steps' rule tables.
-Builds on everything.
 
 Source: https://docs.jax.dev/en/latest/jax.html
 """

@@ -1,7 +1,4 @@
-"""jax.interpreters.xla has one function left that people call: an impl rule by compilation.
-
-Builds on transform.jit.api.
-"""
+"""jax.interpreters.xla has one function left that people call: an impl rule by compilation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What a program's steps cost: arithmetic, special functions and bytes, known before it runs.
 
-After this file you can read `compiled.as_text("cost")`, and say of each step whether it waits for
-arithmetic or for memory. The counting is XLA's (see cost_record.py). A step reads its operands once, and
-what its equations hand to each other costs nothing: fusion is for that. Builds on plan and memory_plan.
+The counting is XLA's (see cost_record.py). A step reads its operands once, and what its equations hand to
+each other costs nothing: fusion is for that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Statements of kernels keep the equation that they compute as their origin, and equations the user's line.
 `mapping` returns that as data; `explain_lines` prints it, C on the left and Python on the right.
-Builds on plan.
 """
 
 from __future__ import annotations

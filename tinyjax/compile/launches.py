@@ -1,8 +1,7 @@
 """The launches of a plan: what is handed to the device, and with which arrays.
 
-After this file you can say which groups a launch does the work of, and which thread runs it. Here each kernel
-is launched by itself, on the device's threads; with tinyjax/fast, small ones run in the calling thread, and
-several as one. Builds on codegen, memory_plan and shortcuts.
+Here each kernel is launched by itself, on the device's threads; with tinyjax/fast, small ones run in the
+calling thread, and several as one.
 """
 
 from __future__ import annotations

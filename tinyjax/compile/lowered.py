@@ -1,6 +1,6 @@
 """From a jaxpr to a plan of kernels: the stages in order, and what each of them made.
 
-`lower_jaxpr` opens no device: it makes text and plans alone. Builds on the stages of this folder.
+`lower_jaxpr` opens no device: it makes text and plans alone.
 """
 
 from __future__ import annotations

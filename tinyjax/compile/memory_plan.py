@@ -1,7 +1,6 @@
 """The memory plan: which arrays take over whose memory, and how much a call needs, before it runs.
 
-After this file you can read `lower(...).as_text("memory")` and say why an array has no memory of its
-own. A kernel's output takes over the memory
+A kernel's output takes over the memory
 
 - of an input that nothing reads afterwards, *in place*: if the kernel reads each element of it where it
   then writes one, and before;
@@ -9,9 +8,8 @@ own. A kernel's output takes over the memory
 
 What the processes of a program sum takes over the memory of what is summed.
 
-Arrays that kernels and loops made can be taken over, and arguments that the caller donated. All steps
-run in order, so memory may be written to again as soon as the step that read it last is under way.
-Builds on plan.
+Arrays that kernels and loops made can be taken over, and arguments that the caller donated. All steps run in
+order, so memory may be written to again as soon as the step that read it last is under way.
 
 Source: liveness analysis, https://en.wikipedia.org/wiki/Live-variable_analysis
 """

@@ -1,8 +1,6 @@
 """The plan of a jaxpr: its groups, a kernel for each, and the plans of the jaxprs that its loops run.
 
-After this file you can read `lower(...).as_text("groups")` and `as_text("schedule")`, and say of each
-loop and branch whether it became one kernel or steps of its own, and why. A plan knows nothing of a
-device but its target: nothing is built yet. Builds on fuse, lower and loop_kernels.
+A plan knows nothing of a device but its target: nothing is built yet.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
     def scaled(x: jax.typing.ArrayLike, by: float) -> jax.Array: ...
 
-Builds on array.
-
 Source: https://docs.jax.dev/en/latest/jax.typing.html
 """
 

@@ -1,7 +1,6 @@
 """What the front doors (grad, vmap, jit, ...) share: arguments in and out as flat lists.
 
-After this file you know how `f(params, x=data)` becomes a function of a flat list of arrays.
-Builds on tree_util.
+`f(params, x=data)` becomes a function of a flat list of arrays.
 """
 
 from __future__ import annotations

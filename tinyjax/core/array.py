@@ -1,7 +1,6 @@
 """Arrays, from two sides: `ShapedArray` is what a trace knows of one, `ArrayImpl` is a value.
 
-After this file you can say what an aval is (shape, dtype and whether the dtype is weak), and follow
-a value to the NumPy array or the device buffer that holds it. Builds on dtypes.
+An aval has a shape, a dtype, and whether the dtype is weak.
 
 `Array` is the common base of values and tracers. It has no operators here: tinyjax.numpy attaches
 `+`, `x[i]`, `x.sum()` and the rest (numpy/array_methods.py), so that both kinds get the same ones.

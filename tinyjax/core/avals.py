@@ -1,7 +1,6 @@
 """Values and their avals: what a Python number, a NumPy value or an array is to a trace.
 
-After this file you can say why `x + 2` keeps the dtype of x: the aval of Python's 2 is weakly typed.
-Builds on array, config and dtypes.
+`x + 2` keeps the dtype of x: the aval of Python's 2 is weakly typed.
 
 Source: https://docs.jax.dev/en/latest/type_promotion.html
 """

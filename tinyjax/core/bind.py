@@ -1,9 +1,8 @@
 """`bind` and traces: what every operation goes through.
 
-After this file you can follow `sin(x)` from the call to NumPy, and say where a transformation steps
-in: `bind` hands the primitive to the *current trace*, and each transformation is a trace. With no
-transformation active the current trace is `EvalTrace`, which runs NumPy: eager mode, the reference
-that all compiled code is compared with. Builds on array and avals.
+`bind` hands the primitive to the *current trace*, and each transformation is a trace. With no transformation
+active the current trace is `EvalTrace`, which runs NumPy: eager mode, the reference that all compiled code is
+compared with.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html, and JAX's design note 26844 ("stackless").
 """

@@ -1,8 +1,7 @@
 """Functions within a program: a Python function as a jaxpr, with what it closes over as arguments.
 
-After this file you can say what becomes of a function that is given to `cond`, `scan` or `checkpoint`: it is
-traced once, to a jaxpr without constants. An outer array that it uses becomes an operand of the primitive, so
-that transformations see all that goes in. Builds on tracing.
+A function that is given to `cond`, `scan` or `checkpoint` is traced once, to a jaxpr without constants. An
+outer array that it uses becomes an operand of the primitive, so that transformations see all that goes in.
 """
 
 from __future__ import annotations

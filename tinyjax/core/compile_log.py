@@ -1,8 +1,7 @@
 """What tracing and compiling report to Python's `logging`, under the names of JAX's loggers.
 
-After this file you can watch a program compile: `with jax.log_compiles():` shows each trace, each
-compilation and the time of each stage as warnings; without it they are there at the level DEBUG, as in
-`logging.getLogger("jax").setLevel(logging.DEBUG)`. Builds on config.
+`with jax.log_compiles():` shows each trace, each compilation and the time of each stage as warnings; without
+it they are there at the level DEBUG, as in `logging.getLogger("jax").setLevel(logging.DEBUG)`.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.log_compiles.html
 """

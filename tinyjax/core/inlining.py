@@ -1,8 +1,7 @@
 """Calls opened: the equations of a called jaxpr in place of the call.
 
-After this file you can say what becomes of a jitted function that is called within the body of an eager
-loop (its equations are run one by one, and nothing is compiled) or within a jaxpr that is compiled (its
-equations stand in that jaxpr). Builds on jaxpr.
+A jitted function within the body of an eager loop runs equation by equation, without compiling; within a
+jaxpr that is compiled, its equations take its place.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Jaxprs: a program as a list of equations, a checker and an evaluator for them.
 
-After this file you can build a jaxpr by hand, check it and run it: it is the common language that
-tracing writes, transformations rewrite and the compiler reads. Builds on bind. (How it is printed
-is the next file, pretty_printer, which gives these classes their repr.)
+It is the language that tracing writes, transformations rewrite and the compiler reads. (How it is printed is
+the next file, pretty_printer, which gives these classes their repr.)
 
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }
       constvars invars       eqns: outvars = primitive[params] invars   outvars

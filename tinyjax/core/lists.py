@@ -1,8 +1,7 @@
 """Lists in parts: by sizes, or by flags.
 
-Operands and results of a primitive that has jaxprs as parameters come in parts (the consts, the carry
-and the xs of a loop), and transformations part them by a property: known or unknown, linear or not.
-After this file you can read rules that do so at a glance. Builds on nothing.
+Operands and results of a primitive that has jaxprs as parameters come in parts (the consts, the carry and the
+xs of a loop), and transformations part them by a property: known or unknown, linear or not.
 """
 
 from __future__ import annotations

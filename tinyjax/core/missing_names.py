@@ -1,10 +1,8 @@
 """Names of JAX that tinyjax does not have: asking for one says so.
 
-After this file you can tell a name that is misspelt from one that is yet to come. Modules get a
-`__getattr__` that says it of attributes, and a finder at the end of Python's list of finders says it of
-modules, for which all others have looked in vain. The same `__getattr__` imports what few programs need
-when it is asked for. Builds on core/jax_names.json, which tools/list_names.py records, and on all modules
-that tinyjax imports at first.
+Modules get a `__getattr__` that says it of attributes, and a finder at the end of Python's list of finders
+says it of modules, for which all others have looked in vain. The same `__getattr__` imports what few programs
+need when it is asked for.
 
 Source: https://peps.python.org/pep-0562 (`__getattr__` of modules); docs/names.md lists all names
 """

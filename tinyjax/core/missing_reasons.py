@@ -1,7 +1,6 @@
 """Why tinyjax lacks some of JAX's public names: the error that says a name is missing says why.
 
-After this file you know what is outside tinyjax on purpose. docs/names.md lists the same reasons.
-Builds on nothing.
+docs/names.md lists the same reasons.
 """
 
 from __future__ import annotations

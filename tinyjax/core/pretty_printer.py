@@ -1,8 +1,7 @@
 """A jaxpr as text, letter for letter as JAX prints it.
 
-After this file you know how a pretty printer decides where lines break: a document is text, breaks
-and groups, and a group is printed on one line if it fits. Then come the few rules that turn a jaxpr
-into such a document. Builds on jaxpr.
+A document is text, breaks and groups; a group is printed on one line if it fits. Then come the few rules that
+turn a jaxpr into such a document.
 
 Source: P. Wadler, "A prettier printer" (2003), in the strict form of C. Lindig (2000).
 """

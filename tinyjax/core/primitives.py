@@ -1,8 +1,8 @@
 """The first primitives: ten of them, enough to tell the story of every transformation.
 
-After this file you can say what a primitive needs to be computed (an impl rule) and to be traced (an
-abstract_eval rule, which also checks the operands). Files after this one give the same ten their
-jvp, batching and transpose rules; all other primitives are in lax/. Builds on bind.
+To be computed, a primitive needs an impl rule; to be traced, an abstract_eval rule, which also checks the
+operands. Files after this one give the same ten their jvp, batching and transpose rules; all other primitives
+are in lax/.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """NumPy without its warnings: inf and nan are values here, as on any device.
 
-After this file you know what `run_quietly` costs, and why: NumPy keeps its error state in a context
-variable. Each thread has a context in which warnings are off, and runs NumPy there: entering it costs less
-than switching the warnings off and on. Builds on nothing.
+NumPy keeps its error state in a context variable. Each thread has a context in which warnings are off, and
+runs NumPy there: entering it costs less than switching the warnings off and on.
 """
 
 from __future__ import annotations

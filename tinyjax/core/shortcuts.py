@@ -1,9 +1,9 @@
 """Where a shortcut may stand in for the plain way: `@with_shortcut`, on a handful of functions.
 
-After this file you can say which code runs. A function with this decorator does what it says, unless a
-file of tinyjax/fast has registered another by `@shortcut_for(function)`, which gives the same results in
-less time. All of them are off under `TINYJAX_FAST=0`, in `with jax.config.set("tinyjax_fast", False):`,
-and where a debugger traces the thread: a breakpoint in the plain way is hit. Builds on config.
+A function with this decorator does what it says, unless a file of tinyjax/fast has registered another by
+`@shortcut_for(function)`, which gives the same results in less time. All of them are off under
+`TINYJAX_FAST=0`, in `with jax.config.set("tinyjax_fast", False):`, and where a debugger traces the thread: a
+breakpoint in the plain way is hit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """ShapeDtypeStruct: what is known of an array, without the array.
 
-After this file you can trace a function for arguments that there are not yet. Builds on avals.
-
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.ShapeDtypeStruct.html
 """
 

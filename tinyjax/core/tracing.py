@@ -1,9 +1,6 @@
 """Tracing: running a function on tracers that write down what is done to them.
 
-After this file you can say why `print` inside a traced function shows `JaxprTracer(float32[3])` and
-happens once, why `if x > 0` fails there, and what a jaxpr's constvars are. The trace at work is
-`JaxprTrace`: each bind becomes an equation, whose results are known by aval only. Builds on bind
-and jaxpr.
+The trace at work is `JaxprTrace`: each bind becomes an equation, whose results are known by aval only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From an optimizer of one array to one of a tree of arrays, and its state.
 
-After this file you can say what `@optimizer` adds to three functions of one array: the state of each leaf of
-the parameters, kept as flat lists, so that it goes through jit and scan, and can be saved. Builds on trees.
+The state of each leaf of the parameters is kept as flat lists, so that it goes through jit and scan, and can
+be saved.
 
 Source: https://docs.jax.dev/en/latest/jax.example_libraries.optimizers.html
 """

@@ -1,9 +1,9 @@
 """Optimizers: how gradients become the next parameters.
 
-After this file you can write an optimizer of your own: three functions of one array, which `optimizer`
-turns into functions of a whole tree of parameters. What an optimizer remembers from step to step
-(a velocity, a mean of squares) is no hidden state but a pytree that goes in and comes out, so that a
-training step is a pure function, and jit, vmap and scan can take it. Builds on optimizer_states.
+An optimizer is three functions of one array, which `optimizer` turns into functions of a whole tree of
+parameters. What an optimizer remembers from step to step (a velocity, a mean of squares) is no hidden state
+but a pytree that goes in and comes out, so that a training step is a pure function, and jit, vmap and scan
+can take it.
 
     init, update, get_params = adam(1e-3)
     state = init(params)

@@ -1,16 +1,16 @@
 """Stax: networks as pairs of functions, put together from layers.
 
-After this file you can build a network without a class: a layer is a pair (init_fun, apply_fun). The
-first makes parameters, the second is a pure function of them, so that grad, vmap and jit can take it.
+A layer is a pair (init_fun, apply_fun). The first makes parameters, the second is a pure function of them, so
+that grad, vmap and jit can take it.
 
     init_fun, apply_fun = serial(Conv(32, (3, 3), padding="SAME"), Relu, Flatten, Dense(10), LogSoftmax)
     out_shape, params = init_fun(jax.random.key(0), (128, 28, 28, 1))
     predictions = apply_fun(params, images)
 
-init_fun(rng, input_shape) returns the shape of the layer's result and its parameters, a pytree, `()` if
-it has none. apply_fun(params, inputs, **kwargs) returns the result; the one kwarg that layers know is
-`rng`, a key, for Dropout. `serial` and `parallel` make layers of layers. In shapes, a batch size of -1
-stands for one that is not known yet. Builds on stax_networks, jax.nn and lax.
+init_fun(rng, input_shape) returns the shape of the layer's result and its parameters, a pytree, `()` if it
+has none. apply_fun(params, inputs, **kwargs) returns the result; the one kwarg that layers know is `rng`, a
+key, for Dropout. `serial` and `parallel` make layers of layers. In shapes, a batch size of -1 stands for one
+that is not known yet.
 
 These are examples, as they are in JAX; real libraries such as Flax have much more.
 

@@ -1,7 +1,6 @@
 """Layers of layers: one after the other, side by side, or chosen by the shape of the inputs.
 
-After this file you can say what becomes of keys and parameters where layers are put together: each layer
-gets a key and parameters of its own. Builds on random.
+Each layer gets a key and parameters of its own.
 
 Source: https://docs.jax.dev/en/latest/jax.example_libraries.stax.html
 """

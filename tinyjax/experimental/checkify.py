@@ -1,8 +1,7 @@
 """Checks inside of transformed functions: `checkify` makes errors a result of the function.
 
-After this file you can say how a function that cannot raise (compiled, batched, in a loop) tells of a
-failed check: `check` is a primitive, and the trace of checkify keeps beside all values the number of the
-first check that failed. Loops carry it, branches give it, jit returns it. Builds on checkify_trace.
+`check` is a primitive, and the trace of checkify keeps, with all values, the number of the first check that
+failed. Loops carry it, branches give it, jit returns it.
 
     error, out = checkify(f)(x)
     error.throw()

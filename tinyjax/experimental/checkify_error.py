@@ -1,8 +1,7 @@
 """What checkify gives besides a result: an Error, which is a pytree of arrays.
 
-After this file you can say what such an error has in it: the number of the check that failed first (0 for
-none), for each check what its message is to say, and the messages themselves, which are no arrays.
-Builds on tree_util and lax.
+An error has the number of the check that failed first (0 for none), for each check the values of its message,
+and the messages themselves, which are no arrays.
 
 Source: https://docs.jax.dev/en/latest/debugging/checkify_guide.html
 """

@@ -1,7 +1,5 @@
 """checkify of jit, branches and loops: jit returns an error, a branch gives its own, a loop carries it.
 
-Builds on checkify_trace, whose table this fills.
-
 Source: https://docs.jax.dev/en/latest/debugging/checkify_guide.html
 """
 

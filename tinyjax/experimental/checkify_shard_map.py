@@ -1,4 +1,4 @@
-"""checkify of shard_map: each device gives its own error. Builds on checkify_trace and many_devices."""
+"""checkify of shard_map: each device gives its own error."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The primitive `check`, and the trace that keeps the number of the first check that failed.
 
-After this file you can say how a function that cannot raise tells of a failed check: its trace keeps an
-Error beside all values, and a jaxpr that is a parameter of an equation is made anew, to give one too.
-Builds on checkify_error and automatic_checks.
+The trace keeps an Error with the values, and a jaxpr that is a parameter of an equation is rewritten to
+return one too.
 
 Source: https://docs.jax.dev/en/latest/debugging/checkify_guide.html
 """

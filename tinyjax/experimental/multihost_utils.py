@@ -1,7 +1,7 @@
 """jax.experimental.multihost_utils: what processes tell each other outside of jitted programs.
 
 All processes must call these together, with arrays of equal shapes. With one process, they are what that one
-has. Builds on many_devices/sharding/blocks.py and many_devices/distributed/collectives.py.
+has.
 
 Source: https://docs.jax.dev/en/latest/jax.experimental.multihost_utils.html
 """

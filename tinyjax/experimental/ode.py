@@ -1,9 +1,7 @@
 """Ordinary differential equations: `odeint(func, y0, t)` solves dy/dt = func(y, t).
 
-After this file you can say how a solver chooses its own steps, how it gives the solution at times at
-which it made no step, and why a gradient needs no memory of the steps: the adjoint of the equation is
-a differential equation too, and is solved backwards. Builds on scan, while_loop, custom_vjp,
-closure_convert and ravel_pytree.
+A gradient needs no memory of the steps: the adjoint of the equation is a differential equation too, and is
+solved backwards.
 
 Sources: J. R. Dormand and P. J. Prince, "A family of embedded Runge-Kutta formulae", 1980 (the method).
 L. F. Shampine, "Some practical Runge-Kutta formulas", 1986, https://doi.org/10.2307/2008219 (between

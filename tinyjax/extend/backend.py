@@ -1,7 +1,5 @@
 """Backends, as jax.extend.backend gives them: what the devices of a platform have in common.
 
-Builds on devices.
-
 Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
 """
 

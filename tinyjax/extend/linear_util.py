@@ -1,8 +1,7 @@
 """Functions wrapped in transformations of their arguments and results, as jax.extend.linear_util has them.
 
-After this file you can read older interpreters: a transformation is a generator that yields the arguments to
-call with, is sent the results, and yields what to give instead. tinyjax itself writes plain functions in
-place of these. Builds on nothing.
+A transformation is a generator that yields the arguments to call with, is sent the results, and yields what
+to give instead. tinyjax itself writes plain functions in place of these.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html and the names of jax.extend.linear_util
 """

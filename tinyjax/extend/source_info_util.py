@@ -1,6 +1,6 @@
 """Where libraries say which of their files are to be left out of lines that are told to users.
 
-tinyjax tells the line of the program that it runs, and leaves out its own alone. Builds on nothing.
+tinyjax tells the line of the program that it runs, and leaves out its own alone.
 """
 
 from tinyjax.core.missing_names import getattr_of

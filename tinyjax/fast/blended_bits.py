@@ -5,10 +5,9 @@ float16s 0.5 for 3.9. Where the condition's values come in long runs, float32s t
 and float16s 0.3 for 0.7.
 
 NumPy looks at the condition of each element and goes one of two ways, which the processor guesses wrong
-unless most go the way of their neighbours. After this file you can say what stands in for a branch in a
-vector program: y ^ (x ^ y) is x, and with the difference times 0 it stays y. So `y ^ (x ^ y) * condition`
-takes a few instructions for eight elements at once, and moves bits only: any dtype is one of integers here.
-Builds on selection.
+unless most go the way of their neighbours. In a vector program a branch is y ^ (x ^ y), which is x; with the
+difference times 0 it stays y. So `y ^ (x ^ y) * condition` takes a few instructions for eight elements at
+once, and moves bits only: any dtype is one of integers here.
 """
 
 from __future__ import annotations

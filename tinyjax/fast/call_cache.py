@@ -4,10 +4,9 @@ It buys 20 microseconds a call: `jit(lambda x: x * 2 + 1)` of a number takes 11 
 four numbers 12 for 36, of a tree of four arrays 28 for 55. Programs that are one launch gain again as much
 of what is left: see prepared_launch.py.
 
-After this file you can say what a jitted call costs beside its program. In the plain way it is bound as
-`jit_p`, the current trace asked, the jaxpr looked up and then its executable. When nothing is traced and
-no `with` block changes the configuration, all this leads to where it led before: that is remembered here.
-Builds on jit.
+In the plain way it is bound as `jit_p`, the current trace asked, the jaxpr looked up and then its executable.
+When nothing is traced and no `with` block changes the configuration, all this leads to where it led before:
+that is remembered here.
 """
 
 from __future__ import annotations

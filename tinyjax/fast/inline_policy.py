@@ -3,11 +3,10 @@
 It buys: a jitted sum(sin(x)) of 1,000 elements takes 12 us for 65, a training step of an MLP (64-64-64-10,
 batch 16) 126 for 386.
 
-After this file you can say where a kernel runs. To wake the device's threads and to be woken by them
-takes some 30 microseconds, and then they share the work; run in the calling thread a kernel costs one or
-two beside its work. It is chosen before a program is built, by an estimate of what the threads would
-save, and for a whole stretch of kernels: a change from one to the other would wait. The bits of results
-do not depend on it, as the kernels are the same. Builds on cost and plan.
+To wake the device's threads and to be woken by them takes some 30 microseconds, and then they share the work;
+run in the calling thread a kernel costs one or two beside its work. It is chosen before a program is built,
+by an estimate of what the threads would save, and for a whole stretch of kernels: a change from one to the
+other would wait. The bits of results do not depend on it, as the kernels are the same.
 
 The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """

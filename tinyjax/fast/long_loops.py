@@ -4,9 +4,8 @@ It buys: 30,000 steps of Adam on three numbers take 0.8 s with the time of build
 they were built by an earlier process, for 4.2 in Python. Run again, they take 0.02.
 
 Eager evaluation runs a loop's body equation by equation, at each iteration: that can be followed, and it is
-what compiled loops are tested against. After this file you can say from where on nobody waits for it: where
-a loop evaluates more equations than NumPy gets done in the time of a build. Results are the same up to
-rounding, as those of any jitted function. Builds on scan and jit.
+what compiled loops are tested against. A loop runs compiled where it evaluates more equations than NumPy does
+in the time of a build. Results are the same up to rounding, as those of any jitted function.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """`jax.image`: images of another size.
 
-After this file you can say that resizing is a product with one matrix an axis: row by row, the weights of
-the old pixels in a new one, which are a kernel's values (a box, a tent, a cubic, a windowed sinc) around the
-place that it comes from; and that a picture is made smaller without artefacts by a wider kernel.
-Builds on jax.numpy.
+Resizing is a product with one matrix an axis: its rows are the weights of the old pixels in a new one, a
+kernel's values (a box, a tent, a cubic, a windowed sinc) around the place that it comes from. A wider kernel
+makes a picture smaller without artefacts.
 
 Sources: K. Turkowski, "Filters for common resampling tasks", 1990. R. G. Keys, "Cubic convolution
 interpolation for digital image processing", 1981. https://docs.jax.dev/en/latest/jax.image.html

@@ -1,7 +1,6 @@
 """Collectives along a named axis that are each other's transposes: all_gather and psum_scatter.
 
-After this file you can say what is left of them once vmap has taken the name away: a transpose or a
-broadcast, and a sum. Builds on parallel.
+Once vmap has taken the name away, they are a transpose or a broadcast, and a sum.
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """

@@ -1,8 +1,7 @@
 """Collectives that exchange data along a named axis: all_to_all, ppermute, pbroadcast.
 
-After this file you can say what is left of them once vmap has taken the name away: a transpose that
-swaps the mapped axis with one of the array, or taking the examples in another order. Builds on
-parallel.
+Once vmap has taken the name away, they are a transpose that swaps the mapped axis with one of the array, or
+the examples in another order.
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """

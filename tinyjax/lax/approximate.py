@@ -1,7 +1,6 @@
 """approx_max_k and approx_min_k: the greatest and the least, where some may be missed.
 
-After this file you can say what an approximation is on a machine that gains nothing by it: exact. JAX
-too sorts on a CPU. Builds on sorting.
+Here they are exact. JAX too sorts on a CPU.
 
 Source: F. Chern and others, "TPU-KNN", https://arxiv.org/abs/2206.14286
 """

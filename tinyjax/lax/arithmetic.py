@@ -1,8 +1,7 @@
 """Arithmetic: sub, div, rem, max, min, sign, abs, powers and roots (add, mul and neg are core's).
 
-After this file you can predict the edges, which are XLA's: x / 0 is -1 and x % 0 is x for integers,
-max and min hand NaN on, and a tie of max gives each operand half of the tangent. Builds on
-complex_numbers and selection.
+The edges are XLA's: x / 0 is -1 and x % 0 is x for integers, max and min propagate NaN, and a tie of max
+gives each operand half of the tangent.
 """
 
 from __future__ import annotations

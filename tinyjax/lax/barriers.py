@@ -1,8 +1,7 @@
 """optimization_barrier: values that a compiler must compute where they stand.
 
-After this file you can say what an identity is good for: what is before a barrier is computed before
-what is behind it, and nothing is moved, merged or fused across. Here it is a step of its own in the
-schedule of a compiled program. Builds on jvp, batching and transposition.
+What is before a barrier is computed before what is behind it, and nothing is moved, merged or fused across.
+Here it is a step of its own in the schedule of a compiled program.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
 """

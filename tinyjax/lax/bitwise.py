@@ -1,8 +1,7 @@
 """Logic and bits of bools and integers: and, or, xor, not, shifts, counts.
 
-After this file you know what a shift by more than the width gives here, as in XLA: 0, or all sign
-bits for the arithmetic right shift. Integers have no tangents: the JVPs are zero. Builds on
-elementwise.
+A shift by more than the width gives 0, as in XLA, or all sign bits for the arithmetic right shift. Integers
+have no tangents: the JVPs are zero.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Python functions that are called while a compiled program runs: pure_callback and io_callback.
 
-After this file you can have any Python code as a part of a jitted function, and say why there are two
-kinds of it: a *pure* callback may be dropped, repeated or merged, as its results say all that it
-does; an *IO* callback happens exactly where it stands. Both are host steps in the schedule. Builds
-on scan, for batches that are called for one at a time.
+A *pure* callback may be dropped, repeated or merged, as its results are all that it does; an *IO* callback
+happens exactly where it stands. Both are host steps in the schedule.
 
 Source: https://docs.jax.dev/en/latest/external-callbacks.html
 """

@@ -1,8 +1,6 @@
 """Comparisons: two arrays in, bools out.
 
-After this file you know the six comparisons, and the total order that sorting uses, in which NaN
-has a place. None moves with its operands, so their JVPs are zero. Builds on elementwise; `gt` is one
-of bind's.
+None moves with its operands, so their JVPs are zero. `gt` is one of bind's.
 """
 
 from __future__ import annotations

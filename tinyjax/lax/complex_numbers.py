@@ -1,7 +1,6 @@
 """Complex numbers: real, imag, complex, conj.
 
-After this file you know why the transpose of imag has a minus sign: JAX's transposition is linear
-without conjugation. Builds on elementwise.
+The transpose of imag has a minus sign, as JAX's transposition is linear without conjugation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """From one dtype to another: convert_element_type, bitcast_convert_type, and what keeps the dtype.
 
-After this file you can say what `x.astype(jnp.int32)` does to 1e20 and NaN (it saturates, and gives
-0), and why a conversion that changes nothing leaves no equation. Builds on elementwise.
+A conversion to integers saturates, and gives 0 for NaN. One that changes nothing leaves no equation.
 """
 
 from __future__ import annotations

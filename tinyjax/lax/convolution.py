@@ -1,10 +1,9 @@
 """Convolutions: one primitive for all of them, conv_general_dilated, with its rules.
 
-After this file you can say why the gradients of a convolution are convolutions again: by the image, of
-the cotangent with the kernel turned round; by the kernel, of the image with the cotangent. Strides and
-dilations change places in both. (As everywhere in machine learning the kernel is not turned round in
-the convolution itself, which mathematics calls a cross-correlation.) Builds on convolution_dims, which
-has the axes' roles, and convolution_product, which computes.
+The gradients of a convolution are convolutions: by the image, of the cotangent with the kernel turned round;
+by the kernel, of the image with the cotangent. Strides and dilations change places in both. (As everywhere in
+machine learning the kernel is not turned round in the convolution itself, which mathematics calls a
+cross-correlation.)
 
 Sources: https://www.openxla.org/stablehlo/spec#convolution and Dumoulin and Visin (2016), "A guide to
 convolution arithmetic for deep learning"

@@ -1,8 +1,7 @@
 """Which axis is what in a convolution, and how large the result is.
 
-After this file you can read the dimension numbers of a convolution: ("NHWC", "HWIO", "NHWC") says that
-images are (batch, height, width, channels), kernels (height, width, inputs, outputs), and the result is
-as the images are. Builds on sliding_windows.
+("NHWC", "HWIO", "NHWC") says that images are (batch, height, width, channels), kernels (height, width,
+inputs, outputs), and the result is as the images are.
 """
 
 from __future__ import annotations

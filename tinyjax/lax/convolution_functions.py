@@ -1,7 +1,7 @@
 """The functions that convolve: conv_general_dilated, and conv, conv_transpose, ... on top of it.
 
-After this file you can say what a transposed convolution is: one with holes between the elements of the
-image, so that it makes a larger image of a small one. Builds on convolution, which has the primitive.
+A transposed convolution has holes between the elements of the image, so that it makes a larger image of a
+small one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A convolution as one product of matrices.
 
-After this file you can say what makes convolutions fast: the elements that each place of the kernel
-meets are copied beside each other, a row for each element of the result (*im2col*), and one product
-with the kernel does the rest. Builds on NumPy alone.
+The elements that each place of the kernel meets are copied beside each other, a row for each element of the
+result (*im2col*), and one product with the kernel does the rest.
 
 Source: Chellapilla, Puri and Simard (2006), "High Performance Convolutional Neural Networks for
 Document Processing"

@@ -1,8 +1,7 @@
 """Arrays made from nothing: iota, full, empty.
 
-After this file you can say why `lax.full` is a scalar that is broadcast (an equation without memory
-of its own, which a compiler can put wherever the value is read), and what JAX has instead of
-numpy.arange inside of programs: iota. Builds on conversion.
+`lax.full` is a broadcast scalar, an equation without memory of its own; iota is what numpy.arange is outside
+of programs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Running sums, products, maxima and minima along an axis.
 
-After this file you can say why each of them is a primitive (NumPy has it), and what its derivative
-is all the same: that of the parallel program, associative_scan. Builds on it and on the elementwise
-primitives.
+NumPy computes them; the derivative is that of the parallel program, associative_scan.
 
 Source: G. Blelloch, "Prefix sums and their applications" (1990)
 """

@@ -1,10 +1,9 @@
 """Seeing values while a program runs: debug.print and debug.callback.
 
-After this file you can print from inside jit, vmap and grad, and say what "effect" means: an equation
-that does something besides giving results. It has none, so no result keeps it alive, and nothing may
-be dropped, merged or put in another order: `Primitive.has_effects` says so to whoever might. A
-transformation adds nothing to it: jvp shows primals, grad shows them on the way forward, vmap shows
-one example after the other. Builds on callback.
+An equation with an *effect* does something besides returning results. It has none, so no result keeps it
+alive, and nothing may be dropped, merged or put in another order: `Primitive.has_effects` says so to whoever
+might. A transformation adds nothing to it: jvp shows primals, grad shows them on the way forward, vmap shows
+one example after the other.
 
 Source: https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
 """

@@ -1,9 +1,8 @@
 """dot_general, the one primitive behind every matrix product: its rules, and dot and batch_matmul.
 
-After this file you can read dimension_numbers (((1,), (0,)), ((), ())): which axes of each side are
-contracted, and which are batch axes; and say why a product's transpose is a product again. The
-result's axes are: the batch axes, what is left of the left side, what is left of the right side.
-Builds on bind, shape and the interpreters' rule tables.
+dimension_numbers (((1,), (0,)), ((), ())) name the axes of each side that are contracted, then the batch
+axes. A product's transpose is a product. The result's axes are: the batch axes, what is left of the left
+side, what is left of the right side.
 
 Source: https://www.openxla.org/stablehlo/spec#dot_general
 """

@@ -1,7 +1,7 @@
 """dynamic_slice and dynamic_update_slice: one window, at a place that is computed.
 
-After this file you can say what these have that a gather has not (one window, always moved inside,
-no copies of indices), and what vmap makes of them: a gather, a scatter. Builds on gathering and scatter.
+Unlike a gather they have one window, always moved inside, and no copies of indices. vmap makes a gather and a
+scatter of them.
 
 Source: https://www.openxla.org/stablehlo/spec#dynamic_slice
 """

@@ -1,8 +1,7 @@
 """The discrete Fourier transform over the last axes: `lax.fft`, one primitive of four kinds.
 
-After this file you can say why a Fourier transform is its own transpose, and what is different for real
-inputs: half of the spectrum stands for the other half too, so what comes back from it counts twice. jnp.fft
-is written with it. Builds on elementwise and shape.
+A Fourier transform is its own transpose. For real inputs, half of the spectrum represents the other half too,
+so its cotangent counts twice. jnp.fft is written with it.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fft.html and
 https://docs.scipy.org/doc/scipy/tutorial/fft.html, for the formulas

@@ -1,8 +1,7 @@
 """gather: reading windows of an array at places that are computed.
 
-After this file you can say what vmap makes of indexing: one gather, with the batch dims of operand
-and indices side by side as batching dims. The gradient of a gather is a scatter-add (see scattering).
-Builds on windows, which has the dimension numbers.
+vmap of an indexing is one gather, with the batch dims of operand and indices side by side as batching dims.
+The gradient of a gather is a scatter-add (see scattering).
 
 Source: https://www.openxla.org/stablehlo/spec#gather
 """

@@ -1,9 +1,8 @@
 """lax.reduce: combining elements along axes by any function of two scalars.
 
-After this file you can say how a reduction by a Python function runs: the function is traced to a
-jaxpr of scalars, and halves of the array are combined element by element, log2(n) times. That
-program is also what is differentiated. Functions that have a primitive of their own (lax.add and
-0, lax.max and -inf, ...) become that. Builds on reductions.
+The function is traced to a jaxpr of scalars, and halves of the array are combined element by element, log2(n)
+times. That program is also what is differentiated. Functions that have a primitive of their own (lax.add and
+0, lax.max and -inf, ...) become that.
 """
 
 from __future__ import annotations

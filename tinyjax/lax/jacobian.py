@@ -1,8 +1,7 @@
 """Jacobians and Hessians: grad's machinery, vectorised over a standard basis.
 
-After this file you can say why jacfwd suits few inputs and jacrev few outputs: one pushes a basis of
-tangents forward with vmap(jvp), the other pulls a basis of cotangents back with vmap(vjp). Builds on
-jvp, vjp, batching, and a few operations of lax for the basis.
+jacfwd suits few inputs: it pushes a basis of tangents forward with vmap(jvp). jacrev suits few outputs: it
+pulls a basis of cotangents back with vmap(vjp).
 
 Source: https://docs.jax.dev/en/latest/jacobian-vector-products.html
 """

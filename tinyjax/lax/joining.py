@@ -1,8 +1,7 @@
 """Primitives that join arrays, and those that take them apart: concatenate, split, stack, unstack, tile.
 
-After this file you can say why the gradient of a concatenate is a split, that of a stack an unstack,
-and each the other way round: all are linear, and each pair are each other's transpose. The gradient
-of a tile is a sum over its copies. Builds on shape.
+All are linear. The gradient of a concatenate is a split, that of a stack an unstack, and the other way round.
+The gradient of a tile is a sum over its copies.
 
 Source: https://www.openxla.org/stablehlo/spec#concatenate
 """

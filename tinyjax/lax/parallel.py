@@ -1,10 +1,8 @@
 """Collectives: operations over an axis that has a name, such as the mean of a gradient over a batch.
 
-After this file you can write a function of one example that speaks of all of them: within
-`vmap(f, axis_name="i")`, `psum(x, "i")` is the sum over the examples. Tracing writes it down as it
+Within `vmap(f, axis_name="i")`, `psum(x, "i")` is the sum over the examples. Tracing writes it down as it
 stands; vmap then knows where the axis is, and its rule takes the name away: what is left are sums over
-positions, transposes and reshapes. Other maps over named axes (pmap) use the same primitives. Builds
-on batching and the families of lax.
+positions, transposes and reshapes. Other maps over named axes (pmap) use the same primitives.
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """

@@ -1,7 +1,6 @@
 """Precision: how exact a product must be, and the names for it that users write.
 
-After this file you can say what "tensorfloat32" asks for: on other machines, a product of fewer digits.
-Builds on nothing.
+"tensorfloat32" requests a product of fewer digits on other machines.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.Precision.html
 """

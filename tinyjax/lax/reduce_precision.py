@@ -1,8 +1,7 @@
 """reduce_precision: rounded as a float with fewer bits would be.
 
-After this file you can say how a float is rounded by its bits alone: the last kept bit decides on ties, and a
-carry into the exponent is right. The primitive is jax.checkpoint's, which rounds residuals to their own type.
-Builds on elementwise.
+The last kept bit decides on ties, and a carry into the exponent is right. The primitive is jax.checkpoint's,
+which rounds residuals to their own type.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_precision.html
 """

@@ -1,9 +1,7 @@
 """lax.reduce_window: a reduction over windows that slide over an array, and what pooling needs.
 
-After this file you can say how average and max pooling are computed, and where their gradients go:
-that of a sum spreads over each window (again a sum over windows, of the padded cotangent), that of a
-maximum goes to the element that was chosen. Builds on sliding_windows, select_and_scatter and
-general_reduction.
+They compute average and max pooling. The gradient of a sum spreads over each window (a sum over windows of
+the padded cotangent), that of a maximum goes to the element that was chosen.
 """
 
 from __future__ import annotations

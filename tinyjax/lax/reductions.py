@@ -1,8 +1,7 @@
 """Primitives that remove axes: reduce_prod, reduce_max, reduce_and, ..., argmax and argmin.
 
-After this file you can say what the gradient of a maximum is (it goes to the places that hold it, in
-equal shares), and why the derivative of a product is that of a tree of multiplications. reduce_sum,
-which every transformation needs, is in core. Builds on shape and the elementwise primitives.
+The gradient of a maximum goes to the places that hold it, in equal shares; the derivative of a product is
+that of a tree of multiplications. reduce_sum is in core.
 """
 
 from __future__ import annotations

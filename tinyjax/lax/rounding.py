@@ -1,7 +1,6 @@
 """Rounding, and floats as points on a line: floor, ceil, round, is_finite, nextafter.
 
-After this file you know the two ways to round a half. The results are steps, flat almost
-everywhere: the JVPs are zero. Builds on elementwise.
+The results are steps, flat almost everywhere: the JVPs are zero.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The derivatives of scatter and its kinds: how writing at computed places is differentiated.
 
-After this file you can say what becomes of a cotangent at a place that was overwritten (nothing) or
-added to (operand and updates get it whole), and how a scatter whose updates may overlap is
-differentiated: the updates that win are found by scattering their numbers. Builds on scattering,
-which has the other rules of these primitives, and on gathering, the transpose of writing.
+An overwritten place gets no cotangent; where updates are added, operand and updates get it whole. Where
+updates may overlap, the winners are found by scattering the updates' numbers.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html (a jvp and its transpose)
 """

@@ -1,8 +1,7 @@
 """scatter: writing windows of an array at places that are computed, and adding, multiplying... there.
 
-After this file you can say what x.at[i].set and its like become, and why the order of the updates
-matters where a place is written twice. Six primitives share all rules here; what differs between
-them, how they are differentiated, is in scatter_derivatives. Builds on windows, as gathering does.
+Six primitives share all rules here; what differs between them, how they are differentiated, is in
+scatter_derivatives.
 
 Source: https://www.openxla.org/stablehlo/spec#scatter
 """

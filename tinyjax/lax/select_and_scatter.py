@@ -1,8 +1,7 @@
 """What the chosen elements of windows carry: the derivatives of a maximum or minimum over windows.
 
-After this file you can say where the gradient of max pooling goes: a window's tangent is that of the
-element that it chooses (a gather), and so that element gets the window's cotangent (a scatter); the
-two are each other's transposes. Builds on sliding_windows.
+A window's tangent is that of the element that it chooses (a gather), and so that element gets the window's
+cotangent (a scatter); the two are each other's transposes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Choosing elements: select_n and clamp.
 
-After this file you can say how `jnp.where` is differentiated: each case gets the cotangent where it
-was chosen and zero elsewhere. Both branches are always computed. Builds on comparison and conversion.
+Each case of `jnp.where` gets the cotangent where it was chosen and zero elsewhere. Both branches are always
+computed.
 """
 
 from __future__ import annotations

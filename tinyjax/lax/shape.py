@@ -1,10 +1,8 @@
 """Primitives that give an array another shape, or turn it round: squeeze, rev, and what core has.
 
-After this file you can say what a batch dim does to a parameter that names axes: each axis behind it
-moves on by one. It also has the helpers with axes that the families of joining and slicing share. A
-primitive's rules stand together: impl, abstract_eval, jvp and transpose, batch; the public functions
-close the file. Builds on bind, which has broadcast_in_dim, reshape and transpose, as every
-transformation needs them, and on the interpreters' rule tables.
+Under vmap, each axis behind the batch dim moves on by one in parameters that name axes. It also has the
+helpers with axes that the families of joining and slicing share. A primitive's rules stand together: impl,
+abstract_eval, jvp and transpose, batch; the public functions close the file.
 
 Source: https://www.openxla.org/stablehlo/spec (reverse, reshape, broadcast_in_dim, transpose)
 """

@@ -1,8 +1,7 @@
 """slice and pad: cutting a window out of an array, and putting one back, at places known while tracing.
 
-After this file you can say why the gradient of a slice is a pad, and that of a pad a slice: each is
-linear and the other's transpose, and what is a stride for slice is interior padding for pad. Places
-that are computed are for dynamic_slicing. Builds on shape.
+Slice and pad are linear and each other's transpose; a stride of slice is interior padding of pad. Places that
+are computed are for dynamic_slicing.
 
 Source: https://www.openxla.org/stablehlo/spec (slice, pad)
 """

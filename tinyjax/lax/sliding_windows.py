@@ -1,7 +1,6 @@
 """Windows that slide over an array: how many there are, and what is in them.
 
-After this file you can say what each parameter of a reduction over windows means, and count its windows.
-*Dilated* means with holes between the elements, `dilation - 1` of them. Builds on slicing.
+*Dilated* means with holes between the elements, `dilation - 1` of them.
 """
 
 from __future__ import annotations

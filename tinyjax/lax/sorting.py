@@ -1,7 +1,6 @@
 """sort, with any number of operands that follow the keys, and top_k.
 
-After this file you can say why the derivative of a sort is a gather: the tangents move to where the
-elements went. Builds on gathering.
+The derivative of a sort is a gather: the tangents move to where the elements went.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Special functions: erf and its kin, lgamma, digamma, polygamma.
 
-After this file you know a good way to compute each of them but polygamma in NumPy alone, in float64
-inside. All take floats. Builds on exponential.
+All but polygamma are computed in NumPy alone, in float64. All take floats.
 """
 
 from __future__ import annotations

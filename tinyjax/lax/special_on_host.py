@@ -1,7 +1,6 @@
 """Special functions that SciPy computes: Bessel functions, the incomplete beta function, zeta.
 
-After this file you know that a primitive needs no kernel to have all of its transformations: the value is
-SciPy's, and the derivative is written with other primitives. Builds on host_functions and special.
+The value is SciPy's, and the derivative is written with other primitives.
 """
 
 from __future__ import annotations

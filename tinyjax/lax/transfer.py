@@ -1,10 +1,9 @@
 """Moving values: onto a device with device_put, back to NumPy with device_get.
 
-After this file you can say what "committed" means: an array that was put on a device explicitly makes
-the computations it enters run there. Putting copies nothing: the new array looks at the memory of the
-old one, and its elements are brought to its device by the first computation that needs them there
-(runtime/executable.py, memory_of). Between devices that share the host's memory, that too is no copy.
-Builds on array, bind, devices and placement.
+An array that was put on a device explicitly is *committed*: the computations that it enters run there.
+Putting copies nothing: the new array looks at the memory of the old one, and its elements are brought to its
+device by the first computation that needs them there (runtime/executable.py, memory_of). Between devices that
+share the host's memory, that too is no copy.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """

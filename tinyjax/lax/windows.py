@@ -1,8 +1,6 @@
 """What gather and scatter share: which axes belong together, and where their windows are.
 
-After this file you can read the dimension numbers of a gather or scatter in a printed jaxpr, and say
-what happens to a window that sticks out of its operand. Builds on array alone; gathering and
-scattering build on this.
+Gathering and scattering build on this.
 
 Source: https://www.openxla.org/stablehlo/spec (gather, scatter)
 """

@@ -1,4 +1,4 @@
-"""jax.lib: of what JAX had here, little is left. Builds on version."""
+"""jax.lib: of what JAX had here, little is left."""
 
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.version import __version__ as __version__

@@ -1,10 +1,9 @@
 """Collectives over an axis whose examples are spread over several processes.
 
-After this file you can say what becomes of `psum(x, "i")` where each process has a part of axis "i": the sum
-over the examples that are here, which is vmap's, and then that over the processes, a primitive by itself
-(`group_psum`), which is a step of the host in a compiled program. All other collectives have one rule: the
-processes gather the examples of all, do what a single process would, and each keeps its own part.
-Builds on batching and distributed/collectives.py.
+Where each process has a part of axis "i", `psum(x, "i")` is vmap's sum over the examples that are here, and
+then one over the processes, a primitive (`group_psum`), which is a step of the host in a compiled program.
+All other collectives have one rule: the processes gather the examples of all, do what a single process would,
+and each keeps its own part.
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """

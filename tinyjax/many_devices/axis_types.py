@@ -1,8 +1,7 @@
 """auto_axes and explicit_axes: a part of a program in which mesh axes have another type.
 
-After this file you can leave explicit mode where types can't say how a result is split, and come back:
-within a function under auto_axes, types say nothing of the mesh, its results are resharded as `out_sharding`
-says, and are explicit again. Both are nothing but reshard, before and after. Builds on constraints.
+Within a function under auto_axes, types say nothing of the mesh, its results are resharded as `out_sharding`
+says, and are explicit again. Both are nothing but reshard, before and after.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

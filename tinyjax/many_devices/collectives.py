@@ -1,9 +1,8 @@
 """Collectives of a group: of several processes, or of several OpenCL devices of one.
 
-After this file you can say who computes a collective: MPI between processes, and NumPy between devices, which
-the same machine's memory is within reach of; and how many bytes each of the group must send, by the best
-algorithms. A group is a tuple, of the numbers of processes or of Devices. Builds on
-distributed/collectives.py and device_collectives.
+MPI computes them between processes, and NumPy between devices, whose memory it reaches. The cost is the
+number of bytes that each of the group must send, by the best algorithms. A group is a tuple, of the numbers
+of processes or of Devices.
 
 Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and
 experience", 2007; Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009.

@@ -1,8 +1,7 @@
 """sharding_constraint and reshard: primitives by which a program says where a value is to be.
 
-After this file you can say what they compute: nothing. Both give their operand back, with another label, and
-reshard with another type. Their tangents and cotangents are put where the values are. constraints.py has
-the functions that users call. Builds on sharding, batching and transposition.
+Both give their operand back, with another label, and reshard with another type. Their tangents and cotangents
+are put where the values are. constraints.py has the functions that users call.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """

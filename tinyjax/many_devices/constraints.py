@@ -1,7 +1,7 @@
 """with_sharding_constraint and reshard: where a value is to be, said within a program.
 
-After this file you can say which of the two to take: with_sharding_constraint on axes of a mesh that are
-"Auto", where it is a wish, reshard on "Explicit" ones, where it changes the type. Builds on constraint_rules.
+with_sharding_constraint is for axes of a mesh that are "Auto", where it is a wish, reshard for "Explicit"
+ones, where it changes the type.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """

@@ -1,10 +1,9 @@
 """What the OpenCL devices of one process compute together, on NumPy arrays in the memory that they share.
 
-After this file you can say what a collective between two devices costs. Small arrays are copied to where the
-others find them, and each device adds them up for itself. Of a large one each device adds up a part, and
-then takes the parts of the others: every element is read and written as often as it must be. A device with
-memory of its own brings its arrays to the host before, and takes the results back (runtime/step_program.py).
-Builds on device_threads.
+Small arrays are copied to where the others find them, and each device adds them up for itself. Of a large one
+each device adds up a part, and then takes the parts of the others: every element is read and written as often
+as it must be. A device with memory of its own brings its arrays to the host before, and takes the results
+back (runtime/step_program.py).
 """
 
 from __future__ import annotations

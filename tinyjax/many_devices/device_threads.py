@@ -1,9 +1,8 @@
 """Several OpenCL devices of one process: a thread for each runs its program, and how these threads meet.
 
-After this file you can say what keeps such a call from hanging. A device that comes to a collective leaves
-there what the others are to see, and waits for them; all are told what they came for, and that has to be the
-same. A thread that fails, or has come to its end, is waited for no longer: who waits for it gets an error,
-and the call raises the first one. Builds on devices.
+A device that comes to a collective leaves there what the others are to see, and waits for them; all are told
+what they came for, and that has to be the same. A thread that fails, or has come to its end, is waited for no
+longer: who waits for it gets an error, and the call raises the first one.
 
 Source: https://docs.python.org/3/library/threading.html#condition-objects
 """

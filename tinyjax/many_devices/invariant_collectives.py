@@ -1,9 +1,8 @@
 """Collectives whose types say over which axes of a mesh values vary: `psum_invariant`, and pcast.
 
-After this file you can say why the gradient of a loss by weights that all devices share is summed over the
-devices, though no one wrote a sum: the weights went through `pvary` where they met the data, and the
-transpose of pvary is psum; that of psum is pvary. Within shard_map `psum(x, "i")` is written down as
-psum_invariant, whose result is equal along "i". Builds on parallel and varying.py.
+The gradient of a loss by weights that all devices share is summed over the devices: the weights went through
+`pvary` where they met the data, and the transpose of pvary is psum; that of psum is pvary. Within shard_map
+`psum(x, "i")` is written down as psum_invariant, whose result is equal along "i".
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#how-check-vma-true-enables-rep-rewrite-optimizations-during-ad
 """

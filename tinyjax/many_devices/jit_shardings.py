@@ -1,10 +1,9 @@
 """jit's in_shardings and out_shardings: where arguments and results are, said with the function.
 
-After this file you can say what becomes of them: a tree prefix becomes a sharding for each argument and each
-result, in parameters of the jit equation. An argument that was put nowhere is put there, one that is
-elsewhere is an error, and results are labelled. All that says where a program runs must
-name the same devices: its arguments, equations within, out_shardings and the current mesh. Builds on
-sharding and tree prefixes.
+A tree prefix becomes a sharding for each argument and each result, in parameters of the jit equation. An
+argument that was put nowhere is put there, one that is elsewhere is an error, and results are labelled. All
+that says where a program runs must name the same devices: its arguments, equations within, out_shardings and
+the current mesh.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """

@@ -1,9 +1,8 @@
 """Collectives of a group in the schedule: from device memory into device memory, by MPI or by NumPy.
 
-After this file you can say what a `meet` line of a schedule costs: one wait for what makes its operands, and
-the messages. On a device that works in the host's memory its arrays are NumPy arrays, which MPI reads and
-writes where they are; an operand that nothing else needs becomes the result. Builds on collectives and
-schedule.
+A `meet` line of a schedule costs one wait for what makes its operands, and the messages. On a device that
+works in the host's memory its arrays are NumPy arrays, which MPI reads and writes where they are; an operand
+that nothing else needs becomes the result.
 """
 
 from __future__ import annotations

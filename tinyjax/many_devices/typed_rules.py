@@ -1,9 +1,8 @@
 """Types that say how arrays are split, in the rules of broadcast_in_dim, reshape and reduce_sum.
 
-After this file you can say how the cotangent of an array gets the array's own type, whatever was summed or
-repeated on the way: transposes say it, in a parameter that is else the user's `out_sharding`. The rules of
-core and of the transformations stand for all that have no such types; these go before them. Builds on
-batching and transposition.
+The cotangent of an array gets the array's own type: transposes pass it in the parameter that is else the
+user's `out_sharding`. The rules of core and of the transformations stand for all that have no such types;
+these go before them.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

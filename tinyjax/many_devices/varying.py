@@ -1,10 +1,10 @@
 """Over which axes of a mesh a value varies: a part of its type, f32[4]{V:x}, within `shard_map`.
 
-After this file you can say where JAX puts `pvary` into a program. Each device of a mesh has a value of its
-own; where the type says nothing of an axis, the devices along it have equal ones. Operands of one operation
-vary over the same axes: one that varies over fewer goes through `pvary`, which changes its type alone. The
-result varies as they do, but for collectives, which have rules of their own: a sum over an axis is equal
-along it. Types are only looked at where the axes around a program are a `ManualAxis`. Builds on bind.
+Each device of a mesh has a value of its own; where the type says nothing of an axis, the devices along it
+have equal ones. Operands of one operation vary over the same axes: one that varies over fewer goes through
+`pvary`, which changes its type alone. The result varies as they do, but for collectives, which have rules of
+their own: a sum over an axis is equal along it. Types are only looked at where the axes around a program are
+a `ManualAxis`.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#tracking-how-values-vary-over-manual-mesh-axes-and-check-vma-true
 """

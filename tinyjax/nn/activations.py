@@ -1,9 +1,7 @@
 """Activation functions: what a network does between its matrix products.
 
-After this file you know the formula of each, and two habits of code that is differentiated: where a
-function has a kink, say which derivative is meant there (relu: zero, by custom_jvp), and where one
+Where a function has a kink, say which derivative is meant there (relu: zero, by custom_jvp), and where one
 branch of a `where` may overflow, give that branch a harmless argument (elu), since 0 * inf is NaN.
-Builds on jax.numpy.
 
 All take arrays or scalars of any real dtype, elementwise, and raise TypeError for lists.
 Source: https://docs.jax.dev/en/latest/jax.nn.html

@@ -1,8 +1,7 @@
 """Attention: each query takes a mean of the values, weighted by how well their keys fit it.
 
-After this file you can read a transformer's central formula, softmax(Q K^T / sqrt(d)) V, as two einsums
-with a softmax between, and every kind of mask as one question: which query may look at which key?
-Builds on functions and vmap.
+softmax(Q K^T / sqrt(d)) V is two einsums with a softmax between. A mask says which query may look at which
+key.
 
 In the einsums B counts examples, T queries, S keys and values, N heads, H the numbers of a head.
 Source: Vaswani et al., "Attention is all you need" (2017), section 3.2; Ainslie et al., "GQA" (2023), for

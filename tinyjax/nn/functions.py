@@ -1,7 +1,6 @@
 """logmeanexp, standardize and one_hot.
 
-After this file you know how a comparison with 0, 1, 2, ... makes one-hot vectors. softmax is with the
-logarithms of sums, in numpy/log_sums.py. Builds on jax.numpy.
+softmax is with the logarithms of sums, in numpy/log_sums.py.
 
 Source: https://docs.jax.dev/en/latest/jax.nn.html
 """

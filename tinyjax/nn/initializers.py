@@ -1,8 +1,6 @@
 """Initial weights of networks: functions (key, shape, dtype) -> array.
 
-After this file you can say why the first weights are random and how large they should be: a layer
-adds up fan_in products, so weights of variance 1 / fan_in keep the size of what passes through.
-Builds on jax.random.
+A layer adds up fan_in products, so weights of variance 1 / fan_in keep the size of what passes through.
 
 `zeros` and `ones` are initializers; the others make one: `glorot_normal()(key, (3, 2))`.
 Initializers raise what jax.random raises for keys, shapes and dtypes.

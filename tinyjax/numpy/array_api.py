@@ -1,7 +1,6 @@
 """What jax.numpy says of itself to a library that is written for any array package.
 
-After this file you can ask the namespace of an array, `x.__array_namespace__().__array_namespace_info__()`,
-which dtypes and devices it has, and what it can't do. Builds on dtype_tools and the devices.
+`x.__array_namespace__().__array_namespace_info__()` has its dtypes and devices, and what it can't do.
 
 Source: https://data-apis.org/array-api/2024.12/API_specification/inspection.html
 """

@@ -1,8 +1,7 @@
 """Gives Array its operators and methods: +, x[i], x.sum(), x.at, x.T.
 
-After this file you can follow `x + y` to jax.numpy: values and tracers share the base class Array, and
-`attach` sets these functions on it, once. Operators give NotImplemented for foreign operands, so that
-Python can ask the other side. Builds on all of tinyjax.numpy.
+Values and tracers share the base class Array, and `attach` sets these functions on it, once. Operators give
+NotImplemented for foreign operands, so that Python can ask the other side.
 
 Source: https://docs.jax.dev/en/latest/jax.Array.html
 """

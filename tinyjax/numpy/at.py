@@ -1,7 +1,6 @@
 """x.at[i].set(y): updates of immutable arrays.
 
-After this file you can say what an update writes into a jaxpr: the positions as for a read (see
-indexing.py), then one scatter. Writes out of range are dropped. Builds on indexing.
+The positions are as for a read (see indexing.py), then comes one scatter. Writes out of range are dropped.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 """

@@ -1,7 +1,5 @@
 """Means and spread: mean, average, var, std.
 
-After this file you can say how the mask `where` counts its elements. Builds on reductions.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,5 @@
 """Bools packed into bytes: packbits, unpackbits.
 
-Builds on reductions.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

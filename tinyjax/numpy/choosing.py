@@ -1,7 +1,6 @@
 """Choosing elements by masks, or among several arrays: where, select, choose, compress, extract.
 
-After this file you can say why `where` of three operands is one select_n equation and `where` of one
-needs `size=` under jit. Builds on searching and grids.
+`where` of three operands is one select_n equation; `where` of one needs `size=` under jit.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

@@ -1,8 +1,8 @@
 """jnp.einsum: products and sums named by letters.
 
-After this file you can write "bij,bjk->bik" as a dot_general by hand: letters in both operands and
-the result are batch dimensions, letters in both but not in the result are contracted, letters in one
-alone are summed first. Three or more operands are contracted two at a time. Builds on lax.
+"bij,bjk->bik" as a dot_general: letters in both operands and the result are batch dimensions, letters in both
+but not in the result are contracted, letters in one alone are summed first. Three or more operands are
+contracted two at a time.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.einsum.html
 """

@@ -1,6 +1,6 @@
 """The order in which einsum contracts three or more operands.
 
-After this file you can say why two at a time, and which two first: those whose product costs least.
+Operands are contracted two at a time, those first whose product costs least.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.einsum_path.html
 """

@@ -1,7 +1,7 @@
 """jnp.convolve and jnp.correlate: sums of products of two signals, one moved along the other.
 
-After this file you can say how the two differ: convolution turns the second signal round first,
-correlation conjugates it. Both are one lax.conv_general_dilated. Builds on lax.
+Convolution turns the second signal round first, correlation conjugates it. Both are one
+lax.conv_general_dilated.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.convolve.html and
 https://docs.jax.dev/en/latest/_autosummary/jax.numpy.correlate.html

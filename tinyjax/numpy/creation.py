@@ -1,7 +1,7 @@
 """Making arrays: from data, or of one value.
 
-After this file you can say what `jnp.array([x, 2.])` writes into a jaxpr (one concatenate), and why
-`jnp.zeros(3)` is a broadcast of a scalar. Evenly spaced values are in ranges.py. Builds on util.
+`jnp.array([x, 2.])` is one concatenate, `jnp.zeros(3)` a broadcast of a scalar. Evenly spaced values are in
+ranges.py.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

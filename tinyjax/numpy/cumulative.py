@@ -1,7 +1,5 @@
 """Running sums and products, and differences: cumsum, cumprod, diff, gradient, trapezoid.
 
-Builds on reductions and indexing.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,5 @@
 """Asking about dtypes: result_type, can_cast, isdtype, dtype.
 
-Builds on dtypes.
-
 Source: https://docs.jax.dev/en/latest/jax.numpy.html
 """
 

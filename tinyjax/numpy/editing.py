@@ -1,7 +1,5 @@
 """Arrays with elements taken out or put in: delete, insert, trim_zeros.
 
-Builds on taking.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

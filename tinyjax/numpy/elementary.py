@@ -1,7 +1,6 @@
 """Exponentials, logarithms and trigonometry, one element at a time.
 
-After this file you can say why `jnp.sin(1)` is a float (integers promote to the default float), and
-which of these are one lax operation and which are several. Builds on ufuncs.
+Integers promote to the default float.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

@@ -1,7 +1,7 @@
 """jnp.fft: discrete Fourier transforms, and the frequencies that their results are of.
 
-After this file you can say what each of them adds to `lax.fft`: a length (cut, or padded with zeros), other
-axes than the last (moved there and back) and a norm. Builds on lax.fft.
+They add to `lax.fft` a length (cut, or padded with zeros), other axes than the last (moved there and back)
+and a norm.
 
 Sources: https://docs.jax.dev/en/latest/jax.numpy.html#module-jax.numpy.fft and
 https://numpy.org/doc/stable/reference/routines.fft.html, which has the definitions

@@ -1,7 +1,6 @@
 """Polynomials from data and to roots: polyfit by least squares, roots by eigenvalues.
 
-After this file you can say which matrix has a polynomial's roots as its eigenvalues: the companion matrix.
-Builds on jnp.linalg.
+The companion matrix has a polynomial's roots as its eigenvalues.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, and
 https://numpy.org/doc/stable/reference/generated/numpy.polyfit.html, for the covariances

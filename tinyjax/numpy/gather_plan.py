@@ -1,8 +1,7 @@
 """How an index becomes one gather or scatter: start positions, the shape of a slice, and axes.
 
-After this file you can read GatherDimensionNumbers: gather takes a slice of shape `sizes` at each start;
-the axes of starts come out as batch axes, those of the slice as offset_dims, except the collapsed ones.
-Builds on index_parts.
+Gather takes a slice of shape `sizes` at each start; the axes of starts come out as batch axes, those of the
+slice as offset_dims, except the collapsed ones.
 
 Source: https://openxla.org/xla/operation_semantics#gather
 """

@@ -1,7 +1,5 @@
 """gcd and lcm: Euclid's algorithm, as many steps as the worst element of an array needs.
 
-After this file you have seen a while_loop whose predicate looks at a whole array. Builds on ufuncs.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

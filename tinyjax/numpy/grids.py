@@ -1,7 +1,5 @@
 """Index grids: meshgrid, indices, ix_, mgrid, r_.
 
-Builds on ranges and joining.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,5 @@
 """What an index consists of: x[0, 1:, None, mask] taken apart, and brought to a common form.
 
-After this file you can say which axes of the array each part of an index speaks of. Builds on util.
-
 Source: https://numpy.org/doc/stable/user/basics.indexing.html
 """
 

@@ -1,12 +1,11 @@
 """x[i], of every kind that NumPy has: integers, slices, None, ..., arrays, masks.
 
-After this file you can say which of three ways an index takes, and read its equations:
+An index takes one of three ways:
   1. integers and slices that are known -> slice (then rev, squeeze, broadcast_in_dim);
   2. integers that are traced, with slices of step 1 (jax.ds(i, n): also traced) -> dynamic_slice;
   3. all else, arrays above all -> gather, from one array of start positions.
 Negative indices count from the end; reads out of range are clamped, as there are no errors on a device.
-Updates, x.at[i].set(y), take the third way with scatter (see at.py). Builds on index_parts and
-gather_plan.
+Updates, x.at[i].set(y), take the third way with scatter (see at.py).
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 """

@@ -1,7 +1,5 @@
 """Joining arrays and taking them apart: concatenate, stack, split, tile, repeat.
 
-Builds on manipulation.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,6 @@
 """The modified Bessel function i0, and Kaiser's window, which is made of it.
 
-After this file you know a kink that is none: exp(|x|) has one at 0 and I_0 has not, so the rule says that
-the slope is 0 there. Builds on jax.lax and custom_jvp.
+exp(|x|) has a kink at 0 and I_0 has not, so the rule says that the slope is 0 there.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.kaiser.html; https://dlmf.nist.gov/10.25
 """

@@ -1,7 +1,6 @@
 """Products of matrices and tensors: dot, matmul, tensordot, outer, kron, cross.
 
-After this file you can say which axes each of them contracts: all but kron and cross are one
-dot_general. einsum is in contraction.py, jnp.linalg in linalg.py. Builds on lax.
+All but kron and cross are one dot_general. einsum is in contraction.py, jnp.linalg in linalg.py.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

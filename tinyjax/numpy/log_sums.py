@@ -1,8 +1,7 @@
 """softmax, log_softmax and logsumexp: probabilities, and sums of numbers given by their logarithms.
 
-After this file you know why softmax subtracts the maximum (exp of a large number is inf; the result is
-the same without it), and why that maximum stands in stop_gradient (its derivative cancels). Builds on
-reductions; jax.nn and jax.scipy.special have the names.
+softmax subtracts the maximum, as exp of a large number is inf and the result is the same without it. The
+maximum stands in stop_gradient, as its derivative cancels. jax.nn and jax.scipy.special have the names.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.nn.softmax.html
 """

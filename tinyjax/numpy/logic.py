@@ -1,8 +1,5 @@
 """Comparison, logic, bits, and what a number is: <, logical_and, &, isnan.
 
-After this file you can say what `x < y` writes into a jaxpr, and why complex numbers compare. Builds
-on util.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,6 @@
 """Changing the shape and order of an array: reshape, transpose, squeeze, flip, roll, ...
 
-After this file you can predict the one equation that each of these writes. Joining and splitting
-arrays is in joining.py. Builds on util.
+Joining and splitting arrays is in joining.py.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

@@ -1,7 +1,6 @@
 """Reductions that leave NaN out: nansum, nanmax, nanmean, ...
 
-After this file you can see that each is the plain reduction after a select, with a correction where
-nothing but NaN was there. Builds on reductions.
+Each is the plain reduction after a select, with a correction where nothing but NaN was there.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

@@ -1,7 +1,6 @@
 """jnp.pad with all of NumPy's modes.
 
-After this file you can pad with constants, edges, mirrors, ramps or statistics, and see that each mode
-is slices and a concatenate. Builds on joining.
+Each mode is slices and a concatenate.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.pad.html
 """

@@ -1,7 +1,5 @@
 """Polynomials as vectors of coefficients, the highest power first; window functions.
 
-Builds on statistics.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,7 @@
 """Operands of one dtype and one rank: what comes before `lax.add` in `jnp.add(x, 2)`.
 
-After this file you can say how: the Python scalar takes the array's dtype (it is weakly typed), the ranks
-are made equal, and only then is there a bind. Builds on util.
+A Python scalar takes the array's dtype (it is weakly typed), then ranks are made equal, and then comes the
+bind.
 
 Source: https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
 """

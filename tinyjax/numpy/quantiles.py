@@ -1,7 +1,6 @@
 """Quantiles and medians, with and without NaN.
 
-After this file you can say what a quantile is: sort, then a weighted mean of the two neighbours of a
-fractional place. Builds on sorting and reductions.
+Sort, then take a weighted mean of the two neighbours of a fractional place.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

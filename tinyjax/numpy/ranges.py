@@ -1,7 +1,5 @@
 """Evenly spaced values: arange, linspace, logspace, geomspace.
 
-Builds on creation.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

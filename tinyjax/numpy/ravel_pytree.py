@@ -1,6 +1,6 @@
 """A pytree of arrays as one vector, and back: `ravel_pytree`, for optimisers that want a vector.
 
-Builds on tree_util and lax; needs an import of its own, as in JAX.
+Needs an import of its own, as in JAX.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.flatten_util.ravel_pytree.html
 """

@@ -1,8 +1,7 @@
 """Reductions: sum, max, any and their kin, over axes, with masks.
 
-After this file you can say what `axis`, `keepdims`, `where` and `initial` write into a jaxpr: a mask is
-a select before the reduction, keepdims a broadcast_in_dim after it. Means are in averages.py, reductions
-that skip NaN in nan_reductions.py, running ones in cumulative.py. Builds on lax.
+A mask is a select before the reduction, keepdims a broadcast_in_dim after it. Means are in averages.py,
+reductions that skip NaN in nan_reductions.py, running ones in cumulative.py.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

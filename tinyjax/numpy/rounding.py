@@ -1,7 +1,5 @@
 """Rounding, and the parts of a float: floor, round, modf, frexp.
 
-Builds on elementary.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,4 @@
-"""jnp.float32 and the like: names of dtypes that make arrays when called.
-
-After this file you can say why `jnp.float32(2)` is an Array and not a NumPy scalar. Builds on dtypes.
-"""
+"""jnp.float32 and the like: names of dtypes that make arrays when called."""
 
 from __future__ import annotations
 

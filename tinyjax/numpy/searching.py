@@ -1,7 +1,6 @@
 """Finding things: argmax, nonzero, counting, and places in flat arrays.
 
-After this file you can say why nonzero needs `size=` under jit (a shape can't depend on values), and
-how it is then found by sums and counts. Builds on reductions and indexing.
+nonzero needs `size=` under jit, as a shape can't depend on values. It is found by sums and counts.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

@@ -1,6 +1,6 @@
 """jnp.where, in a file of its own since nearly all others use it.
 
-Builds on util. Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html
 """
 
 from __future__ import annotations

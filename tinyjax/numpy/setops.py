@@ -1,7 +1,6 @@
 """Sets: unique, intersect1d, union1d, isin.
 
-After this file you can say why unique needs `size=` under jit, and that it is a sort and a comparison
-of neighbours. Builds on sorting and searching.
+unique is a sort and a comparison of neighbours. Under jit it needs `size=`.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

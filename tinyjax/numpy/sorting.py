@@ -1,7 +1,5 @@
 """Sorting: sort, argsort, lexsort, partition.
 
-Builds on lax: one sort equation, of the array alone or with its positions.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

@@ -1,7 +1,5 @@
 """Histograms, covariance, interpolation, comparison of arrays.
 
-Builds on all before.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

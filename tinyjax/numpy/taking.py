@@ -1,7 +1,5 @@
 """Choosing elements by index arrays: take, take_along_axis, put, choose, compress.
 
-Builds on indexing.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 

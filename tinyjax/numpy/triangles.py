@@ -1,6 +1,6 @@
 """Matrices of a pattern: eye, tri, tril, diag, trace, vander.
 
-After this file you can read their jaxprs: comparisons of two iotas. Builds on creation and indexing.
+They are comparisons of two iotas.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

@@ -1,7 +1,7 @@
 """jnp.add.reduce and the like: methods of functions of two arguments, and frompyfunc.
 
-After this file you can reduce, accumulate or update with any binary function; for add, multiply, ...
-the methods are the functions that you know (sum, cumsum, .at[].add). Builds on all the other files.
+Any binary function can reduce, accumulate or update; for add, multiply, ... the methods are sum, cumsum,
+.at[].add.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ufunc.html
 """

@@ -1,8 +1,8 @@
 """Arithmetic, one element at a time: +, -, *, /, //, %, **, maximum, real.
 
-After this file you can read what `x + y` or `x % y` write into a jaxpr: operands are promoted (util.py),
-then it is mostly one lax operation. Functions that JAX shows as `jit[name=...]` are marked `@jitted`.
-Comparison and bits are in logic.py, exponentials and trigonometry in elementary.py. Builds on logic.
+Operands are promoted (util.py), then it is mostly one lax operation. Functions that JAX shows as
+`jit[name=...]` are marked `@jitted`. Comparison and bits are in logic.py, exponentials and trigonometry in
+elementary.py.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """

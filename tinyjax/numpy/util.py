@@ -1,8 +1,5 @@
 """What nearly every jax.numpy function does first: check the operands, axes and shapes, make constants.
 
-After this file you can say which operands become literals of a jaxpr, and what an argument must be that
-has to be known while tracing. Builds on bind and dtypes.
-
 Source: https://docs.jax.dev/en/latest/jax.numpy.html
 """
 

@@ -1,8 +1,7 @@
 """Counts of successes: binomial, and multinomial by a chain of binomials.
 
-After this file you can draw how often out of n, in a time that does not grow with n: few successes are
-counted by their waiting times, many are drawn by rejection under a curve of the right form. Builds on
-distributions, and on while_loop and scan.
+Few successes are counted by their waiting times, many are drawn by rejection under a curve of the right form,
+so the time does not grow with n.
 
 Source: V. Kachitvichyanukul and B. Schmeiser, "Binomial random variate generation" (1988);
 W. Hoermann, "The generation of binomial random variates" (1993), algorithm BTRS.

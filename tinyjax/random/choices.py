@@ -1,7 +1,7 @@
 """Random orders and choices: permutation, choice, categorical.
 
-After this file you can draw without a loop: a random order is a sort by random numbers, and a draw
-from a categorical distribution is the argmax of its logits plus Gumbel noise. Builds on distributions.
+A random order is a sort by random numbers, and a draw from a categorical distribution is the argmax of its
+logits plus Gumbel noise.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html
 """

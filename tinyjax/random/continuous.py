@@ -1,8 +1,6 @@
 """Draws from more continuous distributions, most by the inverse of their distribution function.
 
-After this file you can turn uniform numbers into any distribution whose cumulative function F has an
-inverse: F(x) is uniform, so x = inverse of F at a uniform number. Builds on distributions, which also
-says what errors they share.
+F(x) is uniform, so x = inverse of F at a uniform number.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html
 """

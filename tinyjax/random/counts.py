@@ -1,9 +1,8 @@
 """Distributions of counts: geometric and poisson.
 
-After this file you can draw a count in two ways: by counting (poisson of a small rate: how many waiting
-times fit into one), and by rejection under a curve that fits any rate (of a large one). Both run for all
-elements until the last is done, with new keys each round. Builds on distributions, and on while_loop;
-binomials does the same for draws with a limit.
+A poisson of a small rate counts how many waiting times fit into one; one of a large rate is drawn by
+rejection under a curve. Both run for all elements until the last is done, with new keys each round. Binomials
+does the same for draws with a limit.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html
 """

@@ -1,8 +1,7 @@
 """Draws of uniform and normal numbers, integers and coin flips: what the others are made of.
 
-After this file you can follow `normal(key, (3,))` down to bits: random bits become the fraction of a
-float in [1, 2), that is shifted to (-1, 1), and the inverse of erf bends uniform numbers to normal
-ones. The steps are JAX's, so that the same key gives the same numbers. Builds on keys and jax.numpy.
+Random bits become the fraction of a float in [1, 2), that is shifted to (-1, 1), and the inverse of erf bends
+uniform numbers to normal ones. The steps are JAX's, so that the same key gives the same numbers.
 
 Each public function checks its arguments; the function below it, shown as jit[name=_uniform] in a
 jaxpr, is the computation. `sampler` makes the first of the second. The public ones share these errors:

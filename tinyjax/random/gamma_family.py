@@ -1,9 +1,8 @@
 """Distributions made of gamma numbers: beta, dirichlet, chisquare, f, t, generalized_normal, ball.
 
-After this file you can make a distribution from another by its definition: a part of a sum of gamma
-numbers is a beta number, a normal number divided by the root of one is Student's t. Where two gamma
-numbers are divided they are drawn as logarithms, which do not underflow for small parameters.
-Builds on gamma_sampler; errors are those that distributions names.
+A part of a sum of gamma numbers is a beta number, a normal number divided by the root of one is Student's t.
+Where two gamma numbers are divided they are drawn as logarithms, which do not underflow for small parameters.
+Errors are those that distributions names.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html;
 L. Devroye, "Non-uniform random variate generation" (1986), chapter IX

@@ -1,8 +1,7 @@
 """Random keys: made from a seed, split, folded with data; never changed.
 
-After this file you can say why `k1, k2 = split(key)` and not one global generator: a function that
-draws from its own key gives the same result in any order, under jit, vmap and on any device. Builds
-on threefry.
+`k1, k2 = split(key)` instead of one global generator: a function that draws from its own key gives the same
+result in any order, under jit, vmap and on any device.
 
 Keys come in two forms: `key(0)` is typed (dtype key<fry>), `PRNGKey(0)` is its two words in the open, a
 uint32 array of shape (2,). What makes keys of keys gives the form that it got.

@@ -1,8 +1,7 @@
 """Random bits in kernels: the cipher as a lowering rule, and what is done to keys as arithmetic on words.
 
-After this file you can follow random.split or random.bits into a kernel: each counts (iota), and encrypts
-the count with the key's words. The bits are those of random/threefry.py, whose NumPy functions have
-the same names. Builds on lower_prng_keys and on random/threefry.
+random.split and random.bits count (iota) in a kernel, and encrypt the count with the key's words. The bits
+are those of random/threefry.py, whose NumPy functions have the same names.
 """
 
 from __future__ import annotations

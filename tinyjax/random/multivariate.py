@@ -1,8 +1,7 @@
 """Random vectors and matrices: multivariate_normal and orthogonal.
 
-After this file you can give normal numbers any covariance: A x has the covariance A A^T, so any square
-root A of it serves. And you can draw a rotation: the factor Q of a random matrix, with its signs set.
-Builds on distributions and linalg.
+A x has the covariance A A^T, so any square root A of it serves. And you can draw a rotation: the factor Q of
+a random matrix, with its signs set.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html
 """

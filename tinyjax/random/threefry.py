@@ -1,8 +1,7 @@
 """Random bits from a key: the Threefry cipher in NumPy, and the primitives that call it.
 
-After this file you can say where random bits come from: a counter (0, 1, 2, ...) is encrypted with
-the key, so that the same key always gives the same bits, any element can be made without the others,
-and no state is kept anywhere. Builds on bind and the rule tables.
+A counter (0, 1, 2, ...) is encrypted with the key, so that the same key always gives the same bits, any
+element can be made without the others, and no state is kept anywhere.
 
 A key is two uint32 words. An array of keys has the dtype `dtypes.key_dtype`, whose elements are those
 two words, so that indexing, reshaping and stacking keys is what it is for numbers.

@@ -1,10 +1,8 @@
 """Discharge: a program with Refs becomes one without, which takes and gives what they hold.
 
-After this file you can say how a function that writes to a Ref is compiled, or differentiated. It is run as
-in eager mode, on boxes in which there are tracers: so each box has, at each point of the program, a value
-that has been written down, and the last ones are additional results. A loop, a branch or a jit that takes
-Refs takes and gives values in their places, and what comes out is written back. Builds on refs, tracing and
-inlining.
+It is run as in eager mode, on boxes in which there are tracers: so each box has, at each point of the
+program, a value that has been written down, and the last ones are additional results. A loop, a branch or a
+jit that takes Refs takes and gives values in their places, and what comes out is written back.
 
     { lambda ; a:Ref{f32[]} b:f32[]. let         { lambda ; a:f32[] b:f32[]. let
         c:f32[] <- a[...]                            c:f32[] = add a b

@@ -1,7 +1,6 @@
 """Which elements of a Ref are read or written: the index of `ref[...]`, taken apart once.
 
-After this file you can say what is known of an index while tracing, and what is an operand: integers and
-slices are parameters of the equation, arrays are operands. Builds on avals.
+Integers and slices are parameters of the equation, arrays are operands.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """

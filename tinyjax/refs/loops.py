@@ -1,9 +1,8 @@
 """Loops, branches and calls that take Refs, as ones that take what these hold: a Ref that a loop writes to is
 a part of its carry.
 
-After this file you can write by hand what `for i in range(n): ref[0] += x[i]` becomes: a scan whose carry
-begins as what the Ref holds, and whose last carry is written back. Builds on discharge.py, scan, while_loop
-and cond.
+`for i in range(n): ref[0] += x[i]` becomes a scan whose carry begins as what the Ref holds, and whose last
+carry is written back.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """

@@ -1,7 +1,6 @@
 """How operations on Refs are printed: `a[0] <- b`, as JAX does.
 
-After this file you can read a jaxpr with Refs: the arrow points at what is written. Builds on pretty_printer
-and indices.
+The arrow points at what is written.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Refs: boxes whose contents change, `ref[i] += x`, and the operations on them.
 
-After this file you can say what a Ref is (a box with one place, in which there is an array), why programs
-with Refs need care (an operation on one does something, besides giving a result), and how each operation on
-a Ref is one on the array in it: `ref[i] = y` puts `x.at[i].set(y)` in the place of x. Eager mode does just
-that. A traced program has an equation for each operation, and discharge.py makes of it a program
-without Refs. Builds on bind, avals and indices.
+A Ref is a box with one array in it. An operation on one has an effect, and is an operation on the array:
+`ref[i] = y` puts `x.at[i].set(y)` in the place of x. Eager mode does just that. A traced program has an
+equation for each operation, and discharge.py makes of it a program without Refs.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """

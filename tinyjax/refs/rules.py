@@ -1,8 +1,8 @@
 """The jvp and vmap rules of Refs: a Ref has a tangent, which is a Ref, and a batch of Refs is one Ref.
 
-After this file you can say why a value that is differentiated can't be put into a Ref from outside, which has
-no place for its tangent, nor a batch of values into one that is no batch. Reverse mode needs no rules: of the
-linear part, discharge.py makes a program without Refs. Builds on refs, jvp and batching.
+A value that is differentiated can't be put into a Ref from outside, which has no place for its tangent, nor a
+batch of values into one that is no batch. Reverse mode needs no rules: of the linear part, discharge.py makes
+a program without Refs.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """

@@ -1,7 +1,7 @@
 """Random numbers without keys to hand on: a generator that counts its draws in a Ref.
 
-After this file you can say what `rng.normal()` leaves behind: the generator's key stays, and the number of
-draws, in a Ref, grows by one; each draw has a key of its own, made of both. Builds on refs and jax.random.
+`rng.normal()` keeps the generator's key and increments the number of draws, in a Ref; each draw has a key of
+its own, made of both.
 
 Source: https://docs.jax.dev/en/latest/jep/28738-mutable-rng.html
 """

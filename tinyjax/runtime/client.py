@@ -1,7 +1,5 @@
 """`device.client`: what all devices of a platform have in common; and how many there are.
 
-After this file you can say which driver a platform has. Builds on devices, to which it gives `client`.
-
 Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
 """
 

@@ -1,11 +1,10 @@
 """Compiled programs that outlive the process: the folder that `jax_compilation_cache_dir` names.
 
-After this file you can say what the folder holds, and when a program is read from it instead of being
-compiled. PoCL has a cache of its own, but must preprocess the source to find a program there, and it is
-the user's home folder; here an entry is the device's machine code, by the hash of all that it depends on:
-the OpenCL text (which is the same in every run), the build options, device, driver and processor. Equal
-text is an equal program, whatever Python function it came from. An entry that is cut short, altered or
-from another version is not used, and is written anew. Builds on compile_log and processor.
+PoCL has a cache of its own, but must preprocess the source to find a program there, and it is the user's home
+folder; here an entry is the device's machine code, by the hash of all that it depends on: the OpenCL text
+(which is the same in every run), the build options, device, driver and processor. Equal text is an equal
+program, whatever Python function it came from. An entry that is cut short, altered or from another version is
+not used, and is written anew.
 
 Source: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 """

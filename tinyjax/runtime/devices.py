@@ -17,10 +17,9 @@ than cores, and one that is alone at work has all cores. The alternatives, on tw
     cores of one device                         all         its share      all
 
 Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used, and in which order;
-JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_platform_device_count=4)
-how many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as
-"portable", "nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
-Builds on config, cache, linker and processor.
+JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_platform_device_count=4) how
+many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as "portable",
+"nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """

@@ -1,8 +1,7 @@
 """From a jaxpr to something that runs: all stages, the build, and the call.
 
-After this file you can follow `jit(f)(x)` from f's jaxpr to the result. `compile_lowered` builds the
-kernels of a plan and of all its loops' bodies, and makes their steps; calling the Executable walks
-through those. A call does not wait: reading a result does. Builds on lowered and step_program_builder.
+`compile_lowered` builds the kernels of a plan and of all its loops' bodies, and makes their steps; calling
+the Executable walks through those. A call does not wait: reading a result does.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Loops and branches in the schedule: steps that run step programs, once, many times or not at all.
 
-After this file you can say what a loop costs that is too large for one kernel: a few launches for each
-iteration, and no more. Its carry never moves: what one iteration made is the next one's argument, and
-the memory of the iteration before is used again for the one after. A scan launches all of its iterations
-without waiting; a while loop must read its condition in each. A loop that is one kernel is here
-too where it may run long: it is launched for some iterations at a time. Builds on step_program.
+A loop that is too large for one kernel costs a few launches for each iteration. Its carry never moves: what
+one iteration made is the next one's argument, and the memory of the iteration before is used again for the
+one after. A scan launches all of its iterations without waiting; a while loop must read its condition in
+each. A loop that is one kernel is here too where it may run long: it is launched for some iterations at a
+time.
 """
 
 from __future__ import annotations

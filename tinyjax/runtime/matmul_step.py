@@ -1,8 +1,8 @@
 """Large products in the schedule: NumPy's matmul, from device memory into device memory.
 
-After this file you can say what a `matmul` line of a schedule costs: one wait for what makes its
-operands, and BLAS. On a device that works in the host's memory its arrays are NumPy arrays; transposed
-operands are views, and the result is written where it is wanted. Builds on products and step_program.
+A `matmul` line of a schedule costs one wait for what makes its operands, and BLAS. On a device that works in
+the host's memory its arrays are NumPy arrays; transposed operands are views, and the result is written where
+it is wanted.
 """
 
 from __future__ import annotations

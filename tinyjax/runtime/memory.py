@@ -1,10 +1,9 @@
 """Memory that holds an array, and a pool of it: what a result leaves behind is warm for the next one.
 
-After this file you can say what an Array has on a device, and when that is used again. The system hands
-out new memory as pages that do not exist yet: the first write to each stops for it to be made and
-cleared, which takes longer than to compute a simple stream. So memory is kept, and used again when the
-array that was made in it and all NumPy views of it are gone. Nobody but Python knows when that is: each
-array is *lent* its memory, and a weak reference tells of its end. Builds on dtypes.
+The system hands out new memory as pages that do not exist yet: the first write to each stops for it to be
+made and cleared, which takes longer than to compute a simple stream. So memory is kept, and used again when
+the array that was made in it and all NumPy views of it are gone. Nobody but Python knows when that is: each
+array is *lent* its memory, and a weak reference tells of its end.
 
 Source: https://docs.python.org/3/library/weakref.html; NumPy's `ndarray.base`
 """

@@ -1,7 +1,4 @@
-"""The queue of a device without kernels: memory is a NumPy array, and there is nothing to wait for.
-
-Builds on devices and memory.
-"""
+"""The queue of a device without kernels: memory is a NumPy array, and there is nothing to wait for."""
 
 from __future__ import annotations
 

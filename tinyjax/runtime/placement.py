@@ -1,10 +1,9 @@
 """Where arrays are: on the default device, or on the one that they were put on.
 
-After this file you can say what "committed" means: an array that was put on a device is computed with
-there, and so the results are. The first such array, or the first default device that is configured, makes
-`follow_operands` one of core.watchers; until then eager evaluation knows no devices.
-A place is a Device, or spread over several; the whole array is computed with at the first of those, its
-`home`. Builds on config, bind and devices.
+An array that was put on a device is *committed*: it is computed with there, and so the results are. The first
+such array, or the first default device that is configured, makes `follow_operands` one of core.watchers;
+until then eager evaluation knows no devices. A place is a Device, or spread over several; the whole array is
+computed with at the first of those, its `home`.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """

@@ -1,7 +1,6 @@
 """Contexts and programs, which all logical devices of a driver's device share.
 
-After this file you can say why a kernel is built once where there are eight CPU devices. Builds on
-declarations.
+A kernel is built once for all of them.
 
 Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
 """

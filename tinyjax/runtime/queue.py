@@ -1,9 +1,7 @@
 """A device at work: its memory, programs and launches.
 
-After this file you can follow a value into a device's memory and back, and say when a call waits. A
-`Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads
-may share it: its lock is held for as long as a launch takes, and never while waiting for one. Builds on
-devices, programs, memory and errors.
+A `Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads may
+share it: its lock is held for as long as a launch takes, and never while waiting for one.
 
 Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
 """

@@ -1,8 +1,7 @@
 """The queue of each device: where the host's memory is the device's, where not, and where is no OpenCL.
 
-After this file you can say what a call on a CPU does not do: copy. There a NumPy array *is* device memory,
-new results stand where old ones stood, and a kernel can run in the thread that launches it, as a
-function that is called. Builds on queue, numpy_queue and memory.
+A CPU's queue does not copy. There a NumPy array *is* device memory, new results stand where old ones stood,
+and a kernel can run in the thread that launches it, as a function that is called.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The steps of a call, and a step program: those of one jaxpr, with the memory that they work on.
 
-After this file you can say what each line of a printed schedule does when it is its turn, and when
-memory is used again. A step program gives every variable of its jaxpr a *slot*, a place in a list, and
-each call has a list of its own. The whole program is a step program, and so is every body of a loop.
-Builds on plan and memory; loops.py has the steps that run other step programs.
+A step program gives every variable of its jaxpr a *slot*, a place in a list, and each call has a list of its
+own. The whole program is a step program, and so is every body of a loop. loops.py has the steps that run
+other step programs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """From a plan to steps: the kernels are built, and every group becomes something that can run.
 
-After this file you can say which program a kernel is built in, and which step a group became. Builds on
-lowered, schedule, launches, loops and compilation_cache.
+Kernels that run inline are one OpenCL program, all others another. Each group becomes a step.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`jax.scipy.fft`: cosine transforms, each by a Fourier transform of the same length.
 
-After this file you can say why a cosine transform of n numbers does not need a Fourier transform of 4 n: the
-even places in their order and then the odd ones backwards are a signal whose spectrum, turned by a quarter of
-a step, has the half-steps of the cosines. Builds on jnp.fft.
+A cosine transform of n numbers takes a Fourier transform of n: the even places in their order and then the
+odd ones backwards are a signal whose spectrum, turned by a quarter of a step, has the half-steps of the
+cosines.
 
 Source: J. Makhoul, "A fast cosine transform in one and two dimensions" (1980), and
 https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.dct.html, for the definitions

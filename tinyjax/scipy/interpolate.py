@@ -1,7 +1,7 @@
 """`jax.scipy.interpolate`: values between those on a grid whose lines may be unevenly spaced.
 
-After this file you can find the cell of the grid that a point is in, and how far it is along each side;
-all else is the weighted sum over the cell's corners. Builds on jax.numpy.
+Find the cell of the grid that a point is in, and how far it is along each side; the result is the weighted
+sum over the cell's corners.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.interpolate.RegularGridInterpolator.html
 """

@@ -1,8 +1,7 @@
 """`jax.scipy.ndimage`: the values of an array between its elements.
 
-After this file you can say what a pixel at (0.5, 1.25) is: a weighted sum of the elements around it, whose
-weights are products of one weight an axis; and what lies outside of the array, in each mode.
-Builds on jax.numpy.
+A pixel at (0.5, 1.25) is a weighted sum of the elements around it, whose weights are products of one weight
+an axis.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.ndimage.map_coordinates.html
 """

@@ -1,9 +1,8 @@
 """jax.scipy.signal: convolution and correlation over any number of axes.
 
-After this file you can choose between two ways to convolve: directly, at the cost of the product of both
-sizes, or by the convolution theorem (the transform of a convolution is the product of the transforms),
-at the cost of sorting, nearly. Spectra are in spectral_analysis.py, lines that are taken off in trends.py.
-Builds on lax.conv_general_dilated and jnp.fft.
+Convolution has two methods: directly, at the cost of the product of both sizes, or by the convolution theorem
+(the transform of a convolution is the product of the transforms), at the cost of sorting, nearly. Spectra are
+in spectral_analysis.py, lines that are taken off in trends.py.
 
 Sources: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.signal and
 https://docs.scipy.org/doc/scipy/reference/signal.html, which has the definitions

@@ -1,8 +1,7 @@
 """Spectra of jax.scipy.signal: stft and its inverse, csd and welch.
 
-After this file you can say what a spectrum over time is: the signal is cut into segments that overlap,
-each is faded in and out by a window, and transformed. `welch` is the mean of the squares over all
-segments. Builds on jnp.fft and trends.
+The signal is cut into segments that overlap, each is faded in and out by a window, and transformed. `welch`
+is the mean of the squares over all segments.
 
 Sources: https://docs.scipy.org/doc/scipy/reference/signal.html and Welch (1967), "The use of fast
 Fourier transform for the estimation of power spectra"

@@ -1,7 +1,7 @@
 """Trends of jax.scipy.signal: what is left of data when its mean, or its nearest line, is taken off.
 
-After this file you can say why a trend is taken off by one product: the nearest line is linear in the
-data, and its matrix depends on their number alone. Builds on jax.numpy.
+A trend is subtracted by one product: the nearest line is linear in the data, and its matrix depends on their
+number alone.
 
 Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.signal.detrend.html
 """

@@ -1,7 +1,7 @@
 """Sums, differences and quotients of sparse arrays, and sums along axes.
 
-After this file you can say which operations keep an array sparse: those that give 0 for 0. The others are
-errors, for a dense result may be larger than the memory. Builds on products.
+The operations that give 0 for 0 keep an array sparse. The others are errors, for a dense result may be larger
+than the memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What all sparse arrays share: a shape, a dtype, a repr, and operators that say what they can't.
 
-After this file you can say why a sparse array is no jax.Array: it is a node of a tree, whose leaves are
-the arrays that it is stored in, so that all transformations see these.
+A sparse array is a pytree node, whose leaves are the arrays that it is stored in, so that all transformations
+see these. It is no jax.Array.
 
 Source: https://docs.jax.dev/en/latest/jax.experimental.sparse.html
 """

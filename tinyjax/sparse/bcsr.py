@@ -1,8 +1,6 @@
 """BCSR: rows of stored elements, one after the other, and where each row begins.
 
-After this file you can say what `indptr` saves: the coordinate of the row is not stored for each element,
-for row i has the elements from indptr[i] to indptr[i + 1]. Builds on the files of BCOO: the rows can be
-counted, and then everything is done as there.
+Row i has the elements from indptr[i] to indptr[i + 1], so the coordinate of the row is not stored.
 
 Source: https://docs.jax.dev/en/latest/jax.experimental.sparse.html
 """

@@ -1,6 +1,6 @@
 """Dense to sparse and back, and coordinates in order: a gather, a scatter and a segment sum.
 
-After this file you can write todense in a line: a scatter-add of the stored elements. Builds on bcoo.
+todense is a scatter-add of the stored elements.
 """
 
 from __future__ import annotations

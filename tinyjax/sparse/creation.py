@@ -1,7 +1,4 @@
-"""Sparse arrays out of nothing: empty, the identity, random ones; and `todense`, which sparsify understands.
-
-Builds on coordinates and bcsr.
-"""
+"""Sparse arrays out of nothing: empty, the identity and random ones; and `todense` for sparsify."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Derivatives with regard to sparse arrays: those of their stored elements, in the same places.
 
-After this file you can say why jax.grad refuses a sparse argument (its indices are integers) and what
-sparse.grad does instead: it differentiates a function of `data` alone. Builds on sparsify.
+jax.grad refuses a sparse argument, as its indices are integers; sparse.grad differentiates a function of
+`data` alone.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.grad.html
 """

@@ -1,7 +1,6 @@
 """Sparse arrays in another shape or order: what changes is columns of indices, or their numbers.
 
-After this file you can transpose a sparse array: the columns of its coordinates change places, and no
-element moves. Builds on bcoo and coordinates.
+To transpose, the columns of the coordinates change places, and no element moves.
 """
 
 from __future__ import annotations

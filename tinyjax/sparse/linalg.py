@@ -1,7 +1,7 @@
 """Linear systems of sparse matrices: SciPy solves them on the host.
 
-After this file you can say how a solution that SciPy computes has derivatives: custom_linear_solve needs
-no more than products with the matrix. Builds on bcsr.
+SciPy computes the solution; custom_linear_solve needs no more than products with the matrix for its
+derivatives.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.linalg.spsolve.html
 """

@@ -1,7 +1,4 @@
-"""Gives BCOO and BCSR their methods and operators: x @ y, x + y, x[i], x.sum(), x.todense().
-
-After this file you can follow `x @ y` to the files of the operations. Builds on all of them.
-"""
+"""Gives BCOO and BCSR their methods and operators: x @ y, x + y, x[i], x.sum(), x.todense()."""
 
 from __future__ import annotations
 

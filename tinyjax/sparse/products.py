@@ -1,10 +1,8 @@
 """Products of sparse arrays: gather the other factor's rows, multiply, and add up what belongs together.
 
-After this file you can write a matrix times a vector with a gather and a segment sum:
+A matrix times a vector is a gather and a segment sum:
 
     rows.at[indices[:, 0]].add(data * vector[indices[:, 1]])
-
-Builds on bcoo and coordinates.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.bcoo_dot_general.html
 """

@@ -1,7 +1,6 @@
 """Parts of sparse arrays: what is not in the part goes out of bounds, and its number becomes 0.
 
-After this file you can slice what is traced: the part has as many stored elements as the whole, or as many
-as there is room for. Builds on layout.
+A slice of a traced array has as many stored elements as the whole, or as many as there is room for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """debug.breakpoint: a small command line at a point of a running program, also of a compiled one.
 
-After this file you can stop inside a jitted function and look around, and say how that is possible:
-the Python frames are those of the time of tracing, and the tracers among their variables are the
-arguments of a debug.callback, which puts values in their places. Builds on debugging.
+The Python frames are those of the time of tracing, and the tracers among their variables are the arguments of
+a debug.callback, which puts values in their places.
 
 Source: https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
 """

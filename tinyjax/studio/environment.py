@@ -1,7 +1,5 @@
 """What to write into a bug report: versions, devices, platform.
 
-Builds on devices and version.
-
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.print_environment_info.html
 """
 

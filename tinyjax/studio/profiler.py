@@ -1,7 +1,6 @@
 """Where the time of compiled functions goes: each kernel launch and host step, with its times.
 
-After this file you can say which kernel of a jitted function is slow, and how much memory it moves a
-second:
+It shows the time of each kernel, and how much memory it moves a second:
 
     with jax.profiler.trace("/tmp/trace"):
         f(x).block_until_ready()
@@ -10,9 +9,8 @@ second:
     jax.profiler.step_times(lambda: f(x))  # of each line of f's schedule
 
 `trace` and its parts are JAX's, and write the file that JAX writes: a Chrome trace, which Perfetto
-(https://ui.perfetto.dev) and TensorBoard show. `events`, `summary` and `step_times` are tinyjax's own.
-Eager operations, which run in NumPy, are not recorded. While nobody traces, queues take no times.
-Builds on recorder.
+(https://ui.perfetto.dev) and TensorBoard show. `events`, `summary` and `step_times` are tinyjax's own. Eager
+operations, which run in NumPy, are not recorded. While nobody traces, queues take no times.
 
 Source: https://docs.jax.dev/en/latest/profiling.html
 """

@@ -1,9 +1,7 @@
 """What runs in compiled functions, step by step, with its times: what the profiler listens with.
 
-After this file you can say how a launch's time is taken, and ask for the times of a schedule's lines.
 Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A
-`ProfileRecorder` is told of each step and each launch by the queues. Builds on runtime.queues and
-runtime.step_program.
+`ProfileRecorder` is told of each step and each launch by the queues.
 
 Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
 """

@@ -1,8 +1,7 @@
 """Batching: a function of one example becomes a function of a batch, without a loop.
 
-After this file you can say what `vmap` does to each primitive: a tracer knows which axis of its
-array is the batch dim, and a batching rule applies the primitive to the whole array and says where
-the batch dim went. Builds on primitives and mapped_axes.
+A tracer knows which axis of its array is the batch dim, and a batching rule applies the primitive to the
+whole array and says where the batch dim went.
 
 Source: https://docs.jax.dev/en/latest/automatic-vectorization.html
 """

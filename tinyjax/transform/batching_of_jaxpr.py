@@ -1,8 +1,5 @@
 """Batching a whole jaxpr: what primitives need that have one as a parameter, such as jit and scan.
 
-After this file you can say why a batched loop needs its body batched only once for each choice of batch
-dims. Builds on batching and tracing.
-
 Source: https://docs.jax.dev/en/latest/automatic-vectorization.html
 """
 

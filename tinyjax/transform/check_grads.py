@@ -1,9 +1,8 @@
 """Derivatives checked against finite differences: `check_grads`.
 
-After this file you can test a derivative rule of your own in a line. A derivative is compared along one
-random direction: forward mode with (f(x + e t) - f(x - e t)) / 2e, and reverse mode by the number that
-both modes must agree on, the product of a cotangent with the tangent that f gives. Builds on
-transform.jvp and transform.vjp; needs an import of its own, as in JAX.
+A derivative is compared along one random direction: forward mode with (f(x + e t) - f(x - e t)) / 2e, and
+reverse mode by the number that both modes must agree on, the product of a cotangent with the tangent that f
+gives. Needs an import of its own, as in JAX.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html
 """

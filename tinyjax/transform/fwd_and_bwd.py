@@ -1,7 +1,5 @@
 """`fwd_and_bwd`: vjp as two functions, to be compiled and called apart.
 
-Builds on vjp, whose result is a pytree of residuals that jit can return and take, and on jit.
-
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.fwd_and_bwd.html
 """
 

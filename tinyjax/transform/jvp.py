@@ -1,8 +1,7 @@
 """Forward-mode differentiation: a value carries its tangent along.
 
-After this file you can push a tangent through a function by hand, say what a JVP rule is, and why
-nested differentiation does not mix up its tangents (each `JVPTrace` knows its own tracers; all
-others are constants to it). Builds on bind, primitives and pytrees.
+Nested differentiation does not confuse tangents: each `JVPTrace` recognizes only its own tracers; all others
+are constants to it.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
 """

@@ -1,7 +1,6 @@
 """Forward mode for a whole jaxpr: what primitives need that have one as a parameter.
 
-After this file you can say what the JVP rule of jit, cond or scan does: it puts in place of its jaxpr
-one that computes tangents too. Builds on jvp and tracing.
+The JVP rule of jit, cond or scan replaces its jaxpr by one that computes tangents too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """in_axes and out_axes, checked: which axis of each argument is mapped, and how large all of them are.
 
-After this file you can read what vmap and pmap say of axes that do not fit. Builds on trees.
-
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 """
 

@@ -1,8 +1,8 @@
 """Partial evaluation: computing what is known now, and writing down the rest for later.
 
-After this file you can say what `linearize` keeps: it runs the JVP of a function with the primals
-known and the tangents unknown; all that depends on primals alone is computed, and what involves a
-tangent becomes a linear jaxpr, whose constvars are the residuals. Builds on jvp and tracing.
+`linearize` runs the JVP of a function with the primals known and the tangents unknown; all that depends on
+primals alone is computed, and what involves a tangent becomes a linear jaxpr, whose constvars are the
+residuals.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """

@@ -1,9 +1,9 @@
 """Transposition: a linear jaxpr run backwards, from the cotangents of its results to its arguments'.
 
-After this file you can say what a transpose rule is: of a linear operation, how a cotangent of the
-result becomes the operands'. The backward pass walks the linear equations from the last to the
-first, applies the rules, and adds up where a value was used twice. vjp and grad,
-the next file, need it after linearizing; `linear_transpose` runs it alone.
+A transpose rule says, for a linear operation, how a cotangent of the result becomes the operands'. The
+backward pass walks the linear equations from the last to the first, applies the rules, and adds up where a
+value was used twice. vjp and grad, the next file, need it after linearizing; `linear_transpose` runs it
+alone.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """

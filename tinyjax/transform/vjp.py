@@ -1,8 +1,7 @@
 """Reverse-mode differentiation: linearize, then transpose.
 
-After this file you can say what `grad` does: linearize the function at its arguments, which computes
-its value and keeps the residuals, then run the linear jaxpr backwards from a cotangent of 1. There is
-no tape. Builds on transposition.
+`grad` linearizes the function at its arguments, which computes its value and keeps the residuals, then runs
+the linear jaxpr backwards from a cotangent of 1. There is no tape.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """

@@ -1,7 +1,4 @@
-"""The origin of each line of a WebAssembly module: its equations, and their lines of Python.
-
-Builds on module and compile/explain.py.
-"""
+"""The origin of each line of a WebAssembly module: its equations, and their lines of Python."""
 
 from __future__ import annotations
 

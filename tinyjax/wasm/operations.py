@@ -1,9 +1,7 @@
 """Which of scalar_ops WebAssembly has an instruction for, and what the others are made of.
 
-After this file you can add an operation to the WebAssembly printer: the name of its instruction, or a line
-in the notation of kernel functions, which is written in its place. An instruction is of a type: `add` is
-f32.add of numbers, and f32x4.add of vectors of 128 bits. Builds on scalar_ops, functions/ and
-module.
+An operation is the name of its instruction, or a line in the notation of kernel functions, which is written
+in its place. An instruction is of a type: `add` is f32.add of numbers, and f32x4.add of vectors of 128 bits.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
 """

@@ -1,8 +1,7 @@
 """The queue of a device "wasm": memory is NumPy arrays, and a launch is a call.
 
-After this file you can say what a jitted function costs in a browser beside its work: a call of JavaScript
-for each kernel, and for each new array its address. There are no threads there, so what is launched is
-done when that returns, and nothing waits. Builds on engines, memory and numpy_queue.
+Beside its work, a jitted function costs a call of JavaScript for each kernel, and for each new array its
+address. There are no threads there, so what is launched is done when that returns, and nothing waits.
 """
 
 from __future__ import annotations

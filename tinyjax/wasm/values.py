@@ -1,8 +1,7 @@
 """Values as WebAssembly's locals: a number is one, a vector as many vectors of 128 bits as it takes.
 
-After this file you can say what a `Let` becomes: its operands are pushed, its instruction follows, and what
-is left on the stack is set. Where vectors have no instruction for it, each lane is taken out and put back.
-Builds on kernel_ir, operations and module.
+A `Let` pushes its operands, then comes its instruction, and what is left on the stack is set. Where vectors
+have no instruction for it, each lane is taken out and put back.
 """
 
 from __future__ import annotations

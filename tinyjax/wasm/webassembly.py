@@ -1,12 +1,10 @@
 """Kernels as WebAssembly, which is what a browser runs: the second printer of the kernel language.
 
-After this file you can read the instructions of any kernel and say which statement they are. A module works
-on memory that it is given: a function's parameters are the addresses of the kernel's buffers, that of
-`private_bytes` bytes for its private arrays, and the work-items that it runs one after the other, from
-`first` to before `past`. A private array whose elements are all asked for by numbers that are known here
+A module works on memory that it is given: a function's parameters are the addresses of the kernel's buffers,
+that of `private_bytes` bytes for its private arrays, and the work-items that it runs one after the other,
+from `first` to before `past`. A private array whose elements are all asked for by numbers that are known here
 is kept in locals. Functions of the kernel language (exp, sin, ...) stand where they are called; long ones of
 numbers are functions of the module. Vectors that are constants are made first.
-Builds on kernel_ir, functions/, values and module.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
 """

@@ -1,8 +1,8 @@
 """What pages load of npm: CodeMirror, and viz.js.
 
-After this file you can say what comes from where. Packages of npm are fetched by npm, in the versions below
-and no others: each tarball must have its digest. Their files go into the site as they are, but for the names
-in their imports, which become names of files; so there is no build step and no bundler.
+Packages of npm are fetched by npm, in the versions below and no others: each tarball must have its digest.
+Their files go into the site as they are, but for the names in their imports, which become names of files; so
+there is no build step and no bundler.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Python's own files, compiled: what a first cell imports, so that no browser has to compile it again.
 
-After this file you can say what a start of Python in a page takes: Pyodide's standard library, NumPy and
-tinyjax are sources, and to compile those that a first cell imports would take half of the time. Here this is
-done once, by the very Pyodide that pages load, under Node. Of each file beside its source Python checks the
-source's digest, so that a changed one is compiled anew.
+Pyodide's standard library, NumPy and tinyjax are sources, and to compile those that a first cell imports
+would take half of the time. Here this is done once, by the very Pyodide that pages load, under Node. Of each
+file beside its source Python checks the source's digest, so that a changed one is compiled anew.
 """
 
 from __future__ import annotations

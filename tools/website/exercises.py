@@ -1,7 +1,6 @@
 """The exercises as pages, a lesson a page: each with its goal, what is to be written, hints and a verdict.
 
-After this file you can say what an element of class `exercise` consists of. What is to be written is what
-`python -m tinyjax learn start` hands out: the function, emptied.
+What is to be written is what `python -m tinyjax learn start` hands out: the function, emptied.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The lessons as pages: each cell of a lesson's script, for the reader to run, with what it shows.
 
-After this file you can say what an element of class `cell` consists of. The texts, the programs and what
-they show are those of tutorials/rendered/; which program is a cell, the script says.
+The texts, the programs and what they show are those of tutorials/rendered/; which program is a cell, the
+script says.
 """
 
 from __future__ import annotations

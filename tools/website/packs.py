@@ -1,8 +1,7 @@
 """Packs: many files as one, which the page's worker puts into Python's file system at once.
 
-After this file you can say which files a lesson needs, and which only a judge of exercises does. A pack is
-the length of an index, the index (JSON: [[path, size], ...]) and the files end to end, compressed by gzip;
-`unpack.mjs` opens it in a tenth of the time that Python takes for a zip.
+A pack is the length of an index, the index (JSON: [[path, size], ...]) and the files end to end, compressed
+by gzip; `unpack.mjs` opens it in a tenth of the time that Python takes for a zip.
 """
 
 from __future__ import annotations

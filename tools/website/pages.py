@@ -1,7 +1,7 @@
 """Pages of the site as Markdown for Sphinx, and where a link of the repository leads on it.
 
-After this file you can say which page a file of the repository becomes. Links are written as HTML has them,
-relative to the page; a Python file that is linked gets a page with its source.
+Links are written as HTML has them, relative to the page; a Python file that is linked gets a page with its
+source.
 """
 
 from __future__ import annotations

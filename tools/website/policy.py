@@ -1,9 +1,8 @@
 """What a page may load and run: a Content-Security-Policy in its head.
 
-After this file you can say why no text of a lesson, of a link or of an error can become a program in the
-page: scripts come from the site's files alone, and the few lines that the theme writes into each page are
-named by their hashes. (The nonce is no secret: it lets the editor write its styles, which cannot act.) Runs
-are in a worker that is made of a blob, for which the page's policy holds too.
+Scripts come from the site's files alone, and the few lines that the theme writes into each page are named by
+their hashes. (The nonce is no secret: it lets the editor write its styles, which cannot act.) Runs are in a
+worker that is made of a blob, for which the page's policy holds too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The reading order as pages: of each file, what is said of a function beside its code.
 
-After this file you can say what stands side by side on such a page: a docstring at the left, and at the right
-the lines of the function without it. Nothing else of the file is left out.
+A docstring at the left, and at the right the lines of the function without it. Nothing else of the file is
+left out.
 """
 
 from __future__ import annotations

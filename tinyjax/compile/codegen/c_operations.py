@@ -1,9 +1,8 @@
 """Operations as C text: one of scalar_ops on any operands, as an expression.
 
-After this file you can read a kernel in which a value is a `float16`, the elements of sixteen neighbours in
-one variable: sixteen pixels go through a loop together, each until its own condition fails. A bool is then
-an int with all bits equal, as C's comparisons of vectors give it. What C has no vector form of is written
-once for each element. Builds on c_text and scalar_ops, and on helpers for what is called.
+A value that is a `float16` holds the elements of sixteen neighbours: they go through a loop together, each
+until its own condition fails. A bool is then an int with all bits equal, as C's comparisons of vectors give
+it. What C has no vector form of is written once for each element.
 
 Source: the OpenCL C 1.2 specification, 6.1.2 (vectors) and 6.3 (operators)
 """

@@ -1,8 +1,5 @@
 """Values as C text: types and constants.
 
-After this file you can say what a half and a bool become in C, and how a number is written so that C reads
-back just this one. Builds on kernel_ir.
-
 Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 """
 

@@ -1,8 +1,6 @@
 """Code generation: a kernel of kernel_ir.py as OpenCL C.
 
-After this file you can read the C of any kernel and say which line of the kernel it comes from: one
-statement becomes one line. What differs between devices stands in one small `Target`. Builds on
-kernel_ir, c_operations and helpers.
+One statement becomes one line. What differs between devices stands in one small `Target`.
 
 Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 """

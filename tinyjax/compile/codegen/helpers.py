@@ -1,8 +1,5 @@
 """The C functions that a program has beside its kernels.
 
-After this file you can say how a vector of sixteen elements is loaded from any place of an array, and how
-a function brings those along that it calls itself. Builds on c_text.
-
 Source: the OpenCL C 1.2 specification, 6.1.2 (vectors)
 """
 

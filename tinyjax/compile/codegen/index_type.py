@@ -1,7 +1,4 @@
-"""The type of indices in C: int, or long for arrays of more than 2**31 elements.
-
-After this file you can say when a kernel pays for indices of 64 bits. Builds on kernel_ir and indices.
-"""
+"""The type of indices in C: int, or long for arrays of more than 2**31 elements."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Programs: kernels as OpenCL C, after the functions that they call.
 
-After this file you can say why a program has just the functions that it needs: the text of a kernel says
-which it calls, and each function of the kernel language which others. Builds on codegen and helpers, and on
-functions/.
+A program has just the functions that it needs: a kernel's text shows which it calls, and each function which
+others.
 """
 
 from __future__ import annotations

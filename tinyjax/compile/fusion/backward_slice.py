@@ -1,8 +1,7 @@
 """The backward slice of a value: the equations that compute it, back to values in memory.
 
-After this file you can say which equations a kernel computes once more for a value that it stores, and
-which of the arrays it reads only at the place of the element that it writes: such an array may be made by
-the same kernel. Builds on rules.
+It includes equations that a kernel recomputes for a value that it stores. An array that the kernel reads only
+at the place of the element that it writes may be made by the same kernel.
 """
 
 from __future__ import annotations

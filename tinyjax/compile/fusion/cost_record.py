@@ -13,7 +13,7 @@ are added: those of a group, of a body, of a program.
 - What moves elements or makes them up (transpose, broadcast, slice, iota) has no arithmetic.
 - A loop counts one iteration, and a branch that one which costs most.
 
-`work` is what a kernel does: simple operations, in all iterations. Builds on rules and loops.
+`work` is what a kernel does: simple operations, in all iterations.
 
 Source: XLA's HloCostAnalysis, as jax.stages.Compiled.cost_analysis shows it:
 https://docs.jax.dev/en/latest/aot.html#debug-information-and-analyses-when-available

@@ -1,7 +1,6 @@
 """What fusion decided, as events: which values are stored, which kernel each is in, and why.
 
-After this file you can ask a recorded run of the compiler (record.py) about any value: it is stored, joins a
-kernel or is kept apart from one, or is recomputed where it is read. Builds on groups.
+A value is stored, joins a kernel or is kept apart from one, or is recomputed where it is read.
 """
 
 from __future__ import annotations

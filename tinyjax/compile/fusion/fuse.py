@@ -1,8 +1,7 @@
 """Fusion: which equations share a kernel, which values get memory, and in which order all runs.
 
-After this file you can say how many kernels a jaxpr becomes, and why. A kernel computes each element
-of its outputs from the elements it needs, back through the equations (see lower.py), so fusing is
-choosing where to stop: the values that are *stored* in memory. A value is stored when
+A kernel computes each element of its outputs from the elements it needs, back through the equations (see
+lower.py), so fusing is choosing where to stop: the values that are *stored* in memory. A value is stored when
 
 - the jaxpr returns it, or a host step, a loop or a branch makes or reads it;
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
@@ -13,7 +12,7 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
-loop_kernels.py). Builds on cost_model, cost_record, backward_slice and reduction_groups.
+loop_kernels.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The groups of a program: what runs on the host, as a kernel, or as a loop.
 
-After this file you can read what fusion decides: which equations run together, what they read, and
-what they make. Builds on backward_slice and reduction_groups.
+A group has its equations, what they read, and what they make.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which equations share a kernel with a reduction: its siblings, what follows, what it reads.
 
-After this file you can say why softmax is one kernel. A reduction's kernel has one of three forms:
+A reduction's kernel has one of three forms:
 
 - *rows*: the elements along the last axes are combined. A work-item, or a GPU's work-group, takes whole rows,
   and sweeps over each as often as there are reductions that wait for each other; all that needs no more than
@@ -8,9 +8,9 @@ After this file you can say why softmax is one kernel. A reduction's kernel has 
 - *columns*: other axes are combined. The last ones stay, and with them vectors of contiguous elements.
 - *split*: few results of very many elements: each work-item combines a part of these.
 
-To the other two belong the siblings of the reduction, and what is computed from each result alone.
-A group must not wait for itself by way of another kernel: each equation has a *stage*, the number of
-reduction kernels before it, and a group's equations have the same. Builds on cost_model.
+To the other two belong the siblings of the reduction, and what is computed from each result alone. A group
+must not wait for itself by way of another kernel: each equation has a *stage*, the number of reduction
+kernels before it, and a group's equations have the same.
 """
 
 from __future__ import annotations

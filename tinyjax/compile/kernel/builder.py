@@ -1,9 +1,8 @@
 """Writing a kernel's statements: one element of a value at a time, back through the rules.
 
-After this file you can predict the lines that compute an element: `element(v, position)` asks the rule
-of v's equation, which asks for the operands' elements at the places it needs, and so on back to the
-values in memory. Whatever was asked for at the same place before is there already. Builds on rules
-and kernel_ir.
+`element(v, position)` asks the rule of v's equation, which asks for the operands' elements at the places it
+needs, and so on back to the values in memory. Whatever was asked for at the same place before is there
+already.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Definite assignment: no memory is read, or returned, before it is written.
 
-After this file you can say why a kernel of this compiler never gives what its memory held before. The
-statements are walked in order. Each store is noted, and where a loop ends, it is known to
-have been done in all iterations. A load must lie within what was stored before it, and when all work-items
-are done, every element of every output is stored. Builds on kernel_ir and stored.
+The statements are walked in order. Each store is noted, and where a loop ends, it is known to have been done
+in all iterations. A load must lie within what was stored before it, and when all work-items are done, every
+element of every output is stored.
 
 Source: the Java Language Specification, chapter 16, "Definite Assignment"; here for elements of arrays
 """

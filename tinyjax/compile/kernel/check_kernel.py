@@ -1,9 +1,7 @@
 """Checking a kernel: names are defined once and before use, and no access can leave its memory.
 
-After this file you can say why a kernel of this compiler never reads or writes beside a buffer: each
-index knows the range of its values, and ranges are compared with sizes before the kernel is built. And you
-can say why a barrier must not be in a branch.
-Builds on kernel_ir and check_assignment.
+Each index knows the range of its values, and ranges are compared with sizes before the kernel is built: no
+access is outside a buffer. And you can say why a barrier must not be in a branch.
 """
 
 from __future__ import annotations

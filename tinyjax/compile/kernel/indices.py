@@ -1,8 +1,7 @@
 """Indices: integer expressions that know their range.
 
-After this file you can say where a kernel's load goes, and why it cannot leave its buffer: whoever adds
-or multiplies two indices gets one that knows its least and its greatest value. The same ranges make the
-arithmetic simplify itself: what is below 16, divided by 16, is 0. Builds on nothing.
+Index arithmetic propagates bounds, so a load can be proved to stay in its buffer. The same ranges make the
+arithmetic simplify itself: what is below 16, divided by 16, is 0.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """A kernel run in plain Python: every loop a Python loop, every scalar a NumPy scalar, a vector an array.
 
-After this file you can set a breakpoint in `_run`, step through any kernel statement by statement and
-look at `scope` (in pdb: `p scope`). It is slow and right: code generation is tested against it
-without a device. A function such as exp is run by its definition, on all lanes of a vector at once. Of a
-work-group, each work-item runs up to the next barrier, and then all go on: without it, the first would load
-what the others have not stored yet.
-Builds on kernel_ir, check_kernel, scalar_ops and functions/.
+It is slow and right: code generation is tested against it without a device. A function such as exp is run by
+its definition, on all lanes of a vector at once. Of a work-group, each work-item runs up to the next barrier,
+and then all go on: without it, the first would load what the others have not stored yet.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The kernel language: loops, loads, stores and one scalar operation a line.
 
-After this file you can read a kernel as the compiler sees it, and print it. Every kernel runs `items`
-work-items in parallel; each sees its own number as the index `item`. Where they run in groups that share
-memory, it sees that of its group, `group_id`, and its own within that, `local_id`. Nothing here knows OpenCL:
-check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it as C, interpret.py
-runs it in Python. Builds on dtypes and indices.
+Every kernel runs `items` work-items in parallel; each sees its own number as the index `item`. Where they run
+in groups that share memory, it sees that of its group, `group_id`, and its own within that, `local_id`.
+Nothing here knows OpenCL: check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it
+as C, interpret.py runs it in Python.
 
     kernel k0_mul_add(a_in: f32[1000], b_in: f32[1000], d_out: f32[1000]), work-items: 1
       for i1 in 0 .. 1000:

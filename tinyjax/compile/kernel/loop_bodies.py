@@ -1,8 +1,7 @@
 """Jaxprs inside a kernel: equations as loops over private arrays, loops as loops, branches as ifs.
 
-After this file you can predict the statements of a loop's body: its equations are grouped as those of
-a program are (fuse.py), and each group is a loop over private arrays. Carries are private arrays that
-live as long as the loop. Builds on fuse and private_arrays.
+The equations of a loop's body are grouped as those of a program are (fuse.py), and each group is a loop over
+private arrays. Carries are private arrays that live as long as the loop.
 """
 
 from __future__ import annotations

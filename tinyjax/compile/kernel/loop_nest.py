@@ -1,10 +1,9 @@
 """The naive loop nest of a group: what is computed, one element at a time.
 
-After this file you can write down the loops of any elementwise group: a For for each axis of the results, and
-in them, for each result, the statements of its element, a load for each operand, an operation for each
-equation, and a store. A reduction among them is a loop of its own: an accumulator that begins with the
-identity, and takes in one element after the other. One work-item runs it all; nothing is a vector. How it is
-made fast is the matter of compile/schedules/. Builds on builder and groups.
+An elementwise group has a For for each axis of the results, and in them, for each result, a load for each
+operand, an operation for each equation, and a store. A reduction among them is a loop of its own: an
+accumulator that begins with the identity, and takes in one element after the other. One work-item runs it
+all; nothing is a vector. How it is made fast is the matter of compile/schedules/.
 
     for i1 in 0 .. 20:
       for i2 in 0 .. 100:

@@ -1,7 +1,6 @@
 """Where a kernel finds a value: MemRef, a view of memory with an offset and a stride, as MLIR's memref.
 
-After this file you can say which element a load takes whose value is a row of a stack, or the elements at one
-place of all its rows. Builds on kernel_ir.
+A load's value may be a row of a stack, or the elements at one place of all its rows.
 """
 
 from __future__ import annotations

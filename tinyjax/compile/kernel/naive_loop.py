@@ -1,10 +1,9 @@
 """The naive nest of a loop or a branch: what is computed, by one work-item, one element at a time.
 
-After this file you can write down the kernel of any while_loop, scan or cond: the carry is in private arrays,
-an iteration computes the next one equation by equation, and at the end the carry is copied to the results.
-Where each element of the arrays can run the loop by itself, a loop over the elements is around it all, and
-the carry is in variables. How it is made fast is the matter of compile/schedules/. Builds on loop_bodies and
-scalarize.
+The carry is in private arrays, an iteration computes the next one equation by equation, and at the end the
+carry is copied to the results. Where each element of the arrays can run the loop by itself, a loop over the
+elements is around it all, and the carry is in variables. How it is made fast is the matter of
+compile/schedules/.
 
     carry_1 = t1                      # the first carry
     for i1 in 0 .. 9:                 # or `while:`, with the condition first

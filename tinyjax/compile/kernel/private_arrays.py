@@ -1,8 +1,7 @@
 """Private arrays: what buffers are to a program, these are to a loop's body within one work-item.
 
-After this file you can predict the statements that a group of equations becomes inside a loop: where a
-program would launch a kernel, a work-item runs a loop over the elements of a private array; a single
-element is a variable. Builds on groups and builder.
+Where a program would launch a kernel, a work-item runs a loop over the elements of a private array; a single
+element is a variable.
 """
 
 from __future__ import annotations

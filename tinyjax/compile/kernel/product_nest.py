@@ -1,10 +1,9 @@
 """The naive loop nest of a matrix product: for each row and column, a sum of products; then what follows.
 
-After this file you can read a product as C that a student would write. For each element of the result, an
-accumulator starts at zero, and a loop over `k` adds the products; the *epilogue*, what the program does with
-that element (add a bias, tanh), is computed from the sum and stored. A convolution is a product, too: its
-rows are the places of all images, its columns features, and its k has several loops, over the window and the
-images' features. Whatever makes it fast is a schedule's. Builds on products and loop_nest.
+For each element of the result, an accumulator starts at zero, and a loop over `k` adds the products; the
+*epilogue*, what the program does with that element (add a bias, tanh), is computed from the sum and stored. A
+convolution is a product, too: its rows are the places of all images, its columns features, and its k has
+several loops, over the window and the images' features. Whatever makes it fast is a schedule's.
 
     for row in 0 .. 50:
       for column in 0 .. 40:

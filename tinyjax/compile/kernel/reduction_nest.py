@@ -1,9 +1,8 @@
 """A reduction's group as a naive loop nest: what its kernel computes, one number at a time.
 
-After this file you can write down the C of a softmax as a first-year student would, and find the same
-lines in the compiler: for each row, a loop for the maximum, one for the sum, one for the division. An
-accumulator begins as the identity (0 for a sum), a loop combines into it, and then its value is known.
-One work-item does it all; nothing is fast yet: that is for the schedules. Builds on loop_nest.
+A softmax has, for each row, a loop for the maximum, one for the sum, and one for the division. An accumulator
+begins as the identity (0 for a sum), a loop combines into it, and then its value is known. One work-item does
+it all; nothing is fast yet: that is for the schedules.
 
     for i1 in 0 .. 5:                          # each row
       acc1:f32 = variable of -inf

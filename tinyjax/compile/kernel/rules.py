@@ -1,7 +1,6 @@
 """How each primitive lowers: the table, the kinds of rules, and those of the first primitives.
 
-After this file you can teach the compiler a new primitive. A rule answers one question: *what is
-one element of the result?*
+A rule answers one question: *what is one element of the result?*
 
 - `Elementwise`: an operation on the operands' elements at the same place.
 - `IndexMap`: an element of an operand at another place (transpose, broadcast, slice, ...).
@@ -9,9 +8,9 @@ one element of the result?*
 - `OnHost`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
   printed in the schedule.
 
-Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
-into the kernel, `ctx.position` is the place of the element asked for. Builds on bind and kernel_ir;
-lax/lowering/ and random/lowering.py hold most of the rest.
+Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation into the
+kernel, `ctx.position` is the place of the element asked for. lax/lowering/ and random/lowering.py hold most
+of the rest.
 """
 
 from __future__ import annotations

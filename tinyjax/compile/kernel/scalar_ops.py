@@ -1,9 +1,8 @@
 """The scalar operations of kernels: what each means in OpenCL C, and what it means in NumPy.
 
-After this file you can add an operation to the compiler: one line gives its C text, used by
-codegen.py, and its NumPy function, of scalars and of arrays, used by interpret.py; a test compares the
-two. Operations are named as the primitives they come from. What is more than one operation in float32 (exp,
-say) is defined in functions/. Builds on dtypes.
+One line gives an operation's C text, used by codegen.py, and its NumPy function, of scalars and of arrays,
+used by interpret.py; a test compares the two. Operations are named as the primitives they come from. What is
+more than one operation in float32 (exp, say) is defined in functions/.
 
 In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
 type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is

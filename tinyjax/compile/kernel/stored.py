@@ -1,9 +1,7 @@
 """Where the stores of a loop nest go, as intervals.
 
-After this file you can say which elements `out[row * 100 + i1 * 16 x16]` stores in all iterations of loops
-around it, however many they are. A loop whose variable moves the index by a constant stretches an
-interval, as long as its iterations touch each other; any other loop is gone through, all iterations at
-once in NumPy arrays. Builds on indices.
+A loop whose variable moves the index by a constant stretches an interval, as long as its iterations touch
+each other; any other loop is gone through, all iterations at once in NumPy arrays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Statements with other names and indices: what passes from kernel to kernel are made of.
 
-After this file you can say what a pass does to a loop's body when it replaces the loop's variable: each index
-that is computed from it is computed anew, and simplifies itself by the new ranges. Builds on kernel_ir.
+Each index that is computed from a replaced variable is recomputed, and simplifies by the new ranges.
 """
 
 from __future__ import annotations

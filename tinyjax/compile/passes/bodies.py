@@ -1,7 +1,7 @@
 """The bodies of loops and branches: made simpler by the same passes, and without constants of their own.
 
-After this file you can say where a table is that the body of a loop reads: it is a constant of the program,
-and an operand of the loop, as kernels have no constants but numbers. Builds on inline and loops.
+A table that the body of a loop reads is a constant of the program and an operand of the loop, as kernels have
+no constants but numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Convolutions without a border: images come with zeros around and between their elements, or cut.
 
-After this file you can say why the kernel of a convolution on a CPU asks no element whether it is within the
-image. `padding` and `lhs_dilation` become a pad, whose zeros are stored once there, although each is read by
-as many windows as it is in; and the gradient by the kernel reads the same padded images. Builds on patterns.
+`padding` and `lhs_dilation` become a pad, whose zeros are stored once there, although each is read by as many
+windows as it is in; and the gradient by the kernel reads the same padded images.
 """
 
 from __future__ import annotations

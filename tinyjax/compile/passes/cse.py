@@ -1,8 +1,7 @@
 """Common subexpressions: what two equations compute alike is computed once.
 
-After this file you can say when two equations are the same: when the primitive, the parameters and the
-operands are, literals to the bit (0.0 is not -0.0, and 1 is not 1.0). Equations with effects are all kept.
-Builds on jaxpr.
+Two equations are the same when the primitive, the parameters and the operands are, literals to the bit (0.0
+is not -0.0, and 1 is not 1.0). Equations with effects are all kept.
 """
 
 from __future__ import annotations

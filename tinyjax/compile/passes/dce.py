@@ -1,7 +1,7 @@
 """Dead code elimination: what no result needs is dropped.
 
-After this file you can say which equations are dead: all but those that a result is computed from, and
-those with effects. Constants that nothing reads any more go with them. Builds on jaxpr.
+Dead are all equations but those that a result is computed from, and those with effects. Constants that
+nothing reads any more go with them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Constant folding: what is made of constants is computed now, once, and not at each call.
 
-After this file you can say which equations are gone before the program runs: those of few constants,
-computed as eager evaluation does. A number becomes a Literal in its readers, an array a constant of the
-jaxpr. Builds on jaxpr.
+Equations of few constants are computed as eager evaluation does. A number becomes a Literal in its readers,
+an array a constant of the jaxpr.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Calls put in their place: the equations of a called jaxpr stand where the call was.
 
-After this file you can say what becomes of a jitted function within another: nothing is left of it but its
-equations. Rematerialised code (jax.checkpoint) stays a call at first: it repeats on purpose what the
-forward pass computed, so that nothing must be kept in memory meanwhile. It is put in its place when all
-else is done, so that no equation of it is merged with one outside of it. Builds on inlining.
+Nothing is left of a jitted function within another but its equations. Rematerialised code (jax.checkpoint)
+stays a call at first: it repeats on purpose what the forward pass computed, so that nothing must be kept in
+memory meanwhile. It is put in its place when all else is done, so that no equation of it is merged with one
+outside of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Loops and branches in one form: while, scan and fori_loop are a `Loop`, cond and switch are `Branches`.
 
-After this file you can read every later stage without knowing how JAX's primitives order their operands:
-the parts of a loop have names here, and the primitives have none after. `control_flow(eqn)` takes an
-equation apart, and `.equation()` puts a changed record together again. Builds on jaxpr.
+The parts of a loop get names, so that later stages don't depend on how JAX's primitives order their operands.
+`control_flow(eqn)` takes an equation apart, and `.equation()` puts a changed record together again.
 
     Loop:       for x in xs, or while condition(*condition_consts, *carry):
                     carry, y = body(*consts, *carry, *x)

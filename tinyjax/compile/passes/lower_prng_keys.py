@@ -1,10 +1,9 @@
 """Random keys as what they are: pairs of uint32 words, with which kernels can compute.
 
-After this file you can say what becomes of keys in a compiled program: an array of keys of shape s is a
-uint32 array of shape s + (2,). What is done to random keys themselves (splitting them, drawing bits) has
-a rule in `word_rules`, which writes it as arithmetic on words. All else that takes keys moves them about
-(slices, selects, joins): that is vmap over the words, the axis at the end being the batch dim.
-Builds on loops.
+An array of keys of shape s becomes a uint32 array of shape s + (2,). What is done to random keys themselves
+(splitting them, drawing bits) has a rule in `word_rules`, which writes it as arithmetic on words. All else
+that takes keys moves them about (slices, selects, joins): that is vmap over the words, the axis at the end
+being the batch dim.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Patterns of equations, as text: what a line of the table of rewrite rules matches, and what it gives.
 
-After this file you can read the table's language: `mul x 1` is a mul whose second operand is the number 1,
-`neg (neg x)` a neg of what a neg made, and the same letter is the same value. Builds on jaxpr and primitives.
+`mul x 1` is a mul whose second operand is the number 1, `neg (neg x)` a neg of what a neg made, and the same
+letter is the same value.
 """
 
 from __future__ import annotations

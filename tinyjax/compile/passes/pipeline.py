@@ -1,9 +1,8 @@
 """The passes in their order: from what was traced to what kernels are made of, jaxpr by jaxpr.
 
-After this file you can say what the compiler does to a program before it thinks of kernels, and try what
-each pass is for: run it on a jaxpr and print the result, or leave it out. The result of each is a jaxpr
-like any other, which can be printed, drawn and run, and gives the bits that the one before it gave. Equations
-keep the line of Python that they are from. Builds on all files of this folder.
+To see what a pass does, run it on a jaxpr and print the result, or leave it out. The result of each is a
+jaxpr like any other, which can be printed, drawn and run, and gives the bits that the one before it gave.
+Equations keep the line of Python that they are from.
 """
 
 from __future__ import annotations

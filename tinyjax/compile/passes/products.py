@@ -1,8 +1,7 @@
 """Products of matrices: any dot_general as rows by columns, and without the transpositions around it.
 
-After this file you can say for each axis of a dot_general's operands what it is to the product: a
-batch, a row, a column, or summed over. A transposition before or after a product moves no element: it
-changes which axes are which, and is gone before kernels are made. Builds on jaxpr.
+Each axis of a dot_general's operands is a batch, a row, a column, or summed over. A transposition before or
+after a product moves no element: it changes which axes are which, and is gone before kernels are made.
 """
 
 from __future__ import annotations

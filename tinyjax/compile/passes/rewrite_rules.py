@@ -1,9 +1,8 @@
 """Rewrite rules, as two tables: what is computed, what it becomes, and why no bit of any result differs.
 
-After this file you can add a rule (one entry), and say why one is missing: a rule must give the very bits
-that the equations give, for every value, but for the bits of a NaN. So x + 0.0 stays, as -0.0 + 0.0 is 0.0,
-and so does x - x, which is NaN for an infinity. Rules look at an equation and at those that made its
-operands. Builds on patterns.
+A rule must give the very bits that the equations give, for every value, but for the bits of a NaN. So x + 0.0
+stays, as -0.0 + 0.0 is 0.0, and so does x - x, which is NaN for an infinity. Rules look at an equation and at
+those that made its operands.
 
 Source: IEEE 754-2019; https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldberg.html
 """

@@ -1,10 +1,9 @@
 """Several accumulators for one: additions that need not wait for each other.
 
-After this file you can say why a sum has four accumulators. An addition takes a core about four cycles,
-and it could begin two in each; but each addition to an accumulator waits for the one before. So the loop
-is unrolled by four, each copy adds to an accumulator of its own, and at the end these are added in pairs.
-That is also more accurate than one long sum. Where the accumulator is an element of an array, the terms
-of the copies are added in pairs before they go there. Builds on lanes and unroll_and_jam.
+An addition takes a core about four cycles, and it could begin two in each; but each addition to an
+accumulator waits for the one before. So the loop is unrolled by four, each copy adds to an accumulator of its
+own, and at the end these are added in pairs. That is also more accurate than one long sum. Where the
+accumulator is an element of an array, the terms of the copies are added in pairs before they go there.
 
     acc1:f32 = variable of 0.0           acc1:f32 = variable of 0.0
     for i2 in 0 .. 40:                   acc1_y1:f32 = variable of 0.0

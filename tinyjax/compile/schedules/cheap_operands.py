@@ -1,7 +1,7 @@
 """Operands that a loop's kernel computes by itself, before the first iteration.
 
-After this file you can say why a vmapped loop that starts at zeros is a single launch: the cheap equations
-that make its operands (zeros, an iota, a broadcast row) go to the head of its kernel. Builds on cost_model.
+The cheap equations that make a vmapped loop's operands (zeros, an iota, a broadcast row) go to the head of
+its kernel, which is then a single launch.
 """
 
 from __future__ import annotations

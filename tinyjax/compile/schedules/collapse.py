@@ -1,8 +1,8 @@
 """Collapse: loops that are nested perfectly, as one.
 
-After this file you can say why most elementwise kernels have a single loop: the elements are numbered as they
-lie in memory, and the position `i1 * 100 + i2` is that number. What asks for a row or a column by itself
-needs division for it: `i1` is `i1_i2 / 100`. Where that is too slow, loops stay. Builds on directive.
+Most elementwise kernels have a single loop: the elements are numbered as they lie in memory, and the position
+`i1 * 100 + i2` is that number. What asks for a row or a column by itself needs division for it: `i1` is
+`i1_i2 / 100`. Where that is too slow, loops stay.
 
     for i1 in 0 .. 20:               for i1_i2 in 0 .. 2000:
       for i2 in 0 .. 100:              a:f32 = a_in[i1_i2]

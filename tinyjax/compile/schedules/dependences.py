@@ -1,9 +1,8 @@
 """Dependences: whether the iterations of a loop could run in any order.
 
-After this file you can say when loops may be interchanged, distributed or jammed: if no iteration of the
-outer one reads or stores what another one stores. What is allocated in an iteration is its own. Of other
-memory, each iteration must keep to a part of its own: the variable moves all accesses, and by more than
-the loops within can. Builds on nests.
+Loops can be interchanged, distributed or jammed if no iteration of the outer one reads or stores what another
+one stores. What is allocated in an iteration is its own. Of other memory, each iteration must keep to a part
+of its own: the variable moves all accesses, and by more than the loops within can.
 
 Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", chapters 2 and 5, 2001
 """

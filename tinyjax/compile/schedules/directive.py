@@ -1,9 +1,8 @@
 """What a schedule is made of: directives, each of which rewrites one loop of a kernel.
 
-After this file you can write a schedule pass: a frozen dataclass whose fields say what is wanted, a `why_not`
-that says why a kernel can't have it, and `_applied`, which makes another kernel. One for a single loop says
-why that can't have it, and what becomes of it. Axes are named: an axis is the name of a For's variable.
-Builds on kernel_ir and substitution.
+A schedule pass is a frozen dataclass whose fields are its parameters, with `why_not`, which says why a kernel
+can't have it, and `_applied`, which makes another kernel. One for a single loop says why that can't have it,
+and what becomes of it. Axes are named: an axis is the name of a For's variable.
 """
 
 from __future__ import annotations

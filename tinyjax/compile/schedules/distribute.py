@@ -1,9 +1,8 @@
 """Loop distribution: one loop becomes several, each of which does a part of what an iteration did.
 
-After this file you can say what it takes to run the first part of all iterations before the second part of
-any: what an iteration hands on in a variable needs an array, with one element for each iteration ("scalar
-expansion"). A product's kernel keeps the sums of a tile so, until its epilogue reads them. Builds on
-dependences.
+The first part of all iterations runs before the second part of any: what an iteration hands on in a variable
+needs an array, with one element for each iteration ("scalar expansion"). A product's kernel keeps the sums of
+a tile so, until its epilogue reads them.
 
 Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", sections 5.3 and 6.2.5, 2001
 """

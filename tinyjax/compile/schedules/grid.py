@@ -1,9 +1,9 @@
 """Grid: a loop's iterations shared out among work-items, which run at once.
 
-After this file you can say which iterations work-item 3 runs: those of the fourth run. On a CPU runs are long
-and items few. On a GPU runs are *cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that
-neighbours load neighbours (CUDA calls it a grid-stride loop). Applied again, to a loop inside of one that is
-shared out, it lets several items share one run. Builds on directive.
+Work-item 3 runs the iterations of the fourth run. On a CPU runs are long and items few. On a GPU runs are
+*cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that neighbours load neighbours (CUDA
+calls it a grid-stride loop). Applied again, to a loop inside of one that is shared out, it lets several items
+share one run.
 
     for i1 in 0 .. 100:              for i1 in item * 25 .. min(item * 25 + 25, 100):
       ...                              ...

@@ -1,12 +1,11 @@
 """The schedules of reductions and products on a GPU, where work-items work in groups.
 
-After this file you can say who adds up what on a GPU, and how often they wait for each other: a row has a
-group, whose items take every 256th element each, and combine what they have in a tree; of few results of very
-many elements, each group leaves a part, and the last one combines the parts. Items that are neighbours load
-neighbours, of columns too: 32 items have a column each, and others every 8th row of them. Short rows have one
-item each, and a few elements that are long sums a group each. Of a product, a group has a tile: its items
-copy to local memory what they all read, and each has one sum, or up to four rows and columns of them. Builds
-on schedule and the directives.
+A row has a group, whose items take every 256th element each, and combine what they have in a tree; of few
+results of very many elements, each group leaves a part, and the last one combines the parts. Items that are
+neighbours load neighbours, of columns too: 32 items have a column each, and others every 8th row of them.
+Short rows have one item each, and a few elements that are long sums a group each. Of a product, a group has a
+tile: its items copy to local memory what they all read, and each has one sum, or up to four rows and columns
+of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hoist: what is the same in all iterations of a loop is computed before it.
 
-After this file you can say which loads of a loop's body run once: those that read no memory that the loop
-stores to, at a place that no iteration changes, and what is computed from such values. Builds on nests.
+Loads that read no memory that the loop stores to, at a place that no iteration changes, run once, and so does
+what is computed from them.
 
     for i1 in 0 .. 9:                  a:f32 = a_in[0]
       a:f32 = a_in[0]                  b:f32 = sin a

@@ -1,9 +1,8 @@
 """Keep: what two loops compute for the same element is computed in the first, and loaded in the others.
 
-After this file you can say why a softmax calls exp once for each element: the loop that adds up also
-writes each exp(x - max) into a private array, and the loop that divides reads it there. That pays where
-the value costs more than memory does, and as long as the row stays in the cache. (Halide: compute_at
-and store_at.) Builds on nests.
+A softmax calls exp once for each element: the loop that adds up also writes each exp(x - max) into a private
+array, and the loop that divides reads it there. That pays where the value costs more than memory does, and as
+long as the row stays in the cache. (Halide: compute_at and store_at.)
 
     for i2 in 0 .. 40:                  kept1:f32 = 40 elements
       ...                               for i2 in 0 .. 40:

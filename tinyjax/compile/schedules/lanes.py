@@ -1,9 +1,8 @@
 """Lanes: what of a loop's body differs from iteration to iteration, and what keeps it from being vectors.
 
-After this file you can say of each value in a loop whether it is uniform (the same in all lanes) or varies.
-What is computed from the loop's variable varies, and so does what is computed from that, and a private array
-that such a value is stored to, or any value in a loop that each lane leaves by itself. Builds on directive
-and dependences.
+A value is *uniform* (the same in all lanes) or varies. What is computed from the loop's variable varies, and
+so does what is computed from that, and a private array that such a value is stored to, or any value in a loop
+that each lane leaves by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What a loop may cost: the limits of one work-item, and of one launch.
 
-After this file you can say why a loop became one kernel or steps of the schedule, and how long one
-launch of it can take. What is compared with them is counted in cost_record.py. Builds on nothing.
+What is compared with them is counted in cost_record.py.
 """
 
 # Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in

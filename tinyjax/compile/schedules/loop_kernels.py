@@ -1,16 +1,12 @@
 """Loops and branches as one kernel.
 
-After this file you can say which loops run inside a kernel, by which of two schedules, and why others are
-steps of the plan:
-
 - *elementwise*: the body works element by element, so each element runs the loop by itself. A CPU runs it
   for vectors of 16, until the last lane is done; a GPU for scalars.
 - *sequential*: the arrays of an iteration are small, so a single work-item keeps them in private memory.
   Launching the kernels of each iteration would take longer than the work.
 
-A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
-a bounded number of iterations (see kernel_ir.Iterations), and is interrupted between two launches.
-Builds on loop_schedule.
+A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for a
+bounded number of iterations (see kernel_ir.Iterations), and is interrupted between two launches.
 """
 
 from __future__ import annotations

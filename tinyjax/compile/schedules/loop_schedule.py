@@ -1,8 +1,7 @@
 """The schedules of loops and branches: each element runs the loop by itself, or one work-item runs it all.
 
-After this file you can read the kernel of `vmap(while_loop)`: on a CPU, vectors of 16 neighbours, each of
-which runs until none of its lanes is active; on a GPU, an element a work-item. Builds on schedule, loop_cost
-and the directives.
+A vmapped while_loop runs on a CPU as vectors of 16 neighbours, each until none of its lanes is active; on a
+GPU, as an element a work-item.
 """
 
 from __future__ import annotations

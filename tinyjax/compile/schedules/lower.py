@@ -1,8 +1,7 @@
 """Lowering a group of equations to a kernel: a naive loop nest, and the schedule that makes it fast.
 
-After this file you can say who decides what a kernel looks like: loop_nest.py, reduction_nest.py and
-product_nest.py say what is computed, and a schedule for the kind of group how. Builds on these and on
-map_schedule, reduction_schedule and product_schedule.
+loop_nest.py, reduction_nest.py and product_nest.py say what is computed, and a schedule for the kind of group
+how.
 """
 
 from __future__ import annotations

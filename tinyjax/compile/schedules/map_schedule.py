@@ -1,10 +1,9 @@
 """The schedule of an elementwise group: which loops are one, which is in vectors, who runs what.
 
-After this file you can predict the schedule of any kernel without reductions of its own. On a CPU, loops are
-collapsed as long as no index is then found by division; the innermost one is split into vectors where
-neighbours are contiguous in memory; and the outermost one is shared out among work-items, which should have
-long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are one, and
-a work-item has every n-th of their elements. Builds on schedule and the directives.
+On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
+vectors where neighbours are contiguous in memory; and the outermost one is shared out among work-items, which
+should have long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are
+one, and a work-item has every n-th of their elements.
 """
 
 from __future__ import annotations

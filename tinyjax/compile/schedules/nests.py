@@ -1,8 +1,4 @@
-"""Names in loop nests: which a statement has, which are free, and which nobody reads.
-
-After this file you can give what a pass adds a name of its own, say what is the same in all iterations of a
-loop, and drop what a pass made useless. Builds on substitution.
-"""
+"""Names in loop nests: which a statement has, which are free, and which nobody reads."""
 
 from __future__ import annotations
 

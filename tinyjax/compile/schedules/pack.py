@@ -1,8 +1,7 @@
 """Pack: what all tiles read of an operand is copied to a private array first.
 
-After this file you can say how often a product reads each element of its operands from memory. All rows of a
-block are multiplied with the same panel of the right operand: in the order in which it is read, copied once,
-it stays in the fastest cache, whatever the strides of the operand are. Builds on directive.
+All rows of a block are multiplied with the same panel of the right operand: in the order in which it is read,
+copied once, it stays in the fastest cache, whatever the strides of the operand are.
 
     for tile in 0 .. 8:                    for k1 in 0 .. 100:
       for k in 0 .. 100:                     b1:f32 x16 = b_in[k1 * 70 x16]

@@ -1,8 +1,7 @@
 """Peel: the last iteration of a loop by itself, after the others.
 
-After this file you can say why a sum of 100 numbers has two parts. In vectors of sixteen, six are whole and
-the last has four numbers; only that one needs a mask. It is peeled off, and in the loop that is left, no
-vector reaches the end. Builds on directive.
+In vectors of sixteen, six are whole and the last has four numbers; only that one needs a mask. It is peeled
+off, and in the loop that is left, no vector reaches the end.
 
     for i1_outer in 0 .. 7:                                   for i1_outer in 0 .. 6:
       for i1_inner in i1_outer * 16                             for i1_inner in i1_outer * 16

@@ -1,11 +1,10 @@
 """The schedule of a matrix product: tiles of the result in registers, panels of the right operand in a cache.
 
-After this file you can say why each directive is there, and how often a product reads each element of its
-operands. The columns of a tile are the lanes of a vector, and its rows are unrolled: each element of the left
-operand is multiplied with a whole vector, and sums stay in registers meanwhile. The panel that all rows of a
-block are multiplied with is packed once. What the program does with the result (the epilogue: add a bias,
-tanh) follows while the block is in a cache. A convolution's sums are over several axes (k1, k2, ...), of
-which the last ones make a panel. Builds on product_nest and the directives.
+The columns of a tile are the lanes of a vector, and its rows are unrolled: each element of the left operand
+is multiplied with a whole vector, and sums stay in registers meanwhile. The panel that all rows of a block
+are multiplied with is packed once. What the program does with the result (the epilogue: add a bias, tanh)
+follows while the block is in a cache. A convolution's sums are over several axes (k1, k2, ...), of which the
+last ones make a panel.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008
 """

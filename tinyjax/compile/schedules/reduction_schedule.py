@@ -1,8 +1,6 @@
 """The schedule of a reduction's kernel: which directives make its naive loop nest fast, and why.
 
-After this file you can say what becomes of a softmax's three loops, of a sum of columns, and of the sum of
-a million numbers, and change it in one place. Each form of fusion/reduction_groups.py has a function here,
-which chooses by sizes and by costs. Builds on schedule and the directives.
+Each form of fusion/reduction_groups.py has a function here, which chooses by sizes and by costs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Reorder: loops that are nested in another order.
 
-After this file you can say why a sum of columns reads memory in its order. The naive nest takes a column and
-walks down all of its rows, each far from the last one in memory. In the other order it takes a row, and adds
-each of its elements to its column's accumulator. That may be if no iteration of the outer loop depends on
-another. Where a loop moves out of one that has more in it, that one is distributed, and variables become
-arrays: of accumulators, there is one for each column. Builds on distribute and split.
+The naive nest takes a column and walks down all of its rows, each far from the last one in memory. In the
+other order it takes a row, and adds each of its elements to its column's accumulator. That may be if no
+iteration of the outer loop depends on another. Where a loop moves out of one that has more in it, that one is
+distributed, and variables become arrays: of accumulators, there is one for each column.
 
     for i1 in 0 .. 40:                    each_acc1:f32 = 64 elements of 0.0
       acc1:f32 = variable of 0.0          for i2 in 0 .. 30:

@@ -1,10 +1,9 @@
 """Resumable: a kernel whose loop may run long is launched again and again, for some iterations at a time.
 
-After this file you can say what a launch reads and leaves behind. A kernel that runs can't be stopped, so the
-loop gets a bound, and goes on in the next launch from where it was. What it carries from iteration to
-iteration are the private arrays from outside of it that it stores to: they are left in the buffers that they
-are copied to after the loop, or in new ones. `iterations` says from where to where (see
-kernel_ir.Iterations). Builds on directive.
+A kernel that runs can't be stopped, so the loop gets a bound, and goes on in the next launch from where it
+was. What it carries from iteration to iteration are the private arrays from outside of it that it stores to:
+they are left in the buffers that they are copied to after the loop, or in new ones. `iterations` says from
+where to where (see kernel_ir.Iterations).
 
     carry_1 = t1                          carry_1 = t1
     for i1 in 0 .. 9:                     if again:

@@ -1,8 +1,8 @@
 """Round up: the last tile gets as many rows as the others, so that all can be unrolled.
 
-After this file you can say why a tile of four rows may compute the last row twice: a loop with a fixed number
-of iterations needs no test in each. Beyond the end operands are read at the last place instead, private
-arrays have room for what is computed, and no result is stored. Builds on directive.
+A tile of four rows may compute the last row twice, as a loop with a fixed number of iterations needs no test
+in each. Beyond the end operands are read at the last place instead, private arrays have room for what is
+computed, and no result is stored.
 
     for row in tile * 4 .. min(tile * 4 + 4, 10):      for row in 0 .. 4:
       a:f32 = a_in[row * 30 + k]                         a:f32 = a_in[min(tile * 4 + row, 9) * 30 + k]

@@ -1,8 +1,7 @@
 """A schedule: the directives that make a fast kernel of a naive loop nest, one after the other.
 
-After this file you can print why a kernel is as it is, and give it another schedule. Each directive is a pass
-of its own, whose kernel can be recorded. What was considered and left out is said, too. Builds on directive,
-collapse and vectorize.
+Each directive is a pass of its own, whose kernel can be recorded. What was considered and left out is said,
+too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What the work-items of a group share: loops, and with them memory.
 
-After this file you can say which loops of a kernel a work-group shares out (the innermost ones whose
-iterations do not depend on each other), and whose each array is: one that is stored in a shared loop is
-everybody's, unless each work-item keeps to an element of its own, which then is a variable. Builds on
-dependences.
+A work-group shares out the innermost loops whose iterations do not depend on each other. An array that is
+stored in a shared loop is everybody's, unless each work-item keeps to an element of its own, which then is a
+variable.
 """
 
 from __future__ import annotations

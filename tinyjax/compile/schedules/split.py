@@ -1,8 +1,8 @@
 """Split: one loop as two, the inner one over a chunk of the iterations.
 
-After this file you can read `i1_outer * 16 .. min(i1_outer * 16 + 16, 100)`: the inner variable takes the
-values that the loop's had, so that its body stays as it is. The last chunk is shorter if the factor does not
-divide the number of iterations. Builds on directive.
+In `i1_outer * 16 .. min(i1_outer * 16 + 16, 100)` the inner variable takes the values that the loop's had, so
+that its body stays as it is. The last chunk is shorter if the factor does not divide the number of
+iterations.
 
     for i1 in 0 .. 100:              for i1_outer in 0 .. 7:
       ...                              for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):

@@ -1,9 +1,8 @@
 """Split reductions: a sum in pieces, each of which a work-item of its own can add up.
 
-After this file you can say how the sum of a million numbers runs in parallel: the loop is cut into pieces,
-each leaves its partial result in memory, and when all have, a second loop combines these and goes on to what
-is computed from the result. Shared out among work-items, that is for the one that is done last. (Halide calls
-it rfactor.) Builds on lanes.
+The loop is cut into pieces, each stores its partial result in memory, and then a second loop combines these
+and goes on to what is computed from the result. Shared out among work-items, that is for the one that is done
+last. (Halide calls it rfactor.)
 
     acc1:f32 = variable of 0.0        for i1_piece in 0 .. 4:
     for i1 in 0 .. 100:                 acc1:f32 = variable of 0.0

@@ -1,10 +1,9 @@
 """Tree reductions: a sum as many sums side by side, which are then added in pairs, and these in pairs.
 
-After this file you can say why 256 work-items need 8 steps to add up what each of them has, and why the first
-takes elements 0, 256, 512, ... and not the first run: its neighbour takes 1, 257, 513, ..., so that what all
-load at once lies side by side in memory ("coalesced"). Nothing runs in parallel yet: the loops over lanes are
-for the directive that makes work-groups. (Halide calls the first half rfactor, TVM all of it a cross-thread
-reduction.) Builds on split_reduction.
+256 work-items combine their values in 8 steps. The first takes elements 0, 256, 512, ..., its neighbour 1,
+257, 513, ..., so that what all load at once lies side by side in memory ("coalesced"). Nothing runs in
+parallel yet: the loops over lanes are for the directive that makes work-groups. (Halide calls the first half
+rfactor, TVM all of it a cross-thread reduction.)
 
     acc1:f32 = variable of 0.0         items1:f32 = 4 elements
     for i2 in 0 .. 100:                for i2_lane in 0 .. 4:

@@ -1,10 +1,8 @@
 """Unroll and jam: several iterations of a loop in one, so that while one waits for its sum, others go on.
 
-After this file you can read a kernel in which several vectors go through a loop together. In a
-short loop each line needs the result of the line before, and a core that could issue two in each cycle
-waits for three or four. Iterations that do not depend on each other are unrolled, their lines
-written in turn, and the loops within them are jammed into one loop. What is the same in all of them is
-computed once. Builds on dependences.
+In a short loop each line needs the result of the line before, and a core that could issue two in each cycle
+waits for three or four. Iterations that do not depend on each other are unrolled, their lines written in
+turn, and the loops within them are jammed into one loop. What is the same in all of them is computed once.
 
     for i1 in 0 .. 8:                for i2 in 0 .. 4:
       a:f32 x16 = ...                  a:f32 x16 = ...

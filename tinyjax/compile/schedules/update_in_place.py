@@ -1,9 +1,9 @@
 """Update in place: a loop that changes a few elements of an array stores these, and copies no others.
 
-After this file you can say what `x = x.at[i].set(y)` costs in a loop: one store. The naive nest computes all
-elements of the new array, most of which are those of the old one, and copies them to where the next iteration
-reads them. Here only the window is computed, from what the old array holds, and stored there where the copy
-was; or where it is made, if the iteration reads the new array too. Builds on directive and stored.
+In a loop, `x = x.at[i].set(y)` costs one store. The naive nest computes all elements of the new array, most
+of which are those of the old one, and copies them to where the next iteration reads them. Here only the
+window is computed, from what the old array holds, and stored there where the copy was; or where it is made,
+if the iteration reads the new array too.
 
     new_1 = 1000 elements                  t16 = ...
     for i3 in 0 .. 1000:                   k = ...

@@ -1,10 +1,10 @@
 """Vectorize: the iterations of a short loop as the lanes of vectors.
 
-After this file you can say which values of a kernel are vectors. What depends on the axis varies from lane to
-lane; all else is uniform, and stays a scalar. An index that does not depend on it is uniform: one element is
-loaded. One that grows by 1 from lane to lane is contiguous memory: a vector is loaded, the last one up to an
-end. All others (every second element, an index from data) have no vector load, and the loop stays as it is;
-or, where a loop within is worth it, what lies apart is loaded lane by lane, and put together (`gather`).
+What depends on the axis varies from lane to lane; all else is uniform, and stays a scalar. An index that does
+not depend on it is uniform: one element is loaded. One that grows by 1 from lane to lane is contiguous
+memory: a vector is loaded, the last one up to an end. All others (every second element, an index from data)
+have no vector load, and the loop stays as it is; or, where a loop within is worth it, what lies apart is
+loaded lane by lane, and put together (`gather`).
 
     for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
       a:f32 = a_in[i1_inner]                      a:f32 x16 = a_in[i1_outer * 16 x16 before 100]
@@ -26,7 +26,6 @@ is. The iteration comes before the test, as the last one changes nothing: so the
                                                   new1:f32 x16 = select more d old1
                                                   carry = new1
                                                   stop unless any1
-Builds on lanes.
 """
 
 from __future__ import annotations

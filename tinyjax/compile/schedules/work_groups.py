@@ -1,10 +1,9 @@
 """Work-groups: several work-items that share memory do the work of one.
 
-After this file you can say where a GPU's kernel needs a barrier. The innermost loops whose iterations do not
-depend on each other are shared out: work-item 3 of a group takes iterations 3, 3 + n, 3 + 2 n, ... All else
-each work-item does for itself, with the same result, and the first one stores it. An array that is stored in
-one shared loop and loaded in another is in local memory; before what loads there, all wait for those who
-store. (Halide's gpu_threads puts memory and barriers so.) Builds on directive and shared_loops.
+The innermost loops whose iterations do not depend on each other are shared out: work-item 3 of a group takes
+iterations 3, 3 + n, 3 + 2 n, ... All else each work-item does for itself, with the same result, and the first
+one stores it. An array that is stored in one shared loop and loaded in another is in local memory; before
+what loads there, all wait for those who store. (Halide's gpu_threads puts memory and barriers so.)
 
     items1 = 4 elements                      items1 = 4 elements, one for the group
     for i2 in 0 .. 4:                        t1 = a_in[group_id * 4 + local_id]

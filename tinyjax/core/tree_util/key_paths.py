@@ -1,8 +1,5 @@
 """Key paths: the name of each leaf's place in a tree, such as ['params'][0].
 
-After this file you can say where in its arguments a leaf of a function stands, as the messages of
-vmap do. Builds on pytrees.
-
     tree_flatten_with_path({"a": [5]})[0]    # [((DictKey(key='a'), SequenceKey(idx=0)), 5)]
 
 Source: https://docs.jax.dev/en/latest/key-paths.html

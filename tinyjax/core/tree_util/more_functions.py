@@ -1,4 +1,4 @@
-"""What is left of jax.tree_util: small functions of trees and structures. Builds on pytrees."""
+"""What is left of jax.tree_util: small functions of trees and structures."""
 
 from __future__ import annotations
 

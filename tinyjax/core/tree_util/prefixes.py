@@ -1,7 +1,5 @@
 """Prefixes: a tree whose leaves stand for whole subtrees of another, as in vmap's in_axes.
 
-After this file you know how `in_axes=(0, None)` reaches every array in the arguments. Builds on pytrees.
-
     broadcast_prefix((0, 1), ("a", {"b": 5, "c": 6}))    # [0, 1, 1]
 
 Source: https://docs.jax.dev/en/latest/pytrees.html

@@ -1,13 +1,12 @@
 """Pytrees: nested containers taken apart into leaves and a structure, and put together again.
 
-After this file you can say how `grad` and `jit` take a dict of arrays although their rules know
-only flat lists: flatten on the way in, unflatten on the way out. You can also teach them a class of
-your own.
+Rules know only flat lists: `grad` and `jit` flatten their arguments on the way in and unflatten the results
+on the way out. You can also teach them a class of your own.
 
     leaves, treedef = tree_flatten({"b": [1, 2], "a": 3})    # [3, 1, 2], {'a': *, 'b': [*, *]}
     tree_unflatten(treedef, leaves)                          # {'a': 3, 'b': [1, 2]}
 
-Source: https://docs.jax.dev/en/latest/pytrees.html. Builds on nothing.
+Source: https://docs.jax.dev/en/latest/pytrees.html.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """More ways to register a class as a node: by methods, by the fields of a dataclass, as static.
 
-Builds on pytrees (register_pytree_node) and key_paths.
-
 Source: https://docs.jax.dev/en/latest/custom_pytrees.html
 """
 

@@ -1,7 +1,7 @@
 """What jaxprs are made of, under the names of jax.extend.core.
 
-After this file you can write an interpreter of your own: trace by jax.make_jaxpr, walk the equations,
-and say for each primitive what it means to you. Builds on bind and jaxpr.
+To write an interpreter, trace by jax.make_jaxpr, walk the equations, and define for each primitive what it
+means:
 
     closed = jax.make_jaxpr(f)(x)
     for eqn in closed.jaxpr.eqns:

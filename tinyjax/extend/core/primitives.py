@@ -1,6 +1,6 @@
 """All primitives, by the names that they have in jax.extend.core.primitives: sin_p, scan_p, jit_p, ...
 
-For who gives them rules of another interpreter. Builds on lax and the modules of the other primitives.
+For who gives them rules of another interpreter.
 """
 
 from tinyjax import lax

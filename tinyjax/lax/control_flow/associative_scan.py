@@ -1,7 +1,6 @@
 """A loop that runs in parallel: `associative_scan`, in as many levels as the length can be halved.
 
-After this file you can say how running sums are found without a loop from one element to the next:
-combine neighbours, scan the result, which is half as long, and fill in the other half. Builds on lax.
+Combine neighbours, scan the result, which is half as long, and fill in the other half.
 
 Source: G. Blelloch, "Prefix sums and their applications" (1990)
 """

@@ -1,8 +1,7 @@
 """What branches have in common, and what a loop's body must give.
 
-After this file you can say why a loop's body must give a carry of the type that it takes: else it could not
-run twice. Branches take the same operands, so what any of them closes over is an argument of all. Builds on
-core's bodies.
+A loop's body must return a carry of the type that it takes. Branches take the same operands, so what any of
+them closes over is an argument of all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """One of several branches: `cond` and `switch`, which are one primitive, `cond_p`.
 
-After this file you can say why both branches are always traced but only one is run, what `vmap` of a
-predicate costs (all branches are run, and a select chooses), and how reverse mode gets the residuals
-of the branch that was taken: a first `cond` gives them, in places that all branches share, and a
-second one, of the transposed branches, reads them. Builds on bodies.
+Both branches are traced and one is run; `vmap` of a predicate runs all of them, and a select chooses. For
+reverse mode, a first `cond` returns the residuals of the branch that was taken, in places that all branches
+share, and a second one, of the transposed branches, reads them.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """

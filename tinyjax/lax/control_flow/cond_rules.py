@@ -1,8 +1,7 @@
 """The jvp, vmap, partial-eval, transpose and dce rules of `cond`: each transforms the branches.
 
-After this file you can say what all of these rules have in common: the branches must keep equal types,
-so what one of them needs (a tangent, a batch dim, a cotangent, a residual), all of them get.
-Builds on cond.
+The branches must keep equal types, so what one of them needs (a tangent, a batch dim, a cotangent, a
+residual), all of them get.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """

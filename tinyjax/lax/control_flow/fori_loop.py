@@ -1,8 +1,7 @@
 """A loop over a range of numbers: `fori_loop`, which is a scan or a while_loop.
 
-After this file you can say why `jax.grad` works through one fori_loop and not through another: where
-the bounds are known while tracing, so is the number of iterations, and a scan can keep the residuals of
-each. Builds on scan and while_loop.
+Where the bounds are known while tracing, the loop is a scan, which can keep the residuals of each iteration,
+and `jax.grad` works. Else it is a while_loop.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
 """

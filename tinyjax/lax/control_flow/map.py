@@ -1,7 +1,7 @@
 """A function applied to one slice after the other: `map`, a scan without a carry.
 
-After this file you can trade memory for speed: `vmap` applies a function to all slices at once, `map`
-to one at a time, and `map` with a batch_size to some at a time. Builds on scan.
+`vmap` applies a function to all slices at once, `map` to one at a time, and `map` with a batch_size to some
+at a time.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
 """

@@ -1,8 +1,7 @@
 """Loops and branches within jax.checkpoint: the policy is asked about the equations of their bodies.
 
-After this file you can say what is kept of a scan under a policy: what the policy saves of each iteration,
-stacked; of a cond: what it saves of either branch; of a while_loop: nothing, as nobody knows for how
-many iterations. Builds on transform.remat.policies and the rules of cond.
+Of a scan, what the policy saves of each iteration is kept, stacked; of a cond, what it saves of either
+branch; of a while_loop nothing, as the number of iterations is unknown.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """

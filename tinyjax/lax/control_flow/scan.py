@@ -1,9 +1,8 @@
 """A loop over the leading axis of arrays, in one equation, that can be run backwards: `scan`.
 
-After this file you can say what a training loop or a recurrent network looks like as a jaxpr: one
-equation, however long the loop, whose operands are what is the same at each iteration, what goes from one
-iteration to the next, and what each iteration takes of its own. `fori_loop` and `map` stand on it; why it can
-be run backwards, scan_reverse tells. Builds on bodies.
+A loop of any length is one equation, whose operands are what is the same at each iteration, what goes from
+one iteration to the next, and the slices that each iteration takes. `fori_loop` and `map` stand on it; why it
+can be run backwards, scan_reverse tells.
 
     carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
 

@@ -1,9 +1,7 @@
 """`scan` in reverse mode: one loop that runs now, and a linear one for later, which is run backwards.
 
-After this file you can say why the derivative of a loop is two loops: partial evaluation makes one that
-runs now and saves what the other, linear one needs of each iteration (stacked; what is the same at each
-iteration is saved once), and transposition runs the linear one backwards. Builds on scan, and on the jvp
-of scan_rules, whose loop it parts.
+Partial evaluation makes one loop that runs now and saves what the other, linear one needs of each iteration
+(stacked; what is the same at each iteration is saved once), and transposition runs the linear one backwards.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """

@@ -1,7 +1,6 @@
 """The jvp, vmap and dce rules of `scan`: each transforms the body.
 
-After this file you can say why each rule looks for a fixed point: what a part of the carry has after one
-iteration (a tangent, a batch dim, a use), it has before the next. Builds on scan.
+What a part of the carry has after one iteration (a tangent, a batch dim, a use), it has before the next.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """

@@ -1,8 +1,5 @@
 """A loop that runs as long as a condition holds, in one equation: `while_loop`.
 
-After this file you can say why a traced program needs a primitive for a loop whose length depends on
-values, what its two jaxprs take, and which parts of the carry are none. Builds on bodies.
-
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 """
 

@@ -1,8 +1,6 @@
 """vmapped loops in a compiled schedule: the predicate's shape moves into the body.
 
-After this file you can say what a batch of while loops costs that is too large for one kernel: all
-examples run until the last is done, and a select holds those that are done already. Builds on
-while_loop, and on the rules of the lowering.
+In a batch of loops, all examples run until the last is done, and a select holds those that are done already.
 """
 
 from __future__ import annotations

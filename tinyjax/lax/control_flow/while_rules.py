@@ -1,9 +1,8 @@
 """The jvp, partial-eval, transpose and vmap rules of `while_loop`: each transforms condition and body.
 
-After this file you can say how a rule finds out which parts of a carry have a tangent (or a batch dim)
-when the body hands it on from one to another, how vmap runs loops of different lengths together (all
-examples go on until the last one is done; those that are done keep their carry), and why such a loop has
-no reverse mode. Builds on while_loop.
+A rule finds by a fixed point which parts of the carry have a tangent (or a batch dim). vmap runs loops of
+different lengths together: all examples go on until the last one is done, and those that are done keep their
+carry. There is no reverse mode.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 """

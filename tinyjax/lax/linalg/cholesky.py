@@ -1,8 +1,7 @@
 """cholesky: a positive definite matrix as the product of a lower triangular one and its transpose.
 
-After this file you can say how a factor moves with its product: from A = L L^T comes
-L^-1 dA L^-T = S + S^T with S = L^-1 dL, and S is lower triangular, so it is the lower half of the left
-side, with half of the diagonal. Builds on matrices and triangular_solve.
+From A = L L^T comes L^-1 dA L^-T = S + S^T with S = L^-1 dL, and S is lower triangular, so it is the lower
+half of the left side, with half of the diagonal.
 
 Source: I. Murray, "Differentiation of the Cholesky decomposition", https://arxiv.org/abs/1602.07527
 """

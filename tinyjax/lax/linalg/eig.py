@@ -1,7 +1,7 @@
 """eig: the eigenvalues and eigenvectors of any square matrix, which are complex.
 
-After this file you can say how an eigenvalue moves: by the diagonal of V^-1 dA V. How a vector moves
-depends on what is said of its length and phase, too. Builds on matrices and systems.
+The eigenvalues' derivative is the diagonal of V^-1 dA V. A vector's depends on how its length and phase are
+fixed, too.
 
 Sources: C. Boeddeker et al., "On the computation of complex-valued gradients with application to
 statistically optimum beamforming", 4, https://arxiv.org/abs/1701.00392, and

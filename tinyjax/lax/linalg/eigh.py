@@ -1,8 +1,8 @@
 """eigh: the eigenvalues and eigenvectors of a symmetric (or Hermitian) matrix.
 
-After this file you can say how they move: with V^H dA V, the eigenvalues by its diagonal, and each vector
-towards the others by what is off it, divided by the distance of their eigenvalues. So the vectors have no
-derivative where two eigenvalues are equal: NaN or inf. Builds on matrices.
+With V^H dA V, the eigenvalues move by its diagonal, and each vector towards the others by its off-diagonal,
+divided by the distance of their eigenvalues. So the vectors have no derivative where two eigenvalues are
+equal: NaN or inf.
 
 Source: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation", 3.1, https://people.maths.ox.ac.uk/gilesm/files/NA-08-01.pdf

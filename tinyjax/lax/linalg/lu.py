@@ -1,8 +1,7 @@
 """lu: a matrix as the product of a permutation, a lower and an upper triangular one; systems by it.
 
-After this file you can say how both factors move with their product: of L^-1 (P dA) U^-1 =
-L^-1 dL + dU U^-1, the first term is the part below the diagonal and the second the rest. Builds on
-triangular_solve.
+Of L^-1 (P dA) U^-1 = L^-1 dL + dU U^-1, the first term is the part below the diagonal and the second the
+rest.
 
 Source: F. R. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
 triangular factorization", Mathematics of Computation 80 (2011)

@@ -1,6 +1,6 @@
 """What the decompositions share: checks, running LAPACK on each matrix, parts of matrices.
 
-Builds on lax's families. Matrices are in the last two axes everywhere.
+Matrices are in the last two axes everywhere.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """qr: a matrix as the product of one with orthonormal columns and an upper triangular one.
 
-After this file you can say what LAPACK does for it: reflections (Householder's), one a column, make zeros
-below the diagonal; `geqrf` gives the reflections, and `householder_product` multiplies them. And how Q and R
-move: Q^H dQ is skew, dR R^-1 upper triangular, so that the lower half of Q^H dA R^-1 says both. Builds on
-matrices and triangular_solve.
+Householder's reflections, one a column, make zeros below the diagonal; `geqrf` gives the reflections, and
+`householder_product` multiplies them. And how Q and R move: Q^H dQ is skew, dR R^-1 upper triangular, so that
+the lower half of Q^H dA R^-1 says both.
 
 Sources: Golub and Van Loan, Matrix Computations, 5.2 (Householder QR); S. Walter and L. Lehmann,
 "Algorithmic differentiation of linear algebra functions", https://arxiv.org/abs/1009.6112

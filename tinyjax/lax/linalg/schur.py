@@ -1,8 +1,7 @@
 """schur and hessenberg: a square matrix made upper triangular, or nearly, by an orthogonal change of basis.
 
-After this file you can say what comes between a matrix and its eigenvalues: reflections make it Hessenberg
-(zeros below the diagonal's neighbours), and QR steps make of that the Schur form, whose diagonal has the
-eigenvalues. Neither has a derivative. Builds on matrices.
+Reflections make it Hessenberg (zeros below the diagonal's neighbours), and QR steps make of that the Schur
+form, whose diagonal has the eigenvalues. Neither has a derivative.
 
 Source: Golub and Van Loan, Matrix Computations, 7.4 (Hessenberg), 7.5 (the QR algorithm)
 """

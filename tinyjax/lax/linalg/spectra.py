@@ -1,7 +1,4 @@
-"""What eigh, svd and eig share: NaN where LAPACK fails, diagonals, and distances of eigenvalues.
-
-Builds on matrices and on jnp's indexing.
-"""
+"""What eigh, svd and eig share: NaN where LAPACK fails, diagonals, and distances of eigenvalues."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """svd: a matrix as U diag(s) V^H, of orthonormal columns and singular values.
 
-After this file you can say how they move: with U^H dA V, the singular values by its diagonal, and the
-vectors as those of eigh of A A^H and A^H A, whose eigenvalues are s squared. Where U or V is not square its
-columns move out of their span too. Builds on matrices.
+With U^H dA V, the singular values move by its diagonal, and the vectors as those of eigh of A A^H and A^H A,
+whose eigenvalues are s squared. Where U or V is not square its columns move out of their span too.
 
 Sources: J. Townsend, "Differentiating the singular value decomposition" (2016),
 https://j-towns.github.io/papers/svd-derivative.pdf; for complex matrices Z. Wan and S. Zhang,

@@ -1,7 +1,6 @@
 """Linear systems with a derivative: a factorization, and a solve by it.
 
-After this file you can say why the derivative of a solve needs no new factorization: dx solves a system
-with the same matrix. Builds on lu and custom_linear_solve.
+The derivative needs no new factorization: dx solves a system with the same matrix.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_linear_solve.html
 """

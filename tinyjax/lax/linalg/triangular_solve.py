@@ -1,7 +1,7 @@
 """triangular_solve: the solution of a linear system whose matrix is triangular.
 
-After this file you can say how the solution X of A X = B moves: A dX = dB - dA X, one more such solve.
-It is linear in B, and the transpose of a solve is the solve with the transpose. Builds on matrices.
+The derivative is one more such solve: A dX = dB - dA X. It is linear in B, and the transpose of a solve is
+the solve with the transpose.
 
 Source: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation", 2.3.1, https://people.maths.ox.ac.uk/gilesm/files/NA-08-01.pdf

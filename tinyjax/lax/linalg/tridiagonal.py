@@ -1,8 +1,7 @@
 """Tridiagonal matrices: made of symmetric ones by reflections, and systems of them solved.
 
-After this file you can say why such a system costs no more than its numbers: one pass down and one up. Its
-derivative solves again, and its transpose is such a system too, with the side diagonals changed over. Builds
-on matrices.
+Such a system costs one pass down and one up. Its derivative solves again, and its transpose is such a system
+too, with the side diagonals changed over.
 
 Source: Golub and Van Loan, Matrix Computations, 8.3 (tridiagonalization), 4.3 (band systems)
 """

@@ -1,7 +1,6 @@
 """Updates of matrices that are kept: symmetric_product, and cholesky_update, for one more row of data.
 
-After this file you can say how a factor of A gives one of A + w w^T without a new decomposition: by one
-rotation a row. As in JAX, neither has derivatives. Builds on matrices.
+A factor of A + w w^T comes from a factor of A by one rotation a row. As in JAX, neither has derivatives.
 
 Source: G. Golub and C. Van Loan, "Matrix Computations", 6.5.4
 """

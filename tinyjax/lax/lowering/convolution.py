@@ -1,10 +1,9 @@
 """How a convolution lowers: on a CPU to a kernel as a matrix product has, on a GPU to a sum for each element.
 
-After this file you can say what an element of a convolution reads: the window before it, feature by feature,
-and the kernel's element for each. It is a product of matrices, whose left one has a row for each place: all
-its windows. No copy of them is made ("im2col"): a row's elements are read where the images have them. Where
-little is read twice, or a dtype has no vectors, NumPy's BLAS multiplies copies. Builds on indexing and
-products.
+An element reads the window before it, feature by feature, and the kernel's element for each. It is a product
+of matrices, whose left one has a row for each place: all its windows. No copy of them is made ("im2col"): a
+row's elements are read where the images have them. Where little is read twice, or a dtype has no vectors,
+NumPy's BLAS multiplies copies.
 
 Source: E. Georganas and others, "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures", 2018

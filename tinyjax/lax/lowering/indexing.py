@@ -1,9 +1,7 @@
 """The lowering rules of primitives that move elements: slices, padding, concatenation, gathers, scatters.
 
-After this file you can say where an element of a moved array comes from: each rule reads its operand at
-another place, which it computes from the place asked for. So does a scatter of one window, x.at[i].set(y):
-each element asks whether it is inside. A scatter of several is a host step. Builds on rules and on the
-families of lax.
+Each rule reads its operand at another place, which it computes from the place asked for. So does a scatter of
+one window, x.at[i].set(y): each element asks whether it is inside. A scatter of several is a host step.
 """
 
 from __future__ import annotations

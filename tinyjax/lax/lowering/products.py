@@ -1,10 +1,9 @@
 """The lowering rule of dot_general: which products are kernels, and which go to NumPy's BLAS.
 
-After this file you can predict the step that a product becomes. Without a sum it is elementwise, and
-fuses with what reads it; a small one is a sum in the kernel of its reader; one of medium size has a
-kernel of its own (product_schedule.py), which computes what follows as well and need not be waited for.
-A large one is BLAS's, whose kernels are written for each processor: it gains more than the wait costs.
-Builds on rules and products.
+Without a sum it is elementwise, and fuses with what reads it; a small one is a sum in the kernel of its
+reader; one of medium size has a kernel of its own (product_schedule.py), which computes what follows as well
+and need not be waited for. A large one is BLAS's, whose kernels are written for each processor: it gains more
+than the wait costs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """How pooling lowers: a reduction over the places of a window, which may lie in the padding.
 
-After this file you can say what a maximum over windows costs in a kernel, and its gradient: each element
-of a maximum reads its window, and each element of the gradient all windows that it is in, to see which of
-them choose it. So nothing is scattered, and no two work-items write to one place. Builds on indexing.
+Each element of a maximum reads its window, and each element of the gradient all windows that it is in, to see
+which of them choose it. So nothing is scattered, and no two work-items write to one place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What `jax.devices()` lists where there are several processes: the devices of all.
 
-After this file you can say which id a device of another process has. Each process can use its own devices
-alone; those of others are names, which meshes are made of. Builds on processes and devices.
+Each process can use its own devices alone; those of others are names, which meshes are made of.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What processes compute together, on NumPy arrays: the sum of all, and the arrays of all.
 
-After this file you can say what a collective costs. The processes agree on what they do (processes.py), by a
-message that has room for some numbers: each process adds up those of all, in one order, so that all get the
-same bits. Arrays that don't fit are summed by MPI after it: several small ones travel as one, since each
-message has a price of its own, and large ones by themselves, since to copy them has one too. On one machine
-large arrays go through memory that the processes share. Builds on processes, shared_memory and waiting.
+The processes agree on what they do (processes.py), by a message that has room for some numbers: each process
+adds up those of all, in one order, so that all get the same bits. Arrays that don't fit are summed by MPI
+after it: several small ones travel as one, since each message has a price of its own, and large ones by
+themselves, since to copy them has one too. On one machine large arrays go through memory that the processes
+share.
 
 Source: https://mpi4py.readthedocs.io/en/stable/tutorial.html
 """

@@ -1,9 +1,7 @@
 """`jax.distributed.initialize`: from one process to many.
 
-After this file you can say where a process's number comes from: from `mpiexec -n 4 python program.py`, which
-tells MPI, or from the call, in programs that somebody starts one by one. Builds on rendezvous, processes,
-whereabouts, waiting and devices, which must not have been looked for before: all processes list theirs
-together.
+A process's number comes from `mpiexec -n 4 python program.py`, by MPI, or from the call, in programs that are
+started one by one.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
 """

@@ -1,12 +1,11 @@
 """Which process this is, of how many; how all of them meet, and how they end together.
 
-After this file you can say what keeps a program of several processes from hanging. Before the processes
-compute something together, they *agree*: each has a short text of what it is about to do, and one small
-message finds out whether all texts are equal; arrays that are small enough travel in it. If texts differ, the
-processes exchange them, and each raises an error that says who did what. The end of a program is such a text
-too. Processes that wait for each other, each at a meeting with others, notice it (whereabouts.py). An
-exception that nobody catches ends all processes, with its message; so does a process that is killed, and one
-that waits for longer than `tinyjax_collective_timeout_seconds`. Builds on config, waiting and shared_memory.
+Before the processes compute something together, they *agree*: each has a short text of what it is about to
+do, and one small message finds out whether all texts are equal; arrays that are small enough travel in it. If
+texts differ, the processes exchange them, and each raises an error that says who did what. The end of a
+program is such a text too. Processes that wait for each other, each at a meeting with others, notice it
+(whereabouts.py). An exception that nobody catches ends all processes, with its message; so does a process
+that is killed, and one that waits for longer than `tinyjax_collective_timeout_seconds`.
 
 Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
 

@@ -1,14 +1,13 @@
 """Where processes that somebody started one by one find each other: what MPI asks of `mpiexec`, on one port.
 
-After this file you can say what a launcher does for MPI beside starting processes. Each process is told
-its number, writes where it can be reached into a table, waits at a barrier until all have done so, and
-reads the others' entries: from then on they talk to each other, and the launcher is only there to notice
-an end. MPICH asks for this in lines of text, such as `cmd=put kvsname=processes key=P0 value=...`; the
-protocol is called PMI-1.
+Each process is told its number, writes where it can be reached into a table, waits at a barrier until all
+have done so, and reads the others' entries: from then on they talk to each other, and the launcher is only
+there to notice an end. MPICH asks for this in lines of text, such as `cmd=put kvsname=processes key=P0
+value=...`; the protocol is called PMI-1.
 
 Process 0 starts the server, which is this file as a script: a process of its own, as one that waits in
 MPI_Init can't answer. A process has two connections: `mpi`, which MPICH talks through, and `watch`, where it
-says its last words if it fails, and hears those of others. Builds on nothing.
+says its last words if it fails, and hears those of others.
 
 Source: https://github.com/pmodels/mpich/blob/main/src/pmi/doc/pmi-v1.txt
 """

@@ -1,10 +1,9 @@
 """Sums and stacks of the arrays of processes of one machine, in memory that they share.
 
-After this file you can say why these cost little more than copies. Each process copies its arrays to where
-the others can read them, and adds up a part of all; then each takes the parts of the others. (Of two, each
-adds up all.) All wait twice for each other, however many they are; by messages they would wait for each
-one's turn, and where processes are more than cores, a turn is long. MPI gives the memory, and the way to
-wait. Builds on waiting.
+Each process copies its arrays to where the others can read them, and adds up a part of all; then each takes
+the parts of the others. (Of two, each adds up all.) All wait twice for each other, however many they are; by
+messages they would wait for each one's turn, and where processes are more than cores, a turn is long. MPI
+gives the memory, and the way to wait.
 
 Source: the MPI standard, 4.1, 12.2.3 (windows of shared memory)
 """

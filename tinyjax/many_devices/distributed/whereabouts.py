@@ -1,10 +1,9 @@
 """Where the others are: what a process that waits asks them, so that those who wait for each other end.
 
-After this file you can say why processes that each meet others don't wait forever: 0 is at a sum of 0 and 1,
-1 at one of 1 and 2, and 2 at one of 0 and 2. Only a meeting of the same processes finds out what differs; but
-a process that has waited for a second asks where the others are. If one has not come because it waits
-elsewhere, for one that waits too, and so on back to the first, then none of them will ever come. Questions
-need connections of their own: MPI answers for nobody who waits in it. Builds on rendezvous.
+0 is at a sum of 0 and 1, 1 at one of 1 and 2, and 2 at one of 0 and 2. Only a meeting of the same processes
+finds out what differs; but a process that has waited for a second asks where the others are. If one has not
+come because it waits elsewhere, for one that waits too, and so on back to the first, then none of them will
+ever come. Questions need connections of their own: MPI answers for nobody who waits in it.
 
 Source: https://en.wikipedia.org/wiki/Deadlock_(computer_science)
 """

@@ -1,8 +1,7 @@
 """`pmap`: a function on several devices, each with a slice of its arguments; a jit of a shard_map.
 
-After this file you can say what pmap adds to shard_map: a mesh of one axis, which has as many devices as
-there are slices; and slices without the axis along which they were cut, which parts of arrays still have.
-Types say nothing of what varies, as with check_vma=False. Builds on shard_map and jit.
+pmap is shard_map over a mesh of one axis, with as many devices as there are slices; and slices are without
+the axis along which they were cut. Types say nothing of what varies, as with check_vma=False.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """

@@ -1,9 +1,8 @@
 """Calls of jitted programs whose arrays are spread over several processes.
 
-After this file you can say what such a call does: it hands this process's blocks of its arguments to the
-program of its own (own_program.py), which is compiled once for each way in which arguments are spread, and
-makes arrays of the blocks that it gets. All else, such as who meets whom and when, is in that program.
-Builds on own_program, meetings and sharding/blocks.py.
+A call hands this process's blocks of its arguments to the program of its own (own_program.py), which is
+compiled once for each way in which arguments are spread, and makes arrays of the blocks that it gets. All
+else, such as who meets whom and when, is in that program.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """

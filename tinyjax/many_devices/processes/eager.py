@@ -1,8 +1,7 @@
 """Operations outside of jit on arrays that are spread over several processes.
 
-After this file you can say what `x + 1` does where this process has a part of x alone: it is a jitted program
-of one equation, in all processes, which compute their parts and meet where they must. So here, too, all
-processes have to do the same. It is the one place where eager evaluation uses the compiler. Builds on calls.
+`x + 1` where this process has only a part of x is a jitted program of one equation, in all processes. So
+here, too, all processes have to do the same. It is the one place where eager evaluation uses the compiler.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """

@@ -1,10 +1,8 @@
 """The meetings of a program of several processes: fewer of them, each with a name that all can agree on.
 
-After this file you can say what makes processes notice that they run different programs: each meeting is told
-with its number among those of its program, and with a number that stands for all of the program's text. And
-how many meetings a step of training has: sums wait until somebody reads one of them, or something else has
-effects, and those that wait then travel together, as the gradients of all layers do. Builds on
-lax/across_processes.py.
+Each meeting is told with its number among those of its program, and with a number that stands for all of the
+program's text. And how many meetings a step of training has: sums wait until somebody reads one of them, or
+something else has effects, and those that wait then travel together, as the gradients of all layers do.
 """
 
 from __future__ import annotations

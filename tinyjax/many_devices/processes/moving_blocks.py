@@ -1,8 +1,7 @@
 """From a process's block of an array to all of it, and back: in programs that are being traced.
 
-After this file you can say what it costs to change how an array is spread over processes: to keep a smaller
-part costs a slice, to have more of it a message to all who have the rest (`group_all_gather`). Axis by
-axis, since a process's block is a part of each. Builds on sharding/blocks.py and lax/across_processes.py.
+To keep a smaller part costs a slice, to have more of it a message to all who have the rest
+(`group_all_gather`). Axis by axis, since a process's block is a part of each.
 """
 
 from __future__ import annotations

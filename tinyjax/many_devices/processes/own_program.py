@@ -1,11 +1,10 @@
 """The program of one process: what becomes of a jitted program whose arrays are spread over several.
 
-After this file you can say what a process computes of `jit(f)(x)` where x is split over processes: a program
-of its own blocks, made once, and compiled as any other. A shard_map becomes its nested vmaps. Operations that
-treat an axis evenly are done on blocks, split as the table of sharding/propagation.py says; a sum over an
-axis that is split is that of the processes' sums. For any other operation the processes bring together all
-of its operands, which is right for any program. Loops and branches have such programs as bodies, with
-carries that are split before an iteration as after. Builds on moving_blocks and nested_vmap.
+A process computes a program of its own blocks, made once, and compiled as any other. A shard_map becomes its
+nested vmaps. Operations that treat an axis evenly are done on blocks, split as the table of
+sharding/propagation.py says; a sum over an axis that is split is that of the processes' sums. For any other
+operation the processes bring together all of its operands, which is right for any program. Loops and branches
+have such programs as bodies, with carries that are split before an iteration as after.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """

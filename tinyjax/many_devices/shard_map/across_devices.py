@@ -1,14 +1,14 @@
 """shard_map over a mesh of several OpenCL devices of this process: each runs the program of its own part.
 
-After this file you can follow a psum from one GPU to the other. It is what several processes do
-(lax/processes/), in one: each device has its part of each axis of the mesh, a program of its own, which
-is the nested vmaps over that part, and its blocks of the operands, in its memory. A thread for each launches
-these programs; where one comes to a collective over an axis that other devices have parts of, it waits for
-them, and takes what they bring (runtime/device_threads.py). Results are blocks, and stay where they are.
+It is what several processes do (lax/processes/), in one: each device has its part of each axis of the mesh, a
+program of its own, which is the nested vmaps over that part, and its blocks of the operands, in its memory. A
+thread for each launches these programs; where one comes to a collective over an axis that other devices have
+parts of, it waits for them, and takes what they bring (runtime/device_threads.py). Results are blocks, and
+stay where they are.
 
 Of a jitted program, each shard_map runs so, and what is between them, if devices can do it block by block
 (block_by_block.py). Else it is compiled for the first device, which gathers what it reads: right for any
-program, and slow. Builds on nested_vmap and sharding/device_blocks.py.
+program, and slow.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """

@@ -1,8 +1,7 @@
 """One program, many devices: `shard_map` gives each device of a mesh its part of the arrays.
 
-After this file you can say what a function sees that shard_map maps (the part of one device, whose type
-says over which axes of the mesh devices have other parts), and what out_specs promise. A call binds
-`shard_map_p`. Builds on the primitive and specs.
+The function sees the part of one device, whose type says over which axes of the mesh devices have other
+parts. A call binds `shard_map_p`.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """

@@ -1,9 +1,8 @@
 """What stands between shard_maps, done where the blocks are: an optimizer's step, say.
 
-After this file you can say which equations the devices can compute each with its own blocks. All those whose
-operands are whole everywhere: each device computes the same. And elementwise ones whose operands are cut
-alike: each computes its part. A run of such equations is the body of a shard_map. Where one of them reads
-what other devices have, operands are gathered (across_devices.py). Builds on sharding/device_blocks.py.
+All those whose operands are whole everywhere: each device computes the same. And elementwise ones whose
+operands are cut alike: each computes its part. A run of such equations is the body of a shard_map. Where one
+of them reads what other devices have, operands are gathered (across_devices.py).
 """
 
 from __future__ import annotations

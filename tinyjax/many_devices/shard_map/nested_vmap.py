@@ -1,10 +1,9 @@
 """What shard_map computes: its body, mapped by one vmap over each axis of the mesh.
 
-After this file you can do by hand what eight devices do: cut an array as a spec says, so that the mesh's
-axes are axes of its own, in front; map the body over each of them, under its name, so that a collective
-over "x" is one over a batch; and put the parts of the results together again. On one machine that is the
-program: it is compiled as any other, and has no devices in it. A value that is equal along an axis of the
-mesh is not batched along it, and is computed once. Builds on batching_of_jaxpr.
+An array is cut as its spec says, so that the mesh's axes are its leading axes; the body is mapped over each
+of them, under its name, so that a collective over "x" is one over a batch; and the parts of the results are
+put together again. On one machine that is the program: it is compiled as any other, and has no devices in it.
+A value that is equal along an axis of the mesh is not batched along it, and is computed once.
 
     x[8, 6], P("x", "y") on a mesh of 4 times 2    -- split -->    x[4, 2, 2, 3]
 

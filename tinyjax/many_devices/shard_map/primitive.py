@@ -1,9 +1,8 @@
 """A call of a function that shard_map maps, to a trace: one equation, with the program of one device in it.
 
-After this file you can read such an equation: the specs say how the operands are cut, the types within,
-such as f32[2]{V:x}, over which axes of the mesh the parts differ, and the specs of the results how parts
-become arrays. To run it, and to compile it, nested vmaps take its place. Builds on nested_vmap and
-many_devices/varying.py.
+The specs say how the operands are cut, the types within, such as f32[2]{V:x}, over which axes of the mesh the
+parts differ, and the specs of the results how parts become arrays. To run it, and to compile it, nested vmaps
+take its place.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """

@@ -1,10 +1,9 @@
 """The jvp, vmap, partial-eval, transpose and dce rules of shard_map: each transforms one device's program.
 
-After this file you can say what crosses from the forward to the backward pass of a mapped function: values
-of each device, which become whole arrays between the two, split over the axes that they vary over. The
-rules follow those of jit, and give each new operand and result a spec. Without check_vma no type says what
-varies: then every value may, the cotangent of a result that was one value for many devices is shared out
-between them, and that of such an operand is summed over them. Builds on the primitive.
+Residuals are values of each device; between the forward and the backward pass they are whole arrays, split
+over the axes that they vary over. The rules follow those of jit, and give each new operand and result a spec.
+Without check_vma no type says what varies: then every value may, the cotangent of a result that was one value
+for many devices is shared out between them, and that of such an operand is summed over them.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """

@@ -1,8 +1,7 @@
 """in_specs and out_specs, checked: how each argument is cut, and whether results are what their specs say.
 
-After this file you can read what shard_map says of specs that do not fit: axes that the mesh has not, sizes
-that no number of devices divides, and results that may differ between devices where a spec says that they
-are equal. Builds on nested_vmap and trees.
+Errors: axes that the mesh has not, sizes that no number of devices divides, and results that may differ
+between devices where a spec says that they are equal.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """

@@ -1,7 +1,7 @@
 """Arrays made of what each device is to have.
 
-After this file you can make an array of a mesh without having the whole of it at first: from a function that
-gives the elements at an index, from arrays on the devices, or from what this process has. Builds on shards.
+An array of a mesh is made from a function that gives the elements at an index, from arrays on the devices, or
+from what this process has.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
 """

@@ -1,9 +1,8 @@
 """Auto mode: where the results of operations on spread arrays are.
 
-After this file you can follow a sharding through a program: each equation's results are split as the table
-of propagation.py says, the jaxprs of calls and branches are walked through, and those of loops until what
-they carry is split the same before and after an iteration. All of it is about labels: the program computes
-with whole arrays. Builds on propagation and named_sharding.
+Each equation's results are split as the table of propagation.py says, the jaxprs of calls and branches are
+walked through, and those of loops until what they carry is split the same before and after an iteration. All
+of it is about labels: the program computes with whole arrays.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
 """

@@ -1,9 +1,8 @@
 """What becomes of the axes of a primitive's operands: a rule a kind of primitive.
 
-After this file you can say, for each axis of a result, which axes of the operands it is: that axis 1 of a
-transpose's result is axis 0 of its operand, that a sum drops some. propagation.py has the table of which
-primitive follows which rule. Types (types.py) refuse more than labels do (auto.py): a rule also says which
-axes they can't have split, and which operands they must have split alike. Builds on partition_spec.
+Axis 1 of a transpose's result is axis 0 of its operand; a sum drops some. propagation.py has the table of
+which primitive follows which rule. Types (types.py) refuse more than labels do (auto.py): a rule also says
+which axes they can't have split, and which operands they must have split alike.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

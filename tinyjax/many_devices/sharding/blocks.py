@@ -1,9 +1,8 @@
 """Arrays on a mesh whose devices belong to several processes: each process has a block of such an array.
 
-After this file you can say which part of a mesh is a process's own, and what it can do with an array of all:
-compute with its block in jitted programs, look at its own devices' parts, and no more. A process's devices
-must lie next to each other in the mesh: then its part of the mesh is a smaller mesh, and its part of an
-array one block. Builds on named_sharding and runtime/distributed/processes.py.
+With an array that all processes share, one can compute with its block in jitted programs, and look at its own
+devices' parts. A process's devices must lie next to each other in the mesh: then its part of the mesh is a
+smaller mesh, and its part of an array one block.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """

@@ -1,8 +1,8 @@
 """The current mesh: the one that names of axes are of, where a program gives a PartitionSpec alone.
 
-After this file you can say what `with jax.set_mesh(mesh):` does: within the block jit, device_put and
-with_sharding_constraint take `P("x")` for NamedSharding(mesh, P("x")), and arrays that are made there are on
-the mesh. While a function is traced the mesh is known without its devices. Builds on config and mesh.
+Within the block jit, device_put and with_sharding_constraint take `P("x")` for NamedSharding(mesh, P("x")),
+and arrays that are made there are on the mesh. While a function is traced the mesh is known without its
+devices.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.set_mesh.html
 """

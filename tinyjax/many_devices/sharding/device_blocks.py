@@ -1,10 +1,9 @@
 """Arrays on a mesh whose devices are several OpenCL devices of this process: each has a block in its memory.
 
-After this file you can say where the elements of such an array are: in as many buffers as the mesh has
-OpenCL devices, each a block, or a copy if the spec splits the array along none of the mesh's axes. Programs
-of shard_map read the blocks where they are. Whatever else needs the array, NumPy or a plain jitted function,
-has it joined in the host's memory first. Logical devices of one OpenCL device share its block. Builds on
-blocks and runtime/queues.py.
+The elements are in as many buffers as the mesh has OpenCL devices, each a block, or a copy if the spec splits
+the array along none of the mesh's axes. Programs of shard_map read the blocks where they are. Whatever else
+needs the array, NumPy or a plain jitted function, has it joined in the host's memory first. Logical devices
+of one OpenCL device share its block.
 
 Source: https://docs.jax.dev/en/latest/jax.Array.html
 """

@@ -1,9 +1,8 @@
 """NamedSharding: a mesh, and for each axis of an array the mesh's axes that it is split over.
 
-After this file you can compute which part of an array a device has. An axis that is split over mesh axes
-of sizes 4 and 2 has eight parts; a device's part is the number that its coordinates along those mesh axes
-make, the first one counting most. Devices that differ along other axes alone have the same part: they are
-replicas. Builds on mesh, partition_spec and sharding.
+An axis that is split over mesh axes of sizes 4 and 2 has eight parts; a device's part is the number that its
+coordinates along those mesh axes make, the first one counting most. Devices that differ along other axes
+alone have the same part: they are replicas.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
 """

@@ -1,8 +1,8 @@
 """How a reshape's result is split: axes that become one, and one that becomes several.
 
-After this file you can say why f32[8@x,4] becomes f32[8@x,2,2] or f32[32@x], and f32[2,16] not without
-being told how: each device keeps the elements that it has only where the split axis is the first of those
-that become one, or of those that one becomes. Builds on axes.
+f32[8@x,4] becomes f32[8@x,2,2] or f32[32@x], and f32[2,16] only with an explicit sharding: each device keeps
+the elements that it has only where the split axis is the first of those that become one, or of those that one
+becomes.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

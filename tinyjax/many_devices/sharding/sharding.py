@@ -1,9 +1,9 @@
 """Shardings: which part of an array each device has.
 
-After this file you can say what every sharding answers, for an array of a given shape: which index each
-device has (`devices_indices_map`), how large its part is (`shard_shape`), and whether two shardings put all
-elements at the same places (`is_equivalent_to`). The simplest one is here: all of the array is on one
-device. named_sharding.py has those that go by names of a mesh's axes. Builds on devices.
+For an array of a given shape: which index each device has (`devices_indices_map`), how large its part is
+(`shard_shape`), and whether two shardings put all elements at the same places (`is_equivalent_to`). The
+simplest one is here: all of the array is on one device. named_sharding.py has those that go by names of a
+mesh's axes.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """

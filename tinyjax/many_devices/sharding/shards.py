@@ -1,10 +1,9 @@
 """What an array says of its place: its sharding, and the parts that the devices have.
 
-After this file you can say what it costs to spread an array over devices that share one memory, as a mesh
-of processors of one machine does: nothing. The array is one whole buffer, and its sharding is a label on it;
-a part is a slice that is taken when somebody asks for it. (Devices that are several of OpenCL's have blocks
-of their own: device_blocks.py.) Gives arrays `sharding`, `addressable_shards` and the like. Builds on
-sharding and placement.
+Devices that share one memory, as those of a mesh of one machine's processors do, need no copies. The array is
+one whole buffer, and its sharding is a label on it; a part is a slice that is taken when somebody asks for
+it. (Devices that are several of OpenCL's have blocks of their own: device_blocks.py.) Gives arrays
+`sharding`, `addressable_shards` and the like.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.html
 """

@@ -1,10 +1,9 @@
 """How long a step takes on many machines: a cost model, of a network that is two numbers.
 
-After this file you can say whether twice as many machines make training faster, before you rent them. A
-message takes `latency` seconds, and a second more for each `bandwidth` bytes. A collective is some rounds of
-messages, in the better of the ways that are known for it, and nothing is computed meanwhile: where devices
+A message takes `latency` seconds, and a second more for each `bandwidth` bytes. A collective is some rounds
+of messages, in the better of the ways that are known for it, and nothing is computed meanwhile: where devices
 compute and send at once, a step is quicker than this. Processes that share a core also wait for their turns:
-their network is the slower one that two processes of one core measure. Builds on traffic.
+their network is the slower one that two processes of one core measure.
 
     network = Network(latency=5e-6, bandwidth=12.5e9)
     step_seconds(0.1, traffic_of(jaxpr).exchanges, network)   # 0.1: what computing takes, measured on one

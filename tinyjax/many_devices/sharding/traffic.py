@@ -1,10 +1,9 @@
 """What the devices of a mesh send each other: the collectives of a program, and the bytes of each.
 
-After this file you can say of a program, before it runs, where its devices would have to wait for each other,
-and for how many bytes. Within shard_map that is what the program says: its psums and all_gathers. Elsewhere
-it follows from how values are split: a sum over a split axis is a psum, and an operation that a device can't
-do on its own block needs an all_gather. (That is how several processes compute. On devices that are one
-processor nothing is sent.) Builds on auto and blockwise.
+Within shard_map that is what the program says: its psums and all_gathers. Elsewhere it follows from how
+values are split: a sum over a split axis is a psum, and an operation that a device can't do on its own block
+needs an all_gather. (That is how several processes compute. On devices that are one processor nothing is
+sent.)
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Explicit mode: types of arrays that say how they are split.
 
-After this file you can read `f32[8@x,4]`: axis 0 is split over the mesh axis "x", whose type is "Explicit".
-Each operation finds its result's type by the same table as in auto mode, and refuses what the table leaves
-open, where auto mode would take the first claim: there, a program says by `reshard` or `out_sharding=`
-what it wants. Operands whose types say nothing go with any other. Builds on propagation and named_sharding.
+f32[8@x,4]: axis 0 is split over the mesh axis "x", whose type is "Explicit". Each operation finds its
+result's type by the same table as in auto mode, and refuses what the table leaves open, where auto mode would
+take the first claim: there, a program says by `reshard` or `out_sharding=` what it wants. Operands whose
+types say nothing go with any other.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

@@ -1,7 +1,5 @@
 """Decompositions of matrices as jnp.linalg has them: qr, eigh, eig, svd.
 
-Builds on lax.linalg.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
 """
 

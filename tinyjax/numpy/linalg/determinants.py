@@ -1,7 +1,7 @@
 """Determinants: det and slogdet.
 
-After this file you can say how a determinant moves with its matrix: by the trace of adj(A) dA, where
-adj(A) = det(A) A^-1 if A has an inverse, and has no poles where it has not. Builds on lax.linalg.
+The derivative is the trace of adj(A) dA, where adj(A) = det(A) A^-1 if A has an inverse, and has no poles
+where it has not.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function;
 for the derivative https://en.wikipedia.org/wiki/Jacobi%27s_formula

@@ -1,7 +1,5 @@
 """What singular values are good for: pinv, lstsq, matrix_rank, cond.
 
-After this file you can solve a system that has too many equations, or too few. Builds on decompositions.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function, and
 for the derivative of pinv G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear
 least squares problems whose variables separate" (1973)

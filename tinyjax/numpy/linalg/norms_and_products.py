@@ -1,4 +1,4 @@
-"""Norms, powers and products of jnp.linalg. Builds on linear_algebra.
+"""Norms, powers and products of jnp.linalg.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
 """

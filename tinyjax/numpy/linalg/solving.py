@@ -1,7 +1,5 @@
 """Linear systems: cholesky, solve, inv, and the tensors that are matrices in disguise.
 
-Builds on lax.linalg: systems.py says why the derivative of a solve needs no new factorization.
-
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
 """
 

@@ -1,11 +1,10 @@
 """What saves a driver's compiler time: less to read, and each kernel to be optimised once.
 
-After this file you know where most of the time to a first result went. Before each program PoCL's
-compiler reads a header with all of OpenCL's functions for all types: 18,500 lines, 200 ms, while a kernel
-itself is compiled in 20 to 100. The header skips itself if a macro says that it was read before. So we
-define that macro, and declare what the program calls, and no more. And PoCL makes of each kernel two
-functions more, which launch it in two ways, and inlines it into both: LLVM optimises all three. A function
-that is not to be inlined is there once, which takes a quarter less time. Builds on nothing.
+Before each program PoCL's compiler reads a header with all of OpenCL's functions for all types: 18,500 lines,
+200 ms, while a kernel itself is compiled in 20 to 100. The header skips itself if a macro says that it was
+read before. So we define that macro, and declare what the program calls, and no more. And PoCL makes of each
+kernel two functions more, which launch it in two ways, and inlines it into both: LLVM optimises all three. A
+function that is not to be inlined is there once, which takes a quarter less time.
 
 Source: the OpenCL C 1.2 specification, 6.12 (built-in functions)
 """

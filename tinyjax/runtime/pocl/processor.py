@@ -1,12 +1,11 @@
 """A name for the processor, where PoCL's compiler is older than it.
 
-After this file you know how kernels get built on a processor that came out after the driver. PoCL asks
-its LLVM for the processor's name. One that this LLVM does not know is called "generic", and for x86-64
-Clang refuses that name, and so every kernel. Or it has the name of an older one: to PoCL 3.0, AMD's Zen 4
-is "znver3", which has no AVX-512. PoCL reads the name at each build, and has no setting for it. So we
+PoCL asks its LLVM for the processor's name. One that this LLVM does not know is called "generic", and for
+x86-64 Clang refuses that name, and so every kernel. Or it has the name of an older one: to PoCL 3.0, AMD's
+Zen 4 is "znver3", which has no AVX-512. PoCL reads the name at each build, and has no setting for it. So we
 write another into its record of the device: the level of x86-64 that the processor has. Kernels get the
-level's vector instructions (SELU on a Zen 4 takes 0.3 ms for 0.5); they miss no more than LLVM's knowledge
-of how long each takes. Builds on nothing.
+level's vector instructions (SELU on a Zen 4 takes 0.3 ms for 0.5); they miss no more than LLVM's knowledge of
+how long each takes.
 
 Source: https://gitlab.com/x86-psABIs/x86-64-ABI (the levels); PoCL 3.0, pocl_cl.h (struct _cl_device_id)
 """

@@ -1,13 +1,12 @@
 """A core for each of PoCL's threads.
 
-After this file you can say why a kernel may take as long on two cores as on one. A launch wakes the
-driver's threads, and the system puts a thread that wakes on any core that it thinks free: often on that
-of the thread that woke it, where the two take turns until the system looks again, some milliseconds later.
-Most kernels are done by then. So, if there are as many threads as cores, each stays on one of its own: on
-two cores sums of 2000 rows take 0.17 ms instead of 0.31, and a training step of an MLP 0.5 instead of 0.7;
-with another program on one of the cores, 0.30 instead of 0.32, and 0.74 instead of 0.84. If there are fewer
-threads, because other processes have some of the cores, nobody knows which are free, and the system chooses.
-Builds on nothing.
+A launch wakes the driver's threads, and the system puts a thread that wakes on any core that it thinks free:
+often on that of the thread that woke it, where the two take turns until the system looks again, some
+milliseconds later. Most kernels are done by then. So, if there are as many threads as cores, each stays on
+one of its own: on two cores sums of 2000 rows take 0.17 ms instead of 0.31, and a training step of an MLP 0.5
+instead of 0.7; with another program on one of the cores, 0.30 instead of 0.32, and 0.74 instead of 0.84. If
+there are fewer threads, because other processes have some of the cores, nobody knows which are free, and the
+system chooses.
 
 Source: https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html
 """

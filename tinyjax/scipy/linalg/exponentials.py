@@ -1,8 +1,7 @@
 """expm: the exponential of a matrix, and its derivative in a direction.
 
-After this file you can say how to compute a power series of a matrix that is too large for it: halve the
-matrix until it is small, take a rational function that is near the exponential there, and square the
-result as often. Builds on numpy.linalg.
+Halve the matrix until it is small, take a rational function that is near the exponential there, and square
+the result as often.
 
 Source: N. Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix
 Anal. Appl. 26 (2005)

@@ -1,7 +1,6 @@
 """Positive definite and triangular systems, with SciPy's arguments.
 
-After this file you can solve many systems with one matrix for the price of one factorization. Builds
-on lax.linalg. SciPy's `overwrite_*` and `check_finite` are taken and change nothing.
+SciPy's `overwrite_*` and `check_finite` are taken and change nothing.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """

@@ -1,7 +1,7 @@
 """Functions of matrices by the Schur form: sqrtm and funm.
 
-After this file you can say why a triangular matrix is easier: on its diagonal the function is that of
-numbers, and what is above follows column by column, or diagonal by diagonal. Builds on decompositions.
+Of a triangular matrix, the diagonal is the function of numbers, and what is above follows column by column,
+or diagonal by diagonal.
 
 Sources: A. Bjorck and S. Hammarling, "A Schur method for the square root of a matrix" (1983); Golub and Van
 Loan, Matrix Computations, 9.1 (Parlett's recurrence)

@@ -1,7 +1,6 @@
 """Matrices that are made of few numbers: Toeplitz, Hankel, circulant, companion and others.
 
-After this file you can say which element of a vector stands at row i and column j of each. Builds on
-jax.numpy. Where SciPy takes a vector, a stack of vectors gives a stack of matrices.
+Where SciPy takes a vector, a stack of vectors gives a stack of matrices.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """

@@ -1,7 +1,7 @@
 """Sylvester's equation A X + X B = C.
 
-After this file you can say how Schur's decompositions solve it: with A and B triangular, a column of X
-needs only those before it, and is one triangular solve. Builds on lax.linalg and custom_linear_solve.
+By Schur's decompositions A and B become triangular; then a column of X needs only those before it, and is one
+triangular solve.
 
 Source: R. Bartels and G. Stewart, "Solution of the matrix equation AX + XB = C", Communications of the
 ACM 15 (1972)

@@ -1,7 +1,6 @@
 """LU decomposition and linear systems, with SciPy's arguments; det and inv.
 
-After this file you can factor a matrix once and solve with it and with its transpose. Builds on
-numpy.linalg. SciPy's `overwrite_*`, `check_finite` and `debug` are taken and change nothing.
+SciPy's `overwrite_*`, `check_finite` and `debug` are taken and change nothing.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """

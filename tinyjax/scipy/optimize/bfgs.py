@@ -1,8 +1,7 @@
 """BFGS: a search for a smooth function's least value that learns the curvature on its way.
 
-After this file you can say how a minimizer learns the curvature from gradients alone: each step tells by
-how much the gradient changed, and the estimate of the inverse Hessian is corrected so that it would
-have foretold it. Builds on line_search.
+Each step tells by how much the gradient changed, and the estimate of the inverse Hessian is corrected so that
+it would have foretold it.
 
 Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, algorithm 6.1.
 """

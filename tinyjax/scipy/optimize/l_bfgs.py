@@ -1,8 +1,7 @@
 """L-BFGS: BFGS that remembers its last steps in place of a matrix.
 
-After this file you can say how to multiply by a matrix that is never made: the estimate of the inverse
-Hessian is a product of corrections, one a step, and each is applied by two inner products. So the cost of a
-step grows with the dimension, not with its square. Builds on line_search.
+The estimate of the inverse Hessian is a product of corrections, one a step, and each is applied by two inner
+products. So the cost of a step grows with the dimension, not with its square.
 
 Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, algorithms 7.4 and 7.5.
 """

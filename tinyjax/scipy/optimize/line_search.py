@@ -1,8 +1,7 @@
 """How far to go along a direction: a step that fulfils Wolfe's conditions.
 
-After this file you know why half of the work of a minimizer is to choose a length: far enough that the
-slope has become much flatter, and not so far that the function has hardly sunk. First the step is doubled
-until such a point is passed, then the bracket around it is narrowed. Builds on while_loop.
+The step must go far enough that the slope has become much flatter, and not so far that the function has
+hardly sunk. First the step is doubled until such a point is passed, then the bracket around it is narrowed.
 
 Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, algorithms 3.5 and 3.6.
 """

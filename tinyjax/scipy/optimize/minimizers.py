@@ -1,7 +1,5 @@
 """minimize: a smooth function's least value near a guess, by a method that is chosen by name.
 
-Builds on bfgs and l_bfgs.
-
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.optimize.minimize.html
 """
 

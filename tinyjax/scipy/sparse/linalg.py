@@ -1,9 +1,8 @@
 """`jax.scipy.sparse.linalg`: A x = b by iteration, where A is only a function: cg, bicgstab, gmres.
 
-After this file you can solve a system whose matrix nobody writes down (b may be any pytree), and say what
-each method needs of A: conjugate gradients that it is symmetric and positive definite, the others nothing,
-at the price of two products a step, or of keeping all directions. Solutions are differentiable: by
-custom_linear_solve, not through the loop. Builds on while_loop and custom_linear_solve.
+No matrix is needed (b may be any pytree). Conjugate gradients need A symmetric and positive definite, the
+others nothing, at the price of two products a step, or of keeping all directions. Solutions are
+differentiable: by custom_linear_solve, not through the loop.
 
 Sources: R. Barrett and others, "Templates for the Solution of Linear Systems", 1994,
 https://netlib.org/linalg/html_templates/Templates.html (all three methods)

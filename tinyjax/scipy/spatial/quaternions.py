@@ -1,8 +1,8 @@
 """Quaternions (x, y, z, w) of norm 1, along the last axis, and the other ways to write a rotation.
 
-After this file you can say what the four numbers are: the axis times sin(angle / 2), and cos(angle / 2).
-q and -q are the same rotation. Near the angle 0 a quotient such as sin(a / 2) / a is a series in a**2, so
-that it has the right derivative there, too.
+The four numbers are the axis times sin(angle / 2), and cos(angle / 2). q and -q are the same rotation. Near
+the angle 0 a quotient such as sin(a / 2) / a is a series in a**2, so that it has the right derivative there,
+too.
 
 Sources: J. Diebel, "Representing Attitude: Euler Angles, Unit Quaternions, and Rotation Vectors", 2006
 S. W. Shepperd, "Quaternion from Rotation Matrix", J. Guidance and Control 1(3), 1978: from_matrix

@@ -1,9 +1,8 @@
 """`jax.scipy.spatial.transform`: rotations of space, and the way from one to another. On demand.
 
-After this file you can say why a program keeps a rotation as a quaternion: four numbers without a place
-where they degenerate, whose product is the one rotation after the other; and how matrices, rotation
-vectors, Rodrigues parameters and Euler angles are got from it. Everything works over the last axis, so
-that a Rotation holds one or many; it is a pytree with one leaf. The conversions are in quaternions.
+A rotation is kept as a quaternion: four numbers that degenerate nowhere, whose product is the one rotation
+after the other. Everything works over the last axis, so that a Rotation holds one or many; it is a pytree
+with one leaf. The conversions are in quaternions.
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.spatial.transform
 """

@@ -1,7 +1,6 @@
 """Bessel functions.
 
-After this file you know why there is exp(-|x|) I(x) beside I(x): the latter overflows from x = 92 on.
-Builds on jax.lax.
+I(x) overflows from x = 92 on, exp(-|x|) I(x) does not.
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/10
 """

@@ -1,7 +1,6 @@
 """The gamma function of complex numbers, which SciPy computes.
 
-After this file you can say how a function gets its derivative when it is no formula of others: by a
-rule beside its primitive. Builds on jax.lax.
+The derivative is a rule beside the primitive.
 
 Source: https://dlmf.nist.gov/5.2
 """

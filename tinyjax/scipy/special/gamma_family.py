@@ -1,7 +1,6 @@
 """The gamma function, its logarithm and derivatives, and what is made of it: beta, binomials, zeta.
 
-After this file you know why programs add logarithms of gamma functions: gamma(36) is beyond float32's
-range. Builds on jax.lax's special functions and jax.numpy.
+gamma(36) is beyond float32's range.
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/5
 """

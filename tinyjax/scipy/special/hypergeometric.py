@@ -1,8 +1,7 @@
 """The confluent hypergeometric function 1F1 and Gauss's 2F1.
 
-After this file you know one way to differentiate what has no closed derivative: the slopes by the
-parameters are finite differences in float64, taken where SciPy computes the value. That by x is another
-value of the function. Builds on host_functions.
+The slopes by the parameters are finite differences in float64, taken where SciPy computes the value. That by
+x is another value of the function.
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/13, 15
 """

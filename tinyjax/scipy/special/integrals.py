@@ -1,8 +1,7 @@
 """Integrals with names: exponential, sine and cosine integrals, Fresnel's, Dawson's, Spence's; Faddeeva's and
 Owen's functions.
 
-After this file you know that an integral's derivative is easy where its value is hard: SciPy computes the
-value, and the rule says what was under the integral sign. Builds on jax.lax and host_functions.
+SciPy computes the value, and the derivative is the integrand.
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/6, 7
 """

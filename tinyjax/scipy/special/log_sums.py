@@ -1,4 +1,4 @@
-"""softmax and log_softmax, as SciPy has them: along all axes by default. Builds on numpy's log_sums."""
+"""softmax and log_softmax, as SciPy has them: along all axes by default."""
 
 from __future__ import annotations
 

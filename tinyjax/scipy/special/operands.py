@@ -1,8 +1,4 @@
-"""What functions of this package do first: check and promote their operands, which most want real.
-
-After this file you know why a result may be strongly typed though its operand was a Python number.
-Builds on jax.numpy's promotion.
-"""
+"""What functions of this package do first: check and promote their operands, which most want real."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Spherical harmonics: waves on a sphere.
 
-After this file you can see a derivative that is made of the function's own neighbours: that of the
-harmonic of order m by the polar angle, of those of orders m - 1 and m + 1. Builds on host_functions.
+The derivative of the harmonic of order m by the polar angle is made of those of orders m - 1 and m + 1.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.special.sph_harm_y.html; https://dlmf.nist.gov/14.30
 """

@@ -1,7 +1,6 @@
 """gaussian_kde: a density from samples, as the sum of a normal distribution around each of them.
 
-After this file you can say what the bandwidth does: it is the one number that turns the covariance of the
-samples into that of each bump. Builds on multivariate_normal.
+The bandwidth turns the covariance of the samples into that of each bump.
 
 Sources: D. W. Scott, "Multivariate Density Estimation", 1992 (the factor)
 https://docs.jax.dev/en/latest/_autosummary/jax.scipy.stats.gaussian_kde.html

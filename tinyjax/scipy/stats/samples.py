@@ -1,7 +1,5 @@
 """Statistics of samples: mode, rankdata, sem.
 
-Builds on sorting: ranks are places in the sorted samples, and the mode is a rank that many share.
-
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
 

@@ -1,7 +1,4 @@
-"""The course as a whole: its exercises, how far a learner is, and its end.
-
-After this file you can say what is printed of it.
-"""
+"""The course as a whole: its exercises, how far a learner is, and its end."""
 
 import argparse
 import shlex

@@ -1,7 +1,4 @@
-"""The folders of `learn`: made, found, and put back to what they were.
-
-After this file you can say which folder a command of `learn` works in.
-"""
+"""The folders of `learn`: made, found, and put back to what they were."""
 
 import argparse
 import shlex

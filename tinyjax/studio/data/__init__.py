@@ -1,7 +1,5 @@
 """Data that ships with the package: after `digits()` or `karate_club()` you have something real to
 train on.
-
-Builds on NumPy only.
 """
 
 import json

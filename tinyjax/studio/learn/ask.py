@@ -1,7 +1,4 @@
-"""Ask before showing: `python -m tinyjax learn ask 03`, or `python tutorials/03_nesting.py --ask`.
-
-After this file you can say when a lesson stops for a question. Builds on cells.
-"""
+"""Ask before showing: `python -m tinyjax learn ask 03`, or `python tutorials/03_nesting.py --ask`."""
 
 from __future__ import annotations
 

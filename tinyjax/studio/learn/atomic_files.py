@@ -1,8 +1,7 @@
 """Files that are written whole or not at all, so that nothing of the learner's is lost half way.
 
-After this file you can say what is left when the disk is full, or when the command is ended in the middle:
-the old file, or the new one; and the old folder, or a new one that the next command puts in place. Builds on
-the standard library.
+When the disk is full or the command is interrupted, what is left is the old file, or the new one; and the old
+folder, or a new one that the next command puts in place.
 
 What replaces a part of a work folder is made in its folder `.new`, with lesson.json as the last file of all.
 From then on `put_in_place` only renames, and goes on where it was ended.

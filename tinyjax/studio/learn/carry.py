@@ -1,7 +1,6 @@
 """A learner's function put into a fresh file of tinyjax, with what it needs.
 
-After this file you can say what comes with a function: the learner's own functions that it calls, and
-imports. Builds on functions and renamed.
+The learner's own functions that it calls, and imports, come with it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Carry my code on: what a learner wrote in earlier lessons, in the copy of a later one.
 
-After this file you can say what is carried on: the functions of each exercise that passes in the folder of
-its own lesson, and with all others that are carried on. The rest is tinyjax's, and is named. Builds on carry,
-migrate and judge.
+The functions of each exercise that passes in the folder of its own lesson, and with all others, are carried
+over. The rest is tinyjax's, and is named.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A lesson as cells: texts, programs, and questions that are asked before their answers are shown.
 
-After this file you can say what a lesson consists of. It is a plain script, in cells as VS Code and
-Jupytext know them: `# %% [markdown]` opens a text, `# %%` a program. A text may end with a question about
-what the next cell will show:
+It is a plain script, in cells as VS Code and Jupytext know them: `# %% [markdown]` opens a text, `# %%` a
+program. A text may end with a question about what the next cell will show:
 
     # <details><summary>How often is <code>f</code> called?</summary>
     #

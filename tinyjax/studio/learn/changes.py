@@ -1,7 +1,6 @@
 """What a learner has changed besides the exercises: found by reading the files, not by importing them.
 
-After this file you can say which changes are told, and which are the learner's own business: new functions
-and new imports are. Builds on work_folder and functions.
+New functions and new imports are not reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The lessons, and the exercises of each, as tutorials/exercises.toml has them.
-
-After this file you can say what an exercise consists of, and add one. Builds on the standard library
-alone, as all that judges does: it is to work while the learner's tinyjax does not.
-"""
+"""The lessons, and the exercises of each, as tutorials/exercises.toml has them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The end of the course: digits read by a network that learned with the learner's own tinyjax.
 
-After this file you can say what runs there: a copy of tinyjax in which the functions of all exercises stand
-that pass, alone and together; what is left is tinyjax's own, and is named. Builds on carry_over and digits.
+It runs in a copy of tinyjax with the functions of all exercises that pass, alone and together; what is left
+is tinyjax's own, and is named.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions as text: found in a file, emptied, and put in place of each other.
 
-After this file you can say what is left of a function that is emptied: its decorators, signature and
-docstring. All other text of the file stays as it is, byte for byte. Builds on ast, Python's own parser.
+A function that is emptied keeps its decorators, signature and docstring. All other text of the file stays as
+it is, byte for byte.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a learner is handed: a lesson's functions are empty, and those of later lessons out of sight.
 
-After this file you can say what stands in place of a function that a later lesson asks for, in the files
-that a lesson's learner writes in, and in all programs of practice/: its docstring, and a call of the finished
-one, which is in the folder `later` of the package. Builds on exercises and functions.
+A function that a later lesson asks for is, in the files that a lesson's learner writes in and in all programs
+of practice/, its docstring and a call of the finished one, which is in the folder `later` of the package.
 """
 
 from __future__ import annotations

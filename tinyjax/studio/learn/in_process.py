@@ -1,9 +1,8 @@
 """Judges an exercise in this very process: where there are no others, as in a browser.
 
-After this file you can say what that takes: the copy of the package that has the learner's functions is
-imported in place of this one, the exercise's tests run, and then all modules are as they were. The tests, the
-grader and the verdict are those of `learn test`. A test without an end keeps the process busy: whoever asks
-has to be able to end it. Builds on judge and work_folder.
+The copy of the package that has the learner's functions is imported instead of this one, the exercise's tests
+run, and then all modules are as they were. The tests, the grader and the verdict are those of `learn test`. A
+test without an end keeps the process busy: whoever asks has to be able to end it.
 """
 
 from __future__ import annotations

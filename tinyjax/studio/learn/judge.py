@@ -1,8 +1,7 @@
 """Runs a lesson's tests on the learner's copy, and says of each exercise how it stands.
 
-After this file you can say when an exercise passes: all of its functions are written, all of its tests
-have passed, and the package that the tests ran is the learner's. Builds on work_folder, and on grader,
-which runs within the tests' process.
+An exercise passes when all of its functions are written, all of its tests have passed, and the package that
+the tests ran is the learner's.
 """
 
 from __future__ import annotations

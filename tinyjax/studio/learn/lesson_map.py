@@ -2,7 +2,7 @@
 
     viz.save(lesson_map({"01_primitives": 1.0, "02_jvp": 0.5}), "map.svg")
 
-A lesson is filled as far as it is done. Builds on exercises and viz.
+A lesson is filled as far as it is done.
 """
 
 from __future__ import annotations

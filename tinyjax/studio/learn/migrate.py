@@ -1,7 +1,6 @@
 """Fresh copies: when the installed package has changed, and when the learner begins again.
 
-After this file you can say what becomes of the learner's functions then, and where files go that are
-replaced: into the folder `before`. Builds on work_folder and carry.
+Files that are replaced go into the folder `before`.
 """
 
 from __future__ import annotations

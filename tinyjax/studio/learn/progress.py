@@ -1,7 +1,7 @@
 """How far a learner is, as the work folders say that stand in one folder, the course.
 
-After this file you can say what is counted: the exercises that passed when their folder was judged last.
-Nothing else is kept, so that two courses know nothing of each other. Builds on work_folder.
+Counted are the exercises that passed when their folder was judged last. Nothing else is kept, so that two
+courses know nothing of each other.
 """
 
 from __future__ import annotations

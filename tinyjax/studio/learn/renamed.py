@@ -1,7 +1,6 @@
 """Names of tinyjax that were others before.
 
-After this file you can say why a function that was written with an old name runs in a fresh copy. Files and
-functions that were moved or renamed need no line here: an exercise says which they are.
+Files and functions that were moved or renamed need no line here: an exercise says which they are.
 """
 
 from __future__ import annotations

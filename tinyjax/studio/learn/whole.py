@@ -1,9 +1,9 @@
 """When all exercises of a lesson pass: does all of tinyjax run on what was written?
 
 The tests of an exercise judge it alone. Here small programs that go through every transformation, and the
-lesson's own script, run on the learner's copy. After this file you can say how the exercise is found that
-one which fails is likely to come from: by the functions that the program called. `check` starts the rest of
-this file as a process of its own, in the copy. Builds on work_folder.
+lesson's own script, run on the learner's copy. The exercise that a failure is likely to come from is found by
+the functions that the program called. `check` starts the rest of this file as a process of its own, in the
+copy.
 
     python -m tinyjax.studio.learn.whole TASK.json
 """

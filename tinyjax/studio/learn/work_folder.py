@@ -1,16 +1,13 @@
 """The folder that a learner works in: a copy of the package with a lesson's functions emptied.
 
-After this file you can say what is in it, and how it is known what the learner has changed.
-Builds on exercises, functions and atomic_files.
-
-    learn/02_jvp/
-        src/tinyjax/    the copy: what is written here is what the tests run
-        src/practice/   the same of tutorials/practice/: toys of the pages, and programs that use tinyjax
-        tests/          those of the lesson's exercises, and what they import
-        conftest.py     the grader (see grader.py)
-        given.json      the files that were handed out otherwise than tinyjax has them
-        lesson.json     the lesson's exercises, for the grader; hints asked for, exercises passed; what was
-                        carried on from earlier lessons
+learn/02_jvp/
+    src/tinyjax/    the copy: what is written here is what the tests run
+    src/practice/   the same of tutorials/practice/: toys of the pages, and programs that use tinyjax
+    tests/          those of the lesson's exercises, and what they import
+    conftest.py     the grader (see grader.py)
+    given.json      the files that were handed out otherwise than tinyjax has them
+    lesson.json     the lesson's exercises, for the grader; hints asked for, exercises passed; what was
+                    carried on from earlier lessons
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Events as lines of text, for a terminal of any width.
 
-After this file you can read a line of `tinyjax step`: the event's number, indented by what it is within,
-its stage and name, the values that went in and came out, the traces that a bind goes through, and the
-user's line. Builds on events.py.
+A line has the event's number, indented by what it is within, its stage and name, the values that went in and
+came out, the traces that a bind goes through, and the user's line.
 """
 
 from __future__ import annotations

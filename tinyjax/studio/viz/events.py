@@ -1,8 +1,7 @@
 """What a recording is made of: events, the values in them, and places in source files.
 
-After this file you can read an event, and say how a value is followed from one to the next: equal ids
-mean the same value. Only short texts of values are kept, never the arrays. Builds on the traces of
-transform/; record.py makes the events.
+Equal ids mean the same value. Only short texts of values are kept, never the arrays. record.py makes the
+events.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Programs of more than 500 equations, with parts put together so that a picture can be looked at.
 
-After this file you can say what is left out of a large picture, and why what is left is still a program:
-jaxprs inside are folded first, the deepest before the others; then what is repeated, such as a network's
+Inner jaxprs are folded first, the deepest before the others; then what is repeated, such as a network's
 layers; then stretches of any kind. A stretch of equations in a row can stand as one equation, for nothing
-that it reads is computed after it. Builds on jaxpr.py.
+that it reads is computed after it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which calls a recording notes, and what its events say of them.
 
-After this file you know where everything in tinyjax passes through: six tables of rules, four methods,
-and a handful of functions. For each there is a function here that takes what the call was given, and
-says what its event is to show. Builds on events.py; record.py puts these to work.
+Everything in tinyjax passes through six tables of rules, four methods, and a handful of functions. For each
+there is a function here that takes what the call was given, and says what its event is to show. record.py
+puts these to work.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Arrows that would cross half of a large picture, and are better two words than one line.
 
-After this file you can say why a value of a deep network's forward pass is a name beside its use in the
-backward pass: a hundred arrows of a hundred rows each hide all others, and take minutes to lay out.
-Builds on jaxpr.py.
+A hundred arrows of a hundred rows each hide all others, and take minutes to lay out.
 """
 
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs

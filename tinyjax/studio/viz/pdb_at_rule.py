@@ -1,7 +1,6 @@
 """pdb that begins where a rule begins, however it is called.
 
-After this file you can say how a debugger is told to wait: Python reports each line to it, and it asks
-nothing until the line is in the rule. Builds on events.py.
+Python reports each line to the debugger, and it does not stop until the line is in the rule.
 
 Source: https://docs.python.org/3/library/bdb.html
 """

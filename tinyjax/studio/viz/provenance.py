@@ -1,10 +1,9 @@
 """Which equation each equation is from: of a transformed program, of the function that was transformed.
 
-After this file you can say of each equation of grad(f) which equation of f it serves, even if f is a single
-line of Python. The trick is small: a jaxpr keeps a source line with each equation, and whoever runs a jaxpr
-hands these lines on to what is written meanwhile. So the equations of f get *marks*, which are source lines
-that also know a number; f's jaxpr is run in f's place, through the same transformations; and each equation of
-the result bears the mark of the one that it is from. Builds on jaxpr and tracing.
+The trick is small: a jaxpr keeps a source line with each equation, and whoever runs a jaxpr hands these lines
+on to what is written meanwhile. So the equations of f get *marks*, which are source lines that also know a
+number; f's jaxpr is run in f's place, through the same transformations; and each equation of the result bears
+the mark of the one that it is from.
 """
 
 from __future__ import annotations

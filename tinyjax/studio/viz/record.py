@@ -1,9 +1,8 @@
 """The recorder: `with viz.record() as recording:` keeps all that happens within as a list of events.
 
-After this file you can say how a program is watched that was not written to be watched. While a recording
-is on, the functions that hooks.py names are replaced by others that note the operands, call the original,
-and note its results; afterwards everything is as it was, and a program that is not recorded pays nothing.
-Builds on hooks.py.
+While a recording is on, the functions that hooks.py names are replaced by others that note the operands, call
+the original, and note its results; afterwards everything is as it was, and a program that is not recorded
+pays nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Functions as they stand in their files: which lines are a function's, and in which function a line is.
-
-After this file you can show a line with what is around it. Builds on nothing of tinyjax.
-"""
+"""Functions as they stand in their files: which lines are a function's, and in which function a line is."""
 
 from __future__ import annotations
 

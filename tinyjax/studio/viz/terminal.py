@@ -1,8 +1,7 @@
 """The stepper: a recording at a prompt, one event after the other, forwards and backwards.
 
-After this file you can say how a program is stepped through after it has run: each command chooses an
-event, and shows it. pdb alone needs the program again: it is run anew, and stopped within that event.
-Builds on record.py, event_text.py and pdb_at_rule.py; studio/cli/step.py is the command.
+Each command chooses an event, and shows it. pdb alone needs the program again: it is run anew, and stopped
+within that event. studio/cli/step.py is the command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A recording as the page's data: events, the values and places in them, and the sources of all these lines.
 
-After this file you can say what the steps' view has to work with. What many events share is written once,
-and events have its number: 2,000 of them are some 300 kB. Builds on events, flow and sources.
+What many events share is written once, and events have its number: 2,000 of them are some 300 kB.
 """
 
 from __future__ import annotations

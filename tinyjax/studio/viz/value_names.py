@@ -1,7 +1,7 @@
 """One name for a value in all columns: what a kernel calls `d` is `d` in the jaxprs that it was made from.
 
-After this file you can say whose name a value has: that of the compiled program, if it is still there. What
-was simplified away gets a letter that nothing else has. Builds on provenance.
+It is that of the compiled program, if it is still there. What was simplified away gets a letter that nothing
+else has.
 """
 
 from __future__ import annotations

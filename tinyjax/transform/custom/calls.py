@@ -1,9 +1,8 @@
 """Calls of functions that have derivative rules of their own: what custom_jvp and custom_vjp share.
 
-After this file you can say how a function keeps the rule that its author gave it: it is bound as a
-primitive whose parameters are Python functions (the function, and its rules), so that each
-transformation can choose among them; a trace writes an equation that has the function as a jaxpr and
-remembers the rules for later. Builds on partial_eval, vjp and tracing.
+Such a function is bound as a primitive whose parameters are Python functions (the function, and its rules),
+so that each transformation can choose among them; a trace writes an equation that has the function as a jaxpr
+and remembers the rules for later.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
 """

@@ -1,9 +1,8 @@
 """Rules that are closures, and functions that close over what is differentiated.
 
-After this file you know why a rule cannot simply be kept as a Python function from the forward to the
-backward pass: what it closes over are tracers, which are of use only while their transformation is
-at work. So it is traced, and what it closes over becomes residuals (custom_gradient) or arguments
-(closure_convert). Builds on reverse_rules.
+A rule can't be kept as a Python function from the forward to the backward pass: what it closes over are
+tracers, which are valid only while their transformation runs. So it is traced, and what it closes over
+becomes residuals (custom_gradient) or arguments (closure_convert).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Batching rules of one's own: `custom_vmap`.
 
-After this file you can say what vmap does with a function that knows better than its primitives how to
-work on a batch. A call is a primitive with a jaxpr, so that all other transformations look inside,
-and with the rule, which vmap calls in place of it. Builds on batching, jvp and custom.
+A call is a primitive with a jaxpr, so that all other transformations look inside, and with the rule, which
+vmap calls in place of it.
 
 Source: https://docs.jax.dev/en/latest/jax.custom_batching.html
 """

@@ -1,9 +1,7 @@
 """Derivative rules of one's own, forward: `custom_jvp`.
 
-After this file you can give a function the derivative that it should have, and say what becomes of
-the rule under each transformation: jvp calls it (and so do linearize and grad, which are made of
-jvp), vmap batches it along with the function, and eager or compiled evaluation never looks at it.
-Builds on calls and batching.
+jvp calls the rule (and so do linearize and grad, which are made of jvp), vmap batches it along with the
+function, and evaluation never looks at it.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
 """

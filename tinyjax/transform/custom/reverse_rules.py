@@ -1,8 +1,6 @@
 """Derivative rules of one's own, backward: `custom_vjp`.
 
-After this file you can give a function a pair of rules, `fwd` and `bwd`, in place of its reverse-mode
-derivative; you know what the rules are given and what they must give back, and that mistakes are
-found when a rule is called. Builds on vjp_call.
+Rules are checked when they are called.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
 """

@@ -1,8 +1,7 @@
 """Linear functions with a transpose of their own: `linear_call`.
 
-After this file you know the third place where a rule can go. custom_jvp replaces the derivative,
-custom_vjp both halves of reverse mode; here only the second half, transposition, is replaced: the
-function is linear, so its derivative is itself. Builds on vjp and batching.
+custom_jvp replaces the derivative, custom_vjp both halves of reverse mode; here only the second half,
+transposition, is replaced: the function is linear, so its derivative is itself.
 
 Source: https://docs.jax.dev/en/latest/jax.custom_derivatives.html
 """

@@ -1,9 +1,7 @@
 """Reverse mode by rules of one's own: what becomes of a custom_vjp function.
 
-After this file you can say how a pair of functions, `fwd` and `bwd`, takes the place of reverse-mode
-differentiation: fwd runs at the function's place and keeps residuals; what the tangents would do
-is one equation, `custom_lin`, that nobody can run: all that can be done with it is to transpose it,
-and its transpose is bwd. Builds on calls.
+fwd runs at the function's place and keeps residuals; what the tangents would do is one equation,
+`custom_lin`, that can only be transposed, and its transpose is bwd.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
 """

@@ -1,7 +1,6 @@
 """Compilation: `jit` traces a function once per kind of arguments, compiles the jaxpr, and reuses it.
 
-After this file you can say when a jitted function is traced again (its cache key), and why a global is
-read once. Builds on tracing and the primitive.
+A cache, by the types of the arguments, says when a function is traced again. A global is read once.
 
 Source: https://docs.jax.dev/en/latest/jit-compilation.html
 """

@@ -1,9 +1,7 @@
 """Why a jitted function is traced again: what `jax.explain_cache_misses()` logs.
 
-After this file you can find out why a program compiles over and over: the key of the call (see api.py)
-is compared with that of the most similar call before it, and each part that differs is named with its
-argument, and with what to do. Nothing here is asked unless the flag is set. Builds on compile_log and
-api_util.
+The key of the call (see api.py) is compared with that of the most similar call before it, and each part that
+differs is named with its argument, and with what to do. Nothing here is asked unless the flag is set.
 
     traced again: step, called at train.py:12 (main)
       argument x: float32[32,8] now, float32[64,8] before (4 shapes so far; padding to one saves traces)

@@ -1,8 +1,7 @@
 """A call of a jitted function, to a trace: one equation of a primitive, `jit_p`, with a jaxpr in it.
 
-After this file you can say when a jaxpr is compiled (when it is first run on a device), and on which
-device it runs. Eagerly, `jit_p` is a call of the compiled program; to all other traces it is an equation
-as any other. Builds on tracing and shortcuts.
+A jaxpr is compiled when it is first run on a device. Eagerly, `jit_p` is a call of the compiled program; to
+all other traces it is an equation as any other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The jvp, vmap, partial-eval, transpose and dce rules of `jit`: each transforms the jaxpr.
 
-After this file you can say what grad of a jitted function compiles (one jit for what is known now, which
-gives the residuals too, and one, of the transposed rest, for the backward pass), and you have seen the
-pattern that the rules of all primitives with a jaxpr as a parameter follow. Builds on the primitive.
+grad of a jitted function compiles one jit for what is known now, which gives the residuals too, and one, of
+the transposed rest, for the backward pass. The rules of all primitives with a jaxpr as a parameter follow
+this pattern.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """

@@ -1,9 +1,9 @@
 """The stages of jit, one after the other: `jit(f).trace(x)`, `.lower()`, `.compile()`.
 
-After this file you can stop a jitted function at each stage and look at it: the jaxpr, the OpenCL
-program with its schedule, costs and memory, and the executable, which takes arguments of the traced
-types alone. `as_text(dialect)` prints what a stage of the compiler made, and `compiler_ir(dialect)` is
-that itself; the dialects are those of STAGES in compile/lowered.py. Builds on compile and runtime.
+A jitted function can be stopped at each stage: the jaxpr, the OpenCL program with its schedule, costs and
+memory, and the executable, which takes arguments of the traced types alone. `as_text(dialect)` prints what a
+stage of the compiler made, and `compiler_ir(dialect)` is that itself; the dialects are those of STAGES in
+compile/lowered.py.
 
 Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/jax.stages.html
 """

@@ -1,7 +1,4 @@
-"""What a compiled program says of arguments that are not those that it was compiled for.
-
-After this file you can find an argument by its name in such a message. Builds on trees.
-"""
+"""What a compiled program says of arguments that are not those that it was compiled for."""
 
 from __future__ import annotations
 

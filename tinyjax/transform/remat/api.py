@@ -1,8 +1,7 @@
 """`jax.checkpoint`: a function whose backward pass computes again what it would otherwise have kept.
 
-After this file you can trade memory for time: put `checkpoint` around a layer, and choose by a policy
-what is kept (transform.remat.saved_residuals prints what that is).
-Builds on transform.remat.primitive and lax.control_flow.bodies.
+`checkpoint` around a layer saves memory: the backward pass recomputes values. A policy chooses what is kept
+(transform.remat.saved_residuals prints it).
 
 Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 """

@@ -1,9 +1,7 @@
 """`jax.checkpoint_policies`: which results of a forward pass may be kept for the backward pass.
 
-After this file you can name a value by `checkpoint_name`, choose a policy that keeps it, or write one:
-a policy is a function that is asked about each primitive, and says yes or no. (JAX's third answer, to
-keep a result in another memory, is a yes here.) Builds on transform.remat.policies, which does what a
-policy says.
+A policy is a function that is asked about each primitive, and says yes or no. (JAX's third answer, to keep a
+result in another memory, is a yes here.)
 
 Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 """

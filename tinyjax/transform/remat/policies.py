@@ -1,8 +1,7 @@
 """A jaxpr in two parts, as a policy says: what runs now, and what is computed again later.
 
-After this file you can say what a policy of `jax.checkpoint` decides, and how it reaches the equations
-inside a jit: each equation whose operands are known runs now; if the policy does not save its results,
-the later part has a copy of it. Builds on jaxpr and the primitive of jit.
+Each equation whose operands are known runs now; if the policy does not save its results, the later part has a
+copy of it.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """

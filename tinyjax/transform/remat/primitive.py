@@ -1,8 +1,7 @@
 """Rematerialisation: what the backward pass needs is computed again, rather than kept.
 
-After this file you can say what grad keeps of a function under `jax.checkpoint`: its inputs, and of
-all that is known when the function runs forwards only what the policy saves. The rest is computed a
-second time, from these, when the linear part runs. Builds on policies, vjp and batching.
+grad keeps the inputs of a function under `jax.checkpoint`, and of all that is known when it runs forwards
+only what the policy saves. The rest is computed a second time, from these, when the linear part runs.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """

@@ -1,8 +1,7 @@
 """sin, cos, tan, asin, acos, atan and atan2 of float32.
 
-After this file you know how an angle is brought into an eighth of a turn, however large it is, and how its
-inverse starts from the smaller one of two ratios. Within 4 units in the last place. Builds on notation and
-exponentials.
+An angle of any size is reduced to an eighth of a turn; the inverse starts from the smaller one of two ratios.
+Within 4 units in the last place.
 
 Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/, for the
 method and the polynomials of sin and cos; other polynomials are fitted so that the largest relative error

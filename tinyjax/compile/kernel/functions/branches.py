@@ -1,8 +1,6 @@
 """Branches in functions of single numbers: what only one side of a choice needs is computed if it is chosen.
 
-After this file you can say why tanh of one number near 0 takes a third of the time of others, and that of
-sixteen does not: the same statements, but a `select` with much to compute on a side has become an If.
-Builds on kernel_function and notation.
+A `select` with much to compute on one side becomes an If. For vectors it stays a select.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """erf, erfc and the inverse of erf, of float32.
 
-After this file you know two ways to keep the digits of a small difference: a second formula where the first
-one would cancel, and a square in two parts. erf and erfc are within 4 units in the last place. Builds on
-notation and exponentials.
+The digits of small differences are kept by a second formula where the first one would cancel, and by a square
+in two parts. erf and erfc are within 4 units in the last place.
 
 Source: M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981), for erfc; the polynomials of
 erf and erfc are fitted so that the largest error is smallest.

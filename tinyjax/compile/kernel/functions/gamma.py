@@ -1,8 +1,7 @@
 """lgamma and digamma of float32, computed in float64 and rounded once.
 
-After this file you know two functions that lose many digits on their way: the logarithm of the gamma function
-near its zeros is the difference of large numbers, and so is its derivative. Within 2 units in the last place.
-Builds on notation, logarithms and powers.
+The logarithm of the gamma function near its zeros is the difference of large numbers, and so is its
+derivative. Within 2 units in the last place.
 
 Source: for the gamma function, https://dlmf.nist.gov/5.11
 """

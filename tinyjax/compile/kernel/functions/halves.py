@@ -1,11 +1,10 @@
 """Floats of 16 bits to and from float32: how they are stored, for all is computed in float32.
 
-After this file you can read the bits of a float16: its exponent has five of them and begins at -14, that
-of a float32 has eight and begins at -126; so the bits of most numbers move by 13 places, and 112 is
-added. A bfloat16 is the upper half of a float32. Results are NumPy's: rounded to the nearest, and of two
-to the even one; a NaN stays a NaN, perhaps with other bits. OpenCL's own vload_half and vstore_half are
-functions that some drivers call for each element; choices between values that are all computed become
-vectors. Builds on notation.
+The exponent of a float16 has five bits and begins at -14, that of a float32 has eight and begins at -126; so
+the bits of most numbers move by 13 places, and 112 is added. A bfloat16 is the upper half of a float32.
+Results are NumPy's: rounded to the nearest, and of two to the even one; a NaN stays a NaN, perhaps with other
+bits. OpenCL's own vload_half and vstore_half are functions that some drivers call for each element; choices
+between values that are all computed become vectors.
 
 Source: IEEE 754-2019; F. Giesen, "float->half variants", 2016
 """

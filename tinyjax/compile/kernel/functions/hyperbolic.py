@@ -1,8 +1,7 @@
 """sinh, cosh, tanh and their inverses of float32.
 
-After this file you know how they follow from half of exp(x), where nothing overflows before the result
-does, and from log(1 + x), which keeps the digits near 0. Within 3 units in the last place. Builds on
-notation, exponentials and logarithms.
+They follow from half of exp(x), where nothing overflows before the result does, and from log(1 + x), which
+keeps the digits near 0. Within 3 units in the last place.
 
 Source: https://dlmf.nist.gov/4.37 for the inverses; the polynomial of sinh is fitted so that the largest
 relative error is smallest, that of tanh is from S. Moshier, Cephes Math Library (1989).

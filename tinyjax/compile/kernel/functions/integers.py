@@ -1,8 +1,8 @@
 """Vectors of integers: divided, for which CPUs have no instruction, and made of floats.
 
-After this file you can say why a division of float64s, rounded down, is exact: a fraction x / y that is no
-integer is at least 1 / |y| away from one, and that is more than a float64 of its size is wrong by. Division
-by zero gives -1, and the remainder is then x, as in JAX. Builds on notation.
+A division of float64s, rounded down, is exact: a fraction x / y that is no integer is at least 1 / |y| away
+from one, more than the error of a float64 of its size. Division by zero gives -1, and the remainder is then
+x, as in JAX.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Functions of the kernel language: parameters, statements and a result.
 
-After this file you can print one (exp, say), and say how the same statements do for sixteen numbers at once:
-each value becomes a vector. Builds on kernel_ir.
+The same statements do for vectors, when each value becomes one.
 """
 
 from __future__ import annotations

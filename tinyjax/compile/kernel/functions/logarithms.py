@@ -1,7 +1,7 @@
 """log and log1p of float32, cbrt, and log of float64 for those that need its digits.
 
-After this file you know how the bits of a float give its logarithm: the exponent is the larger part of it,
-a polynomial of what is left the smaller one. Within 2 units in the last place. Builds on notation.
+The exponent of a float is the larger part of its logarithm, a polynomial of the mantissa the smaller one.
+Within 2 units in the last place.
 
 Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/; for the
 series in float64, https://dlmf.nist.gov/4.6.

@@ -1,9 +1,7 @@
 """A notation for functions of kernels: Python's operators, on numbers that are not known yet.
 
-After this file you can define a function such as exp, and print the statements that it becomes. A definition
-is traced once, as a jaxpr is: it is called with a `Number` for each parameter, and each operator adds a
-statement. What a Python variable holds has its name in the kernel too. Builds on kernel_ir and
-kernel_function.
+A definition is traced once, as a jaxpr is: it is called with a `Number` for each parameter, and each operator
+adds a statement. What a Python variable holds has its name in the kernel too.
 
     @definition                                  function square_plus_1(x: f32):
     def square_plus_1(x):                          z:f32 = mul x x

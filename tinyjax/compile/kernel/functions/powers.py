@@ -1,7 +1,7 @@
 """pow of float32, computed in float64 and rounded once.
 
-After this file you know why: a power multiplies the error of a logarithm by up to a hundred, and float64 has
-digits to spare, and vector instructions. Within 1 unit in the last place. Builds on notation and logarithms.
+A power multiplies the error of a logarithm by up to a hundred, and float64 has digits to spare, and vector
+instructions. Within 1 unit in the last place.
 
 Source: the series for exp(x), https://dlmf.nist.gov/4.6; the C standard, F.10.4.4, for the special cases
 """

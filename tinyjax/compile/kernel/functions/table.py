@@ -1,8 +1,6 @@
 """Which operations are functions in the kernel language, and which of them a statement calls.
 
-After this file you can look up what exp of float32 is made of: `function_of("exp", float32)`, and which
-function an operation on vectors calls. float64 has no such functions: there a driver's own are called.
-Builds on notation, and on the files that define functions.
+`function_of("exp", float32)` is one of them. float64 has none: there a driver's own are called.
 """
 
 from __future__ import annotations

@@ -128,12 +128,11 @@ def test_no_feature_is_imported_by_tinyjax():
 
 
 def test_no_older_or_other_spelling_is_imported_by_tinyjax():
-    """Of compat/, tinyjax needs what has JAX's names and flags; the rest waits until it is asked for."""
+    """Of compat/, tinyjax needs the flags; the rest waits until it is asked for."""
     code = (
         "import sys, tinyjax; print(*[m for m in sys.modules if m.startswith('tinyjax.compat.')])"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    needed = {"root_names", "other_flags", "as_jax", "named_scopes"}
-    assert {name.removeprefix("tinyjax.compat.") for name in loaded.stdout.split()} == needed
+    assert loaded.stdout.split() == ["tinyjax.compat.other_flags"]

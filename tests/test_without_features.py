@@ -4,7 +4,8 @@ needed which folder is missing."""
 import pytest
 from copied_package import copy_without, run_in, run_tests_in
 
-FEATURES = ("many_devices", "refs", "wasm", "sparse")
+FEATURES = ("many_devices", "refs", "wasm", "sparse", "compat", "studio")
+ALL = (*FEATURES, "fast")
 # Those that could notice, in half a minute.
 NOTICING = [
     "core/test_avals.py",
@@ -28,7 +29,7 @@ NOTICING = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deleted", [*((name,) for name in FEATURES), FEATURES], ids=" ".join)
+@pytest.mark.parametrize("deleted", [*((name,) for name in FEATURES), ALL], ids=" ".join)
 def test_features_can_be_deleted(tmp_path, deleted):
     copy_without(tmp_path, *deleted)
     run_in(tmp_path, "-c", "import tinyjax, tinyjax.experimental")
@@ -36,11 +37,13 @@ def test_features_can_be_deleted(tmp_path, deleted):
 
 
 IN_MANY_DEVICES = "is in the folder tinyjax/many_devices, which is not there"
+IN_COMPAT = IN_MANY_DEVICES.replace("many_devices", "compat")
+IN_STUDIO = IN_MANY_DEVICES.replace("many_devices", "studio")
 
 
 @pytest.mark.slow
 def test_a_missing_feature_is_named(tmp_path):
-    copy_without(tmp_path, *FEATURES)
+    copy_without(tmp_path, *ALL)
     (tmp_path / "asked.py").write_text(
         "import tinyjax as jax\n"
         "f = lambda x: x + 1\n"
@@ -52,6 +55,14 @@ def test_a_missing_feature_is_named(tmp_path):
         "    lambda: jax.new_ref,\n"
         "    lambda: jax.ref,\n"
         "    lambda: jax.numpy.ones(3).sharding,\n"
+        "    lambda: jax.named_scope,\n"
+        "    lambda: jax.interpreters.mlir,\n"
+        "    lambda: jax.numpy.trapz,\n"
+        "    lambda: exec('from tinyjax import install_as_jax'),\n"
+        "    lambda: jax.STEPS,\n"
+        "    lambda: jax.viz,\n"
+        "    lambda: jax.profiler,\n"
+        "    lambda: jax.debug.breakpoint,\n"
         "):\n"
         "    try: ask()\n"
         "    except (AttributeError, ImportError) as error: print(error)\n"
@@ -64,4 +75,12 @@ def test_a_missing_feature_is_named(tmp_path):
         "jax.new_ref is in the folder tinyjax/refs, which is not there",
         "jax.ref is in the folder tinyjax/refs, which is not there",
         f"ArrayImpl.sharding {IN_MANY_DEVICES}",
+        f"jax.named_scope {IN_COMPAT}",
+        f"jax.interpreters.mlir {IN_COMPAT}",
+        "module 'tinyjax.numpy' has no attribute 'trapz'",
+        f"jax.install_as_jax {IN_COMPAT}",
+        f"jax.STEPS {IN_STUDIO}",
+        f"jax.viz {IN_STUDIO}",
+        f"jax.profiler {IN_STUDIO}",
+        f"jax.debug.breakpoint {IN_STUDIO}",
     ]

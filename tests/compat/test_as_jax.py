@@ -186,10 +186,11 @@ print(jax is tinyjax, jax.numpy is tinyjax.numpy, o is ours, ours.__spec__.name,
 
 
 def test_after_jax_has_been_imported_it_is_too_late(monkeypatch):
+    install_as_jax = tinyjax.install_as_jax  # imported on first use
     monkeypatch.setitem(sys.modules, "jax", object())
     monkeypatch.setattr(sys, "meta_path", [])
     with pytest.raises(RuntimeError, match=r"before any `import jax`"):
-        tinyjax.install_as_jax()
+        install_as_jax()
 
 
 # ---- names that are not there yet ----

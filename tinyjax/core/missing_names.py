@@ -107,6 +107,8 @@ def feature(module: str) -> ModuleType:
 
 def older(name: str) -> Any:
     """What an older name of JAX stands for (older_spellings says which there are); KeyError if it is none."""
+    if not is_submodule("tinyjax", "compat"):
+        raise KeyError(name)
     older_spellings = importlib.import_module("tinyjax.compat.older_spellings")
     if name in older_spellings.RENAMED_MODULES:
         return importlib.import_module("tiny" + name)
@@ -139,7 +141,10 @@ class MissingNames:
                 raise ImportError(in_folder(f"{jax_module}.{name}", lazy[name]), name=fullname)
             if is_jax_name(jax_module, name):
                 raise ImportError(not_there_yet(f"{jax_module}.{name}"), name=fullname)
-            return importlib.import_module("tinyjax.compat.older_spellings").find_module(fullname)
+            if is_submodule("tinyjax", "compat"):
+                return importlib.import_module("tinyjax.compat.older_spellings").find_module(
+                    fullname
+                )
         return None
 
 

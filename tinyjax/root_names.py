@@ -77,10 +77,6 @@ from tinyjax import lax as lax
 from tinyjax import nn as nn
 from tinyjax import numpy as numpy
 from tinyjax import random as random
-from tinyjax.compat import other_flags as _other_flags  # noqa: F401  (they are flags of config)
-from tinyjax.compat.as_jax import install_as_jax as install_as_jax
-from tinyjax.compat.named_scopes import named_call as named_call
-from tinyjax.compat.named_scopes import named_scope as named_scope
 from tinyjax.lax.callback import pure_callback as pure_callback
 from tinyjax.lax.debugging import effects_barrier as effects_barrier
 from tinyjax.lax.lowering import convolution as _convolution_rules  # noqa: F401
@@ -95,6 +91,9 @@ from tinyjax.transform.remat.named_policies import checkpoint_policies as checkp
 if TYPE_CHECKING:  # else imported when they are first asked for
     from tinyjax import debug as debug
     from tinyjax import profiler as profiler
+    from tinyjax.compat.as_jax import install_as_jax as install_as_jax
+    from tinyjax.compat.named_scopes import named_call as named_call
+    from tinyjax.compat.named_scopes import named_scope as named_scope
     from tinyjax.studio import viz as viz
 
 # Where what is imported when it is first asked for stands.
@@ -119,6 +118,8 @@ LAZY_NAMES = {
     "many_devices.sharding.mesh": ("make_mesh",),
     "many_devices.sharding.named_sharding": ("NamedSharding",),
     "many_devices.sharding.partition_spec": ("P",),
+    "compat.as_jax": ("install_as_jax",),
+    "compat.named_scopes": ("named_call", "named_scope"),
     "compat.older_functions": ("host_count", "host_id", "host_ids"),
     "compat.settings": (
         "allow_f16_reductions",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 
 def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:
@@ -15,6 +16,17 @@ def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:
         return fun
 
     return name_it
+
+
+def public(module: str, name: str, doc: str) -> Callable[[Callable], Callable]:
+    """A decorator: the function is `module.name` for help(), pickle, messages and tracebacks."""
+
+    def publish(fun: Any) -> Callable:
+        fun.__module__ = module
+        fun.__code__ = fun.__code__.replace(co_name=name, co_qualname=name)
+        return named(name, doc)(fun)
+
+    return publish
 
 
 def all_arguments(

@@ -30,6 +30,8 @@ from tinyjax.lax.elementwise import (
     constant,
     in_float32,
     nary,
+    of_one,
+    of_two,
     real_dtype,
     unary,
     wrapping,
@@ -85,10 +87,14 @@ def _sub_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
 
 
 sub_p = nary("sub", NUMBER, np.subtract, cost=1, makes_nan=True, linear="all")
+sub = of_two(sub_p, "Elementwise x - y.")
 jvp_rules[sub_p] = sum_jvp(sub_p, neg)
 transpose_rules[sub_p] = _sub_transpose
 
 div_p = nary("div", NUMBER, _div_impl, cost=1, makes_nan=True)
+div = of_two(
+    div_p, "Elementwise x / y. Integers lose their fraction; by 0 they give -1 (all bits set)."
+)
 defjvp(
     div_p,
     lambda g, x, y: div(g, y),
@@ -105,6 +111,7 @@ def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
 transpose_rules[div_p] = _div_transpose
 
 rem_p = nary("rem", "iuf", _rem_impl, cost=1, makes_nan=True)
+rem = of_two(rem_p, "The remainder of x / y, with the sign of x; for integers and y of 0, x.")
 defjvp(rem_p, _rem_jvp_x, _rem_jvp_y)
 
 
@@ -132,7 +139,13 @@ def _share(x: Any, out: Any, other: Any) -> Any:
 
 
 max_p = nary("max", ANY, _extremum(np.maximum, 1), cost=1, makes_nan=True)
+max = of_two(
+    max_p, "The larger of each pair, NaN if either is. Complex numbers compare by real part first."
+)
 min_p = nary("min", ANY, _extremum(np.minimum, -1), cost=1, makes_nan=True)
+min = of_two(
+    min_p, "The smaller of each pair, NaN if either is. Complex numbers compare by real part first."
+)
 for _primitive in (max_p, min_p):
     defjvp2(
         _primitive,
@@ -160,9 +173,15 @@ def replace_zero(x: Any) -> Any:
 
 
 sign_p = unary("sign", NUMBER, _sign_impl, cost=1, makes_nan=False)
+sign = of_one(
+    sign_p, "-1, 0 or 1 by each element's sign (-0.0 and NaN stay); x / |x| of complex numbers."
+)
 defzero(sign_p)
 
 abs_p = unary("abs", "ifc", wrapping(np.abs), real_dtype, cost=1, makes_nan=False)
+abs = of_one(
+    abs_p, "The absolute value of signed numbers; the modulus of complex ones, in a real dtype."
+)
 impl_rules[neg_p] = wrapping(np.negative)
 defjvp2(abs_p, _abs_jvp)
 
@@ -219,13 +238,26 @@ abstract_eval_rules[integer_pow_p] = _integer_pow_aval
 defjvp(integer_pow_p, _integer_pow_jvp)
 defvectorized(integer_pow_p)
 
+
+def integer_pow(x: Any, y: int) -> Any:
+    """Elementwise x to the power of one Python int. Raises TypeError if y < 0 and `x` an integer."""
+    return integer_pow_p.bind(x, y=y)
+
+
+def reciprocal(x: Any) -> Any:
+    """Elementwise 1 / x of floats and complex numbers."""
+    return integer_pow(x, -1)
+
+
 square_p = unary("square", NUMBER, lambda x: np.multiply(x, x), cost=1, makes_nan=True)
+square = of_one(square_p, "Elementwise x * x.")
 defjvp2(square_p, lambda g, out, x: mul(g, mul(constant(x, 2), x)))
 
 
 # ---- roots ----
 
 sqrt_p = unary("sqrt", INEXACT, np.sqrt, **FUNCTION, ignored_params=ACCURACY)
+sqrt = of_one(sqrt_p, "The square root; NaN for negative floats.")
 defjvp2(sqrt_p, lambda g, out, x: mul(g, div(constant(x, 0.5), out)))
 
 rsqrt_p = unary(
@@ -235,76 +267,9 @@ rsqrt_p = unary(
     **FUNCTION,
     ignored_params=ACCURACY,
 )
+rsqrt = of_one(rsqrt_p, "Elementwise 1 / sqrt(x).")
 defjvp2(rsqrt_p, lambda g, out, x: mul(g, mul(constant(x, -0.5), div(out, x))))
 
 cbrt_p = unary("cbrt", FLOAT, np.cbrt, **FUNCTION, ignored_params=ACCURACY)
+cbrt = of_one(cbrt_p, "The real cube root of floats.")
 defjvp2(cbrt_p, lambda g, out, x: mul(g, mul(constant(x, 1 / 3), integer_pow(out, -2))))
-
-
-# ---- functions ----
-# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
-
-
-def sub(x: Any, y: Any) -> Any:
-    """Elementwise x - y."""
-    return sub_p.bind(x, y)
-
-
-def div(x: Any, y: Any) -> Any:
-    """Elementwise x / y. Integers lose their fraction; by 0 they give -1 (all bits set)."""
-    return div_p.bind(x, y)
-
-
-def rem(x: Any, y: Any) -> Any:
-    """The remainder of x / y, with the sign of x; for integers and y of 0, x."""
-    return rem_p.bind(x, y)
-
-
-def max(x: Any, y: Any) -> Any:  # noqa: A001
-    """The larger of each pair; NaN if either is. Complex numbers compare by real part first."""
-    return max_p.bind(x, y)
-
-
-def min(x: Any, y: Any) -> Any:  # noqa: A001
-    """The smaller of each pair; NaN if either is. Complex numbers compare by real part first."""
-    return min_p.bind(x, y)
-
-
-def sign(x: Any) -> Any:
-    """-1, 0 or 1 by the sign of each element (-0.0 and NaN stay); x / |x| of complex numbers."""
-    return sign_p.bind(x)
-
-
-def abs(x: Any) -> Any:  # noqa: A001
-    """The absolute value of signed numbers; of complex numbers the modulus, in a real dtype."""
-    return abs_p.bind(x)
-
-
-def integer_pow(x: Any, y: int) -> Any:
-    """Elementwise x to the power of one Python int. Raises TypeError if y < 0 and `x` an integer."""
-    return integer_pow_p.bind(x, y=y)
-
-
-def square(x: Any) -> Any:
-    """Elementwise x * x."""
-    return square_p.bind(x)
-
-
-def reciprocal(x: Any) -> Any:
-    """Elementwise 1 / x of floats and complex numbers."""
-    return integer_pow(x, -1)
-
-
-def sqrt(x: Any) -> Any:
-    """The square root; NaN for negative floats."""
-    return sqrt_p.bind(x)
-
-
-def rsqrt(x: Any) -> Any:
-    """Elementwise 1 / sqrt(x)."""
-    return rsqrt_p.bind(x)
-
-
-def cbrt(x: Any) -> Any:
-    """The real cube root of floats."""
-    return cbrt_p.bind(x)

@@ -6,11 +6,9 @@ have no tangents: the JVPs are zero.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, unary, wrapping
+from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, of_one, of_two, unary, wrapping
 from tinyjax.transform.jvp import defzero
 
 # ---- impl rules ----
@@ -47,14 +45,29 @@ def _clz(x: np.ndarray) -> np.ndarray:
 # ---- primitives ----
 
 not_p = unary("not", BOOL_OR_INT, wrapping(np.invert))
+bitwise_not = of_one(
+    not_p, "Elementwise ~x: logical not for bools, all bits flipped for integers.", "bitwise_not"
+)
 and_p = nary("and", BOOL_OR_INT, np.bitwise_and)
+bitwise_and = of_two(and_p, "Elementwise x & y of bools or integers.", "bitwise_and")
 or_p = nary("or", BOOL_OR_INT, np.bitwise_or)
+bitwise_or = of_two(or_p, "Elementwise x | y of bools or integers.", "bitwise_or")
 xor_p = nary("xor", BOOL_OR_INT, np.bitwise_xor)
+bitwise_xor = of_two(xor_p, "Elementwise x ^ y of bools or integers.", "bitwise_xor")
 shift_left_p = nary("shift_left", INTEGER, np.left_shift)
+shift_left = of_two(
+    shift_left_p, "Elementwise x << y; 0 where y is negative or not below the number of bits."
+)
 shift_right_arithmetic_p = nary("shift_right_arithmetic", INTEGER, _shift_right_arithmetic)
+shift_right_arithmetic = of_two(
+    shift_right_arithmetic_p, "Elementwise x >> y, filled with the sign bit."
+)
 shift_right_logical_p = nary("shift_right_logical", INTEGER, _shift_right_logical)
+shift_right_logical = of_two(shift_right_logical_p, "Elementwise x >> y, filled with zeros.")
 population_count_p = unary("population_count", INTEGER, _population_count)
+population_count = of_one(population_count_p, "The number of one bits of each integer.")
 clz_p = unary("clz", INTEGER, _clz)
+clz = of_one(clz_p, "The number of zero bits above the highest one bit of each integer.")
 
 for _primitive in (
     not_p,
@@ -68,52 +81,3 @@ for _primitive in (
     clz_p,
 ):
     defzero(_primitive)  # and so never transposed
-
-
-# ---- functions ----
-# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
-
-
-def bitwise_not(x: Any) -> Any:
-    """Elementwise ~x: logical not for bools, all bits flipped for integers."""
-    return not_p.bind(x)
-
-
-def bitwise_and(x: Any, y: Any) -> Any:
-    """Elementwise x & y of bools or integers."""
-    return and_p.bind(x, y)
-
-
-def bitwise_or(x: Any, y: Any) -> Any:
-    """Elementwise x | y of bools or integers."""
-    return or_p.bind(x, y)
-
-
-def bitwise_xor(x: Any, y: Any) -> Any:
-    """Elementwise x ^ y of bools or integers."""
-    return xor_p.bind(x, y)
-
-
-def shift_left(x: Any, y: Any) -> Any:
-    """Elementwise x << y of integers; 0 where y is negative or not below the number of bits."""
-    return shift_left_p.bind(x, y)
-
-
-def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """Elementwise x >> y of integers, filled with the sign bit."""
-    return shift_right_arithmetic_p.bind(x, y)
-
-
-def shift_right_logical(x: Any, y: Any) -> Any:
-    """Elementwise x >> y of integers, filled with zeros."""
-    return shift_right_logical_p.bind(x, y)
-
-
-def population_count(x: Any) -> Any:
-    """The number of one bits of each integer."""
-    return population_count_p.bind(x)
-
-
-def clz(x: Any) -> Any:
-    """The number of zero bits above the highest one bit of each integer."""
-    return clz_p.bind(x)

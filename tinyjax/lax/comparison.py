@@ -14,7 +14,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules
 from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, gt_p
-from tinyjax.lax.elementwise import ANY, ORDERED, nary, to_bool
+from tinyjax.lax.elementwise import ANY, ORDERED, nary, of_two, to_bool
 from tinyjax.transform.jvp import defzero
 
 # ---- impl rules ----
@@ -45,10 +45,16 @@ def total_order_key(x: np.ndarray) -> np.ndarray:
 # ---- primitives ----
 
 eq_p = nary("eq", ANY, _equal, to_bool)
+eq = of_two(eq_p, "Elementwise x == y, for any dtype and for random keys.")
 ne_p = nary("ne", ANY, _not_equal, to_bool)
+ne = of_two(ne_p, "Elementwise x != y, for any dtype and for random keys.")
 ge_p = nary("ge", ORDERED, np.greater_equal, to_bool)
+ge = of_two(ge_p, "Elementwise x >= y, for bools, integers and floats; False where either is NaN.")
 le_p = nary("le", ORDERED, np.less_equal, to_bool)
+le = of_two(le_p, "Elementwise x <= y, for bools, integers and floats; False where either is NaN.")
+gt = of_two(gt_p, "Elementwise x > y, for bools, integers and floats; False where either is NaN.")
 lt_p = nary("lt", ORDERED, np.less, to_bool)
+lt = of_two(lt_p, "Elementwise x < y, for bools, integers and floats; False where either is NaN.")
 eq_to_p = nary("eq_to", ORDERED, lambda x, y: total_order_key(x) == total_order_key(y), to_bool)
 le_to_p = nary("le_to", ORDERED, lambda x, y: total_order_key(x) <= total_order_key(y), to_bool)
 lt_to_p = nary("lt_to", ORDERED, lambda x, y: total_order_key(x) < total_order_key(y), to_bool)
@@ -71,37 +77,3 @@ def _equality_aval(primitive: Primitive) -> Any:
 
 abstract_eval_rules[eq_p] = _equality_aval(eq_p)
 abstract_eval_rules[ne_p] = _equality_aval(ne_p)
-
-
-# ---- functions ----
-# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
-
-
-def eq(x: Any, y: Any) -> Any:
-    """Elementwise x == y, for any dtype and for random keys."""
-    return eq_p.bind(x, y)
-
-
-def ne(x: Any, y: Any) -> Any:
-    """Elementwise x != y, for any dtype and for random keys."""
-    return ne_p.bind(x, y)
-
-
-def ge(x: Any, y: Any) -> Any:
-    """Elementwise x >= y, for bools, integers and floats; False where either is NaN."""
-    return ge_p.bind(x, y)
-
-
-def gt(x: Any, y: Any) -> Any:
-    """Elementwise x > y, for bools, integers and floats; False where either is NaN."""
-    return gt_p.bind(x, y)
-
-
-def le(x: Any, y: Any) -> Any:
-    """Elementwise x <= y, for bools, integers and floats; False where either is NaN."""
-    return le_p.bind(x, y)
-
-
-def lt(x: Any, y: Any) -> Any:
-    """Elementwise x < y, for bools, integers and floats; False where either is NaN."""
-    return lt_p.bind(x, y)

@@ -13,7 +13,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.bind import abstract_eval_rules
 from tinyjax.core.primitives import neg
-from tinyjax.lax.elementwise import nary, real_dtype, unary
+from tinyjax.lax.elementwise import nary, of_one, of_two, real_dtype, unary
 from tinyjax.transform.transposition import deflinear2, is_undefined_primal, unbroadcast
 
 # ---- primitives ----
@@ -49,8 +49,11 @@ def _only_32_and_64_bits(name: str, rule: Any) -> Any:
 
 
 real_p = unary("real", "c", np.real, real_dtype, cost=1, makes_nan=False)
+real = of_one(real_p, "The real parts of complex numbers.")
 imag_p = unary("imag", "c", np.imag, real_dtype, cost=1, makes_nan=False)
+imag = of_one(imag_p, "The imaginary parts of complex numbers.")
 complex_p = nary("complex", "f", _complex_impl, _complex_dtype, cost=1, makes_nan=False)
+complex = of_two(complex_p, "x + iy elementwise, from parts of float32 or float64.")
 conj_p = unary("conj", "fc", _conj_impl, _complex_dtype, cost=1, makes_nan=False)
 for _p in (complex_p, conj_p):
     abstract_eval_rules[_p] = _only_32_and_64_bits(_p.name, abstract_eval_rules[_p])
@@ -86,24 +89,6 @@ deflinear2(real_p, _real_transpose)
 deflinear2(imag_p, _imag_transpose)
 deflinear2(complex_p, _complex_transpose)
 deflinear2(conj_p, _conj_transpose)
-
-
-# ---- functions ----
-
-
-def real(x: Any) -> Any:
-    """The real parts of complex numbers."""
-    return real_p.bind(x)
-
-
-def imag(x: Any) -> Any:
-    """The imaginary parts of complex numbers."""
-    return imag_p.bind(x)
-
-
-def complex(x: Any, y: Any) -> Any:  # noqa: A001
-    """x + iy elementwise, from parts of float32 or float64."""
-    return complex_p.bind(x, y)
 
 
 def conj(x: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.declared_functions import public
 from tinyjax.core.primitives import elementwise_aval, shape_of
 from tinyjax.core.shape_errors import unknown_shape_error
 from tinyjax.core.tracing import user_level
@@ -70,6 +71,33 @@ def nary(
     primitive = elementwise(name, kinds, impl, out_dtype, **facts)
     defbroadcasting(primitive)
     return primitive
+
+
+# ---- functions that apply one primitive ----
+# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
+
+
+def of_one(primitive: Primitive, doc: str, name: str = "") -> Callable[[Any], Any]:
+    """lax.`name`(x), by default of the primitive's name."""
+
+    @public("tinyjax.lax", name or primitive.name, doc)
+    def elementwise(x: Any) -> Any:
+        return primitive.bind(x)
+
+    return elementwise
+
+
+def of_two(primitive: Primitive, doc: str, name: str = "") -> Callable[[Any, Any], Any]:
+    """lax.`name`(x, y), as of_one."""
+
+    @public("tinyjax.lax", name or primitive.name, doc)
+    def elementwise(x: Any, y: Any) -> Any:
+        return primitive.bind(x, y)
+
+    return elementwise
+
+
+# ---- dtypes ----
 
 
 def to_bool(dtype: Any) -> np.dtype:

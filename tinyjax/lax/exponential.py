@@ -19,7 +19,7 @@ from tinyjax.lax.arithmetic import div, integer_pow, replace_zero, rsqrt, square
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
-from tinyjax.lax.elementwise import INEXACT, constant, in_float32, unary
+from tinyjax.lax.elementwise import INEXACT, constant, in_float32, of_one, unary
 from tinyjax.lax.selection import select
 from tinyjax.transform.batching import defbroadcasting
 from tinyjax.transform.jvp import broadcast_to_result, defjvp, defjvp2
@@ -33,13 +33,16 @@ def _one(x: Any) -> Any:
 # ---- exponentials and logarithms ----
 
 exp_p = unary("exp", INEXACT, np.exp, **FUNCTION, ignored_params=ACCURACY)
+exp = of_one(exp_p, "e to the power x.")
 defjvp2(exp_p, lambda g, out, x: mul(g, out))
 
-exp2_p = unary("exp2", INEXACT, np.exp2, **FUNCTION, ignored_params=ACCURACY)
-defjvp2(exp2_p, lambda g, out, x: mul(log(constant(x, 2)), mul(g, out)))
-
 log_p = unary("log", INEXACT, np.log, **FUNCTION, ignored_params=ACCURACY)
+log = of_one(log_p, "The natural logarithm; -inf at 0, NaN for negative floats.")
 defjvp(log_p, lambda g, x: div(g, x))
+
+exp2_p = unary("exp2", INEXACT, np.exp2, **FUNCTION, ignored_params=ACCURACY)
+exp2 = of_one(exp2_p, "2 to the power x.")
+defjvp2(exp2_p, lambda g, out, x: mul(log(constant(x, 2)), mul(g, out)))
 
 
 def _has_vectors(ufunc: str) -> bool:
@@ -63,9 +66,11 @@ def _expm1_impl(x: np.ndarray) -> np.ndarray:
 
 
 expm1_p = unary("expm1", INEXACT, _expm1_impl, **FUNCTION, ignored_params=ACCURACY)
+expm1 = of_one(expm1_p, "exp(x) - 1, accurate near 0.")
 defjvp2(expm1_p, lambda g, out, x: mul(g, add(out, _one(out))))
 
 log1p_p = unary("log1p", INEXACT, np.log1p, **FUNCTION, ignored_params=ACCURACY)
+log1p = of_one(log1p_p, "log(1 + x), accurate near 0.")
 defjvp(log1p_p, lambda g, x: div(g, add(x, _one(x))))
 
 
@@ -113,9 +118,18 @@ defjvp2(pow_p, _pow_jvp_x, _pow_jvp_y)
 defbroadcasting(pow_p)
 
 
+def pow(x: Any, y: Any) -> Any:  # noqa: A001
+    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pow.html
+    """
+    return pow_p.bind(x, y)
+
+
 # ---- hyperbolic functions ----
 
 tanh_p = unary("tanh", INEXACT, np.tanh, **FUNCTION, ignored_params=ACCURACY)
+tanh = of_one(tanh_p, "The hyperbolic tangent.")
 defjvp2(tanh_p, lambda g, out, x: mul(add(g, mul(g, out)), sub(_one(x), out)))
 
 
@@ -127,93 +141,27 @@ def _logistic_impl(x: np.ndarray) -> np.ndarray:
 logistic_p = unary(
     "logistic", INEXACT, _logistic_impl, cost=(3, 1), makes_nan=True, ignored_params=ACCURACY
 )
+logistic = of_one(logistic_p, "The sigmoid 1 / (1 + exp(-x)).")
 defjvp2(logistic_p, lambda g, out, x: mul(g, mul(out, sub(_one(out), out))))
 
 sinh_p = unary("sinh", INEXACT, np.sinh, **FUNCTION)
-defjvp(sinh_p, lambda g, x: mul(g, cosh(x)))
-
+sinh = of_one(sinh_p, "The hyperbolic sine.")
 cosh_p = unary("cosh", INEXACT, np.cosh, **FUNCTION)
+cosh = of_one(cosh_p, "The hyperbolic cosine.")
+defjvp(sinh_p, lambda g, x: mul(g, cosh(x)))
 defjvp(cosh_p, lambda g, x: mul(g, sinh(x)))
 
 asinh_p = unary("asinh", INEXACT, np.arcsinh, **FUNCTION)
+asinh = of_one(asinh_p, "The inverse of sinh.")
 defjvp(asinh_p, lambda g, x: mul(g, rsqrt(add(square(x), _one(x)))))
 
 acosh_p = unary("acosh", INEXACT, np.arccosh, **FUNCTION)
+acosh = of_one(acosh_p, "The inverse of cosh; NaN below 1.")
 defjvp(acosh_p, lambda g, x: mul(g, rsqrt(sub(square(x), _one(x)))))
 
 atanh_p = unary("atanh", INEXACT, np.arctanh, **FUNCTION)
+atanh = of_one(atanh_p, "The inverse of tanh; NaN outside of [-1, 1].")
 defjvp(
     atanh_p,
     lambda g, x: mul(integer_pow(add(_one(x), x), -1), div(g, sub(_one(x), x))),
 )
-
-
-# ---- functions ----
-
-
-def exp(x: Any) -> Any:
-    """e to the power x."""
-    return exp_p.bind(x)
-
-
-def exp2(x: Any) -> Any:
-    """2 to the power x."""
-    return exp2_p.bind(x)
-
-
-def log(x: Any) -> Any:
-    """The natural logarithm; -inf at 0, NaN for negative floats."""
-    return log_p.bind(x)
-
-
-def expm1(x: Any) -> Any:
-    """exp(x) - 1, accurate near 0."""
-    return expm1_p.bind(x)
-
-
-def log1p(x: Any) -> Any:
-    """log(1 + x), accurate near 0."""
-    return log1p_p.bind(x)
-
-
-def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
-    return tanh_p.bind(x)
-
-
-def logistic(x: Any) -> Any:
-    """The sigmoid 1 / (1 + exp(-x))."""
-    return logistic_p.bind(x)
-
-
-def sinh(x: Any) -> Any:
-    """The hyperbolic sine."""
-    return sinh_p.bind(x)
-
-
-def cosh(x: Any) -> Any:
-    """The hyperbolic cosine."""
-    return cosh_p.bind(x)
-
-
-def asinh(x: Any) -> Any:
-    """The inverse of sinh."""
-    return asinh_p.bind(x)
-
-
-def acosh(x: Any) -> Any:
-    """The inverse of cosh; NaN below 1."""
-    return acosh_p.bind(x)
-
-
-def atanh(x: Any) -> Any:
-    """The inverse of tanh; NaN outside of [-1, 1]."""
-    return atanh_p.bind(x)
-
-
-def pow(x: Any, y: Any) -> Any:  # noqa: A001
-    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pow.html
-    """
-    return pow_p.bind(x, y)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core.bind import no_rule_reasons
-from tinyjax.lax.elementwise import FLOAT, in_float32, nary, to_bool, unary
+from tinyjax.lax.elementwise import FLOAT, in_float32, nary, of_one, to_bool, unary
 from tinyjax.transform.jvp import defzero
 
 
@@ -34,9 +34,12 @@ def _round_impl(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray
 
 
 floor_p = unary("floor", FLOAT, np.floor, cost=1, makes_nan=False)
+floor = of_one(floor_p, "The largest integer not above each float, as a float.")
 ceil_p = unary("ceil", FLOAT, np.ceil, cost=1, makes_nan=False)
+ceil = of_one(ceil_p, "The smallest integer not below each float, as a float.")
 round_p = unary("round", FLOAT, _round_impl, cost=1, makes_nan=False)
 is_finite_p = unary("is_finite", FLOAT, np.isfinite, to_bool)
+is_finite = of_one(is_finite_p, "True where a float is neither infinite nor NaN.")
 nextafter_p = nary("nextafter", FLOAT, np.nextafter, cost=1, makes_nan=True)
 no_rule_reasons[nextafter_p, "jvp"] = (
     "the next float is no differentiable function; nor has JAX one"
@@ -49,27 +52,12 @@ for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
 # ---- functions ----
 
 
-def floor(x: Any) -> Any:
-    """The largest integer not above each float, as a float."""
-    return floor_p.bind(x)
-
-
-def ceil(x: Any) -> Any:
-    """The smallest integer not below each float, as a float."""
-    return ceil_p.bind(x)
-
-
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001
     """The nearest integer to each float, as a float; `rounding_method` says where halves go.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.round.html
     """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
-
-
-def is_finite(x: Any) -> Any:
-    """True where a float is neither infinite nor NaN."""
-    return is_finite_p.bind(x)
 
 
 def nextafter(x1: Any, x2: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from tinyjax.core.facts import FUNCTION
 from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import square
-from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, unary
+from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, of_one, unary
 from tinyjax.lax.exponential import exp
 from tinyjax.transform.jvp import defjvp, defjvp2
 
@@ -208,21 +208,31 @@ def _polygamma_impl(m: np.ndarray, x: np.ndarray) -> np.ndarray:
 # ---- primitives ----
 
 erf_p = unary("erf", FLOAT, _erf_impl, **FUNCTION)
+erf = of_one(
+    erf_p, "The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."
+)
 defjvp(erf_p, lambda g, x: mul(constant(x, _TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
 
 erfc_p = unary("erfc", FLOAT, _erfc_impl, **FUNCTION)
+erfc = of_one(erfc_p, "1 - erf(x), accurate where that is small.")
 defjvp(erfc_p, lambda g, x: mul(constant(x, -_TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
 
 erf_inv_p = unary("erf_inv", FLOAT, _erf_inv_impl, **FUNCTION)
+erf_inv = of_one(
+    erf_inv_p, "The inverse of erf, for x in (-1, 1); infinite at the ends, NaN outside."
+)
 defjvp2(
     erf_inv_p,
     lambda g, out, x: mul(constant(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))),
 )
 
 lgamma_p = unary("lgamma", FLOAT, _lgamma_impl, **FUNCTION)
-defjvp(lgamma_p, lambda g, x: mul(g, digamma(x)))
-
+lgamma = of_one(
+    lgamma_p, "The logarithm of the absolute value of the gamma function; inf at its poles."
+)
 digamma_p = unary("digamma", FLOAT, _digamma_impl, **FUNCTION)
+digamma = of_one(digamma_p, "The derivative of lgamma; NaN at the poles.")
+defjvp(lgamma_p, lambda g, x: mul(g, digamma(x)))
 defjvp(digamma_p, lambda g, x: mul(g, polygamma(constant(x, 1), x)))
 
 
@@ -236,34 +246,6 @@ defjvp(
     _polygamma_jvp_m,
     lambda g, m, x: mul(g, polygamma(add(m, constant(m, 1)), x)),
 )
-
-
-# ---- functions ----
-
-
-def erf(x: Any) -> Any:
-    """The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
-    return erf_p.bind(x)
-
-
-def erfc(x: Any) -> Any:
-    """1 - erf(x), accurate where that is small."""
-    return erfc_p.bind(x)
-
-
-def erf_inv(x: Any) -> Any:
-    """The inverse of erf, for x in (-1, 1); infinite at the ends, NaN outside."""
-    return erf_inv_p.bind(x)
-
-
-def lgamma(x: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function; inf at its poles."""
-    return lgamma_p.bind(x)
-
-
-def digamma(x: Any) -> Any:
-    """The derivative of lgamma; NaN at the poles."""
-    return digamma_p.bind(x)
 
 
 def polygamma(m: Any, x: Any) -> Any:

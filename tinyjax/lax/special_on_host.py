@@ -15,7 +15,7 @@ from tinyjax.core.primitives import add, gt, mul, neg
 from tinyjax.lax.arithmetic import abs as lax_abs
 from tinyjax.lax.arithmetic import reciprocal, sign, sub
 from tinyjax.lax.creation import full_like
-from tinyjax.lax.elementwise import constant
+from tinyjax.lax.elementwise import constant, of_one
 from tinyjax.lax.exponential import exp, log, log1p
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.selection import select
@@ -25,11 +25,13 @@ from tinyjax.transform.jvp import defjvp, defjvp2
 # ---- modified Bessel functions, scaled by exp(-|x|) ----
 
 bessel_i0e_p = host_primitive("bessel_i0e", 1, lambda special, x: special.i0e(x))
+bessel_i0e = of_one(bessel_i0e_p, "exp(-|x|) I_0(x), of floats; I_0(x) alone would overflow.")
 bessel_i1e_p = host_primitive(
     "bessel_i1e",
     1,
     lambda special, x: np.copysign(special.i1e(x), x),  # of -0.0: -0.0
 )
+bessel_i1e = of_one(bessel_i1e_p, "exp(-|x|) I_1(x), of floats.")
 defjvp2(bessel_i0e_p, lambda g, out, x: mul(g, sub(bessel_i1e(x), mul(sign(x), out))))
 
 
@@ -45,16 +47,6 @@ def _bessel_i1e_jvp(g: Any, out: Any, x: Any) -> Any:
 
 
 defjvp2(bessel_i1e_p, _bessel_i1e_jvp)
-
-
-def bessel_i0e(x: Any) -> Any:
-    """exp(-|x|) I_0(x), of floats: the modified Bessel function of order 0, which would overflow."""
-    return bessel_i0e_p.bind(x)
-
-
-def bessel_i1e(x: Any) -> Any:
-    """exp(-|x|) I_1(x), of floats."""
-    return bessel_i1e_p.bind(x)
 
 
 # ---- the regularized incomplete beta function ----

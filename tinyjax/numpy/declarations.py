@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax.core.array import Array
-from tinyjax.core.declared_functions import named
+from tinyjax.core.declared_functions import public
 from tinyjax.numpy.promotion import promote_args
 
 
@@ -50,11 +50,4 @@ def same_as(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _public(name: str, doc: str) -> Callable[[Callable], Callable]:
-    """Makes a function jax.numpy.`name` for help(), pickle, messages and tracebacks."""
-
-    def publish(function: Any) -> Callable:
-        function.__module__ = "tinyjax.numpy"
-        function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
-        return named(name, f"{doc}; as numpy.{name}.")(function)
-
-    return publish
+    return public("tinyjax.numpy", name, f"{doc}; as numpy.{name}.")

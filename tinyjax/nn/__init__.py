@@ -1,4 +1,7 @@
-"""`jax.nn`: what networks are made of. This file re-exports it, no more."""
+"""`jax.nn`: what networks are made of. This file re-exports it, no more.
+
+Source: https://docs.jax.dev/en/latest/jax.nn.html
+"""
 
 # ruff: noqa: F401
 

@@ -1,8 +1,6 @@
 """logmeanexp, standardize and one_hot.
 
 softmax is with the logarithms of sums, in numpy/log_sums.py.
-
-Source: https://docs.jax.dev/en/latest/jax.nn.html
 """
 
 from __future__ import annotations

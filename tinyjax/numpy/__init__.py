@@ -3,7 +3,8 @@
 This file only re-exports; the functions are in the files beside it, a family each, in the layers that
 layers.py lists. Importing it gives Array its operators and methods (array_methods.py).
 
-Source: https://docs.jax.dev/en/latest/jax.numpy.html
+Sources: https://docs.jax.dev/en/latest/jax.numpy.html, and for each function
+https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html
 """
 
 # ruff: noqa: F401  (re-exports)

@@ -1,7 +1,4 @@
-"""Means and spread: mean, average, var, std.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Means and spread: mean, average, var, std."""
 
 from __future__ import annotations
 

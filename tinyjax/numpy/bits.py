@@ -1,7 +1,4 @@
-"""Bools packed into bytes: packbits, unpackbits.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Bools packed into bytes: packbits, unpackbits."""
 
 from __future__ import annotations
 

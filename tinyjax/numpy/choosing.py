@@ -1,8 +1,6 @@
 """Choosing elements by masks, or among several arrays: where, select, choose, compress, extract.
 
 `where` of three operands is one select_n equation; `where` of one needs `size=` under jit.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 `jnp.array([x, 2.])` is one concatenate, `jnp.zeros(3)` a broadcast of a scalar. Evenly spaced values are in
 ranges.py.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Running sums and products, and differences: cumsum, cumprod, diff, gradient, trapezoid.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Running sums and products, and differences: cumsum, cumprod, diff, gradient, trapezoid."""
 
 from __future__ import annotations
 

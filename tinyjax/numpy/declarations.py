@@ -1,7 +1,4 @@
-"""Declares functions that promote their operands and apply one operation: sin, add, equal.
-
-Source: https://docs.jax.dev/en/latest/jax.numpy.html
-"""
+"""Declares functions that promote their operands and apply one operation: sin, add, equal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Asking about dtypes: result_type, can_cast, isdtype, dtype.
-
-Source: https://docs.jax.dev/en/latest/jax.numpy.html
-"""
+"""Asking about dtypes: result_type, can_cast, isdtype, dtype."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Arrays with elements taken out or put in: delete, insert, trim_zeros.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Arrays with elements taken out or put in: delete, insert, trim_zeros."""
 
 from __future__ import annotations
 

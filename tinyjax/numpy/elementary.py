@@ -1,8 +1,6 @@
 """Exponentials, logarithms and trigonometry, one element at a time.
 
 Integers promote to the default float.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

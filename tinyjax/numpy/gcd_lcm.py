@@ -1,7 +1,4 @@
-"""gcd and lcm: Euclid's algorithm, as many steps as the worst element of an array needs.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""gcd and lcm: Euclid's algorithm, as many steps as the worst element of an array needs."""
 
 from __future__ import annotations
 

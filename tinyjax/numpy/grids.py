@@ -1,7 +1,4 @@
-"""Index grids: meshgrid, indices, ix_, mgrid, r_.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Index grids: meshgrid, indices, ix_, mgrid, r_."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Joining arrays and taking them apart: concatenate, stack, split, tile, repeat.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Joining arrays and taking them apart: concatenate, stack, split, tile, repeat."""
 
 from __future__ import annotations
 

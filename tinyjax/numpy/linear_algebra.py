@@ -1,8 +1,6 @@
 """Products of matrices and tensors: dot, matmul, tensordot, outer, kron, cross.
 
 All but kron and cross are one dot_general. einsum is in contraction.py, jnp.linalg in linalg.py.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Comparison, logic, bits, and what a number is: <, logical_and, &, isnan.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Comparison, logic, bits, and what a number is: <, logical_and, &, isnan."""
 
 from __future__ import annotations
 

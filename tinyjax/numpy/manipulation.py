@@ -1,8 +1,6 @@
 """Changing the shape and order of an array: reshape, transpose, squeeze, flip, roll, ...
 
 Joining and splitting arrays is in joining.py.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Functions made to work on more axes: vectorize, apply_along_axis, apply_over_axes, piecewise.
 
 Each of them is vmap, once for each axis.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

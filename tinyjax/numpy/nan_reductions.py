@@ -1,8 +1,6 @@
 """Reductions that leave NaN out: nansum, nanmax, nanmean, ...
 
 Each is the plain reduction after a select, with a correction where nothing but NaN was there.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

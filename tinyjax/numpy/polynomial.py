@@ -1,7 +1,4 @@
-"""Polynomials as vectors of coefficients, the highest power first; window functions.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Polynomials as vectors of coefficients, the highest power first; window functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Quantiles and medians, with and without NaN.
 
 Sort, then take a weighted mean of the two neighbours of a fractional place.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Evenly spaced values: arange, linspace, logspace, geomspace.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Evenly spaced values: arange, linspace, logspace, geomspace."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 A mask is a select before the reduction, keepdims a broadcast_in_dim after it. Means are in averages.py,
 reductions that skip NaN in nan_reductions.py, running ones in cumulative.py.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Rounding, and the parts of a float: floor, round, modf, frexp.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Rounding, and the parts of a float: floor, round, modf, frexp."""
 
 from __future__ import annotations
 

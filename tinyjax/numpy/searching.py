@@ -1,8 +1,6 @@
 """Finding things: argmax, nonzero, counting, and places in flat arrays.
 
 nonzero needs `size=` under jit, as a shape can't depend on values. It is found by sums and counts.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

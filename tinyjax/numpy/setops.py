@@ -1,8 +1,6 @@
 """Sets: unique, intersect1d, union1d, isin.
 
 unique is a sort and a comparison of neighbours. Under jit it needs `size=`.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Where values belong in a sorted array: searchsorted, in four ways, and digitize.
 
 A scan halves the interval that holds each place, as often as the array's size can need.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

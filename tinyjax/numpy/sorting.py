@@ -1,7 +1,4 @@
-"""Sorting: sort, argsort, lexsort, partition.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Sorting: sort, argsort, lexsort, partition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Histograms, covariance, interpolation, comparison of arrays.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Histograms, covariance, interpolation, comparison of arrays."""
 
 from __future__ import annotations
 

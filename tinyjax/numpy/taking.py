@@ -1,7 +1,4 @@
-"""Choosing elements by index arrays: take, take_along_axis, put, choose, compress.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
-"""
+"""Choosing elements by index arrays: take, take_along_axis, put, choose, compress."""
 
 from __future__ import annotations
 

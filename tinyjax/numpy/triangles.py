@@ -1,8 +1,6 @@
 """Matrices of a pattern: eye, tri, tril, diag, trace, vander.
 
 They are comparisons of two iotas.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Operands are promoted (util.py), then it is mostly one lax operation. Functions that JAX shows as
 `jit[name=...]` are marked `@jitted`. Comparison and bits are in logic.py, exponentials and trigonometry in
 elementary.py.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What nearly every jax.numpy function does first: check the operands, axes and shapes, make constants.
-
-Source: https://docs.jax.dev/en/latest/jax.numpy.html
-"""
+"""What nearly every jax.numpy function does first: check the operands, axes and shapes, make constants."""
 
 from __future__ import annotations
 

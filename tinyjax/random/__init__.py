@@ -1,6 +1,8 @@
 """`jax.random`: draws that are functions of a key. This file re-exports them, no more.
 
 Read threefry (bits from a key), keys, distributions, continuous, choices, in this order.
+
+Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 # ruff: noqa: F401

@@ -2,8 +2,6 @@
 
 A random order is a sort by random numbers, and a draw from a categorical distribution is the argmax of its
 logits plus Gumbel noise.
-
-Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 from __future__ import annotations

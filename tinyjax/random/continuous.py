@@ -1,8 +1,6 @@
 """Draws from more continuous distributions, most by the inverse of their distribution function.
 
 F(x) is uniform, so x = inverse of F at a uniform number.
-
-Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A poisson of a small rate counts how many waiting times fit into one; one of a large rate is drawn by
 rejection under a curve. Both run for all elements until the last is done, with new keys each round. Binomials
 does the same for draws with a limit.
-
-Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ jaxpr, is the computation. `sampler` makes the first of the second. The public o
 TypeError for a key that is none or a shape that is no sequence of integers, ValueError for an array of
 keys, for a dtype of the wrong kind and for parameters that do not broadcast to `shape`. Nearly all take an
 `out_sharding`, which says how the result is split over devices.
-
-Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A x has the covariance A A^T, so any square root A of it serves. And you can draw a rotation: the factor Q of
 a random matrix, with its signs set.
-
-Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 from __future__ import annotations

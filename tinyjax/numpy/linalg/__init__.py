@@ -1,6 +1,7 @@
 """`jnp.linalg`: which file has which name. Each is imported when it is first asked for.
 
-Source: https://docs.jax.dev/en/latest/jax.numpy.html#module-jax.numpy.linalg
+Sources: https://docs.jax.dev/en/latest/jax.numpy.html#module-jax.numpy.linalg, and for each function
+https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html
 """
 
 from typing import Any as _Any

@@ -1,7 +1,4 @@
-"""Decompositions of matrices as jnp.linalg has them: qr, eigh, eig, svd.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
-"""
+"""Decompositions of matrices as jnp.linalg has them: qr, eigh, eig, svd."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Norms, powers and products of jnp.linalg.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
-"""
+"""Norms, powers and products of jnp.linalg."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Linear systems: cholesky, solve, inv, and the tensors that are matrices in disguise.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
-"""
+"""Linear systems: cholesky, solve, inv, and the tensors that are matrices in disguise."""
 
 from __future__ import annotations
 

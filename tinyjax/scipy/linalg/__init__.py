@@ -2,7 +2,8 @@
 
 This file re-exports it. Each file's functions are imported when they are first asked for.
 
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.linalg
+Sources: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.linalg, and for each function
+https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html
 """
 
 from tinyjax.core.missing_names import dir_of, getattr_of

@@ -1,8 +1,6 @@
 """Decompositions with SciPy's arguments: qr, eigh, svd, polar, schur, hessenberg.
 
 SciPy's `overwrite_*`, `lwork` and `check_finite` are taken and change nothing.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations

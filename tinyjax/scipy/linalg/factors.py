@@ -1,8 +1,6 @@
 """Positive definite and triangular systems, with SciPy's arguments.
 
 SciPy's `overwrite_*` and `check_finite` are taken and change nothing.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations

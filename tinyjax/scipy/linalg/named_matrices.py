@@ -1,8 +1,6 @@
 """Matrices that a size alone gives: Hilbert's, Pascal's, Hadamard's, and others.
 
 They are computed in double precision or in integers, and rounded once.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Matrices that are made of few numbers: Toeplitz, Hankel, circulant, companion and others.
 
 Where SciPy takes a vector, a stack of vectors gives a stack of matrices.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """LU decomposition and linear systems, with SciPy's arguments; det and inv.
 
 SciPy's `overwrite_*`, `check_finite` and `debug` are taken and change nothing.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations

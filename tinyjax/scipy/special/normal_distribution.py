@@ -1,8 +1,6 @@
 """The normal distribution's probabilities, their logarithms and their inverse; erf, erfc and erfinv.
 
 log(ndtr(x)) stays finite where ndtr(x) rounds to 0, by an asymptotic series.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special
 """
 
 from __future__ import annotations

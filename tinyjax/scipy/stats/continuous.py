@@ -1,8 +1,6 @@
 """Distributions of real numbers: `jax.scipy.stats.norm`, `gamma`, `beta`, ...
 
 Each class becomes the module of its name, to which `distribution` adds `pdf`.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
 
 from typing import Any

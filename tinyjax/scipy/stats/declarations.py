@@ -2,8 +2,6 @@
 
 `promoted` makes a formula's arguments floats of one dtype; `exp_of`, `log_of` and `mirrored` derive one
 function from another.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
 
 import functools

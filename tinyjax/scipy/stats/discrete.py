@@ -1,8 +1,6 @@
 """Distributions of integers: `jax.scipy.stats.poisson`, `binom`, ...
 
 Each class becomes the module of its name, to which `distribution` adds `pmf`.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
 
 from typing import Any

@@ -1,7 +1,4 @@
-"""Distributions of vectors: `jax.scipy.stats.multivariate_normal`, `multinomial`, `dirichlet`.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
-"""
+"""Distributions of vectors: `jax.scipy.stats.multivariate_normal`, `multinomial`, `dirichlet`."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Statistics of samples: mode, rankdata, sem.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
-"""
+"""Statistics of samples: mode, rankdata, sem."""
 
 from __future__ import annotations
 

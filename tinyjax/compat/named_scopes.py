@@ -33,10 +33,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (used as a functi
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable[..., Any]:
-    """`fun` in a named_scope of this name, or of its own.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.named_call.html
-    """
+    """`fun` in a named_scope of this name, or of its own."""
     check_callable(fun, "name")
 
     @wraps(fun)

@@ -28,10 +28,7 @@ class CompileTimeTrace(Trace):
 
 def ensure_compile_time_eval() -> set_current_trace:
     """`with jax.ensure_compile_time_eval():` within the block, operations on known values give Arrays, in
-    a function that is traced too.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ensure_compile_time_eval.html
-    """
+    a function that is traced too."""
     return set_current_trace(CompileTimeTrace(context.trace))
 
 

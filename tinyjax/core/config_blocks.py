@@ -9,10 +9,7 @@ from tinyjax.core.config import config
 
 
 def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block jit runs Python functions eagerly, so that print and pdb see values.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.disable_jit.html
-    """
+    """Within the block jit runs Python functions eagerly, so that print and pdb see values."""
     return config.set("jax_disable_jit", disable)
 
 

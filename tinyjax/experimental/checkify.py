@@ -50,17 +50,12 @@ def check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
 
     The arguments of the format are arrays. Without checkify around, and in no transformation, raises
     JaxRuntimeError. Raises TypeError for a `pred` that is no scalar bool and for other arguments;
-    ValueError when it is compiled without a checkify around.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.checkify.check.html
-    """
+    ValueError when it is compiled without a checkify around."""
     _bind(check_p, pred, msg, fmt_args, fmt_kwargs)
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """As `check`, but without a checkify around it does nothing.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.checkify.debug_check.html
-    """
+    """As `check`, but without a checkify around it does nothing."""
     _bind(debug_check_p, pred, msg, fmt_args, fmt_kwargs)
 
 
@@ -88,9 +83,7 @@ def checkify(
 
     `errors` says which checks there are: user_checks (calls of `check`), nan_checks, div_checks,
     index_checks, float_checks, automatic_checks, all_checks, or a union of these.
-    Raises TypeError if `f` is not callable.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.checkify.checkify.html
-    """
+    Raises TypeError if `f` is not callable."""
     if not callable(f):
         raise TypeError(f"checkify takes a function, got {f!r}")
 

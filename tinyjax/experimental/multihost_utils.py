@@ -34,10 +34,7 @@ from tinyjax.runtime.placement import commit
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     """The arrays of all processes, to all, as NumPy arrays: stacked, or with `tiled` one after the other. An
-    array that is spread over devices of all is one already, and only taken with `tiled`.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.multihost_utils.process_allgather.html
-    """
+    array that is spread over devices of all is one already, and only taken with `tiled`."""
     return tree_map(lambda x: _gathered(x, tiled), in_tree)
 
 
@@ -77,10 +74,7 @@ def _whole(x: ArrayImpl) -> np.ndarray:
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """The arrays of one process, to all, as NumPy arrays: of process 0, or where `is_source` is True.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.multihost_utils.broadcast_one_to_all.html
-    """
+    """The arrays of one process, to all, as NumPy arrays: of process 0, or where `is_source` is True."""
     is_ours = process_index() == 0 if is_source is None else is_source
     return tree_map(lambda x: _sent(_host_array(x), is_ours), in_tree)
 
@@ -100,10 +94,7 @@ def _sent(array: np.ndarray, is_ours: bool) -> np.ndarray:
 
 
 def sync_global_devices(name: str) -> None:
-    """Waits until all processes are here. Raises JaxRuntimeError if one is elsewhere, or has another name.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.multihost_utils.sync_global_devices.html
-    """
+    """Waits until all processes are here. Raises JaxRuntimeError if one is elsewhere, or has another name."""
     if process_count() > 1:
         devices()
         with Meeting(f"sync_global_devices({name!r})", everybody()):
@@ -111,10 +102,7 @@ def sync_global_devices(name: str) -> None:
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Raises AssertionError, in all processes, if they have different arrays.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.multihost_utils.assert_equal.html
-    """
+    """Raises AssertionError, in all processes, if they have different arrays."""
     of_all = process_allgather(in_tree)
     leaves = [np.asarray(x) for x in tree_leaves(of_all)]
     if any(
@@ -125,10 +113,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 
 
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """Arrays that are spread over a mesh, from the blocks that this process has of them.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.multihost_utils.host_local_array_to_global_array.html
-    """
+    """Arrays that are spread over a mesh, from the blocks that this process has of them."""
 
     def joined(x: Any, spec: Any) -> Any:
         sharding = NamedSharding(global_mesh, spec)
@@ -141,10 +126,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
 
 
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """The blocks that this process has of arrays that are spread over a mesh.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.multihost_utils.global_array_to_host_local_array.html
-    """
+    """The blocks that this process has of arrays that are spread over a mesh."""
 
     def own(x: Any, spec: Any) -> Any:
         if not spans_processes(global_mesh):

@@ -1,4 +1,8 @@
-"""`jax.lax`: the primitives as functions, a file a family. This file re-exports them, no more."""
+"""`jax.lax`: the primitives as functions, a file a family. This file re-exports them, no more.
+
+Sources: https://docs.jax.dev/en/latest/jax.lax.html, and for each function
+https://docs.jax.dev/en/latest/_autosummary/jax.lax.<name>.html
+"""
 
 # ruff: noqa: F401
 # The names of a family stand side by side.

@@ -55,9 +55,7 @@ def all_to_all(
     """Maps axis `split_axis` of `x`, and makes the mapped axis its axis `concat_axis`.
 
     The two have one size; tiled, split_axis is cut into as many parts as the named axis is long, and
-    they are put together along concat_axis. `x` is a pytree. Raises ValueError for other sizes.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_to_all.html
-    """
+    they are put together along concat_axis. `x` is a pytree. Raises ValueError for other sizes."""
     groups = canonical_groups(axis_index_groups)
     size = group_size(axis_name, groups)
 
@@ -93,10 +91,7 @@ def all_to_all(
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Groups = None) -> Any:
-    """Swaps a named axis with axis `axis` of `x`, a pytree, which has its size.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pswapaxes.html
-    """
+    """Swaps a named axis with axis `axis` of `x`, a pytree, which has its size."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -191,9 +186,7 @@ pbroadcast_p = Primitive("pbroadcast", axes="each operand", **MOVES)
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Sends `x`, a pytree, from example to example: `perm` has pairs (source, destination).
 
-    Raises AssertionError unless there are as many pairs as examples.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.ppermute.html
-    """
+    Raises AssertionError unless there are as many pairs as examples."""
     names, pairs = names_of(axis_name), tuple(map(tuple, perm))
     return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
 
@@ -201,19 +194,14 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """As ppermute, with `perm[i]` the example that example i gets its value from.
 
-    Raises ValueError if `perm` is no permutation.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pshuffle.html
-    """
+    Raises ValueError if `perm` is no permutation."""
     if sorted(perm) != list(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)))))
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """The `x`, a pytree, of example `source`, for all examples.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pbroadcast.html
-    """
+    """The `x`, a pytree, of example `source`, for all examples."""
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 
 

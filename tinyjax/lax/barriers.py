@@ -46,9 +46,6 @@ lowering_rules[optimization_barrier_p] = OnHost("nothing is fused across a barri
 
 
 def optimization_barrier(operand: Any) -> Any:
-    """`operand`, a pytree of arrays, all of which are computed before anything that uses one of them.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
-    """
+    """`operand`, a pytree of arrays, all of which are computed before anything that uses one of them."""
     leaves, tree = tree_flatten(operand)
     return tree_unflatten(tree, optimization_barrier_p.bind(*leaves))

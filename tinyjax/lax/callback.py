@@ -136,9 +136,7 @@ def pure_callback(
     example; "expand_dims" once, all arguments with a leading axis, of size 1 where they have no batch;
     "broadcast_all" the same with the batch's size; "legacy_vectorized" with no axis there.
     Raises ValueError for another vmap_method and under jvp and grad, NotImplementedError under vmap
-    without a vmap_method, JaxRuntimeError for what the callback raises and for results not as declared.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.pure_callback.html
-    """
+    without a vmap_method, JaxRuntimeError for what the callback raises and for results not as declared."""
     if vmap_method not in VMAP_METHODS:
         raise ValueError(
             f"vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: "
@@ -226,9 +224,7 @@ def io_callback(
     once, in the order of the program among all that has effects; under vmap once for each example,
     which `ordered` forbids.
     Raises ValueError under jvp and grad, and under vmap if ordered; JaxRuntimeError for what the
-    callback raises and for results not as declared.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.io_callback.html
-    """
+    callback raises and for results not as declared."""
     params = {"sharding": sharding, "ordered": ordered}
     return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, params)
 

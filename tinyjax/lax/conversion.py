@@ -107,18 +107,14 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     Floats lose their fraction on the way to integers, saturate at the ends of the range, and NaN
     becomes 0; integers wrap; complex numbers lose their imaginary part, with a ComplexWarning.
-    Raises TypeError for what is no array or scalar, or no dtype.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.convert_element_type.html
-    """
+    Raises TypeError for what is no array or scalar, or no dtype."""
     return convert_type(operand, canonicalize_user_dtype(new_dtype, "convert_element_type"))
 
 
 def dtype(x: Any) -> np.dtype:
     """The dtype that an array of `x` would have: of a number, an array, or anything that names a dtype.
 
-    Raises TypeError if it is none of them.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dtype.html
-    """
+    Raises TypeError if it is none of them."""
     if isinstance(x, (type, str, np.dtype)):
         return canonicalize_user_dtype(x, "dtype")
     return dtypes.dtype(x)
@@ -204,9 +200,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """The bits of `operand` read as `new_dtype`.
 
     A narrower dtype adds a last axis of the parts, a wider one takes such an axis away. Raises
-    TypeError for bool and complex, ValueError where the last axis does not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.bitcast_convert_type.html
-    """
+    TypeError for bool and complex, ValueError where the last axis does not fit."""
     new_dtype = canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
     return bitcast_convert_type_p.bind(operand, new_dtype=new_dtype)
 

@@ -39,9 +39,7 @@ def conv_dimension_numbers(
 
     N is the batch, C the features, O and I those that the kernel makes and takes; every other letter is
     an axis of the window. None is (batch, feature, *spatial) and (output, input, *spatial).
-    Raises TypeError for layouts that do not fit the shapes.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_dimension_numbers.html
-    """
+    Raises TypeError for layouts that do not fit the shapes."""
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
     ndim = len(lhs_shape)

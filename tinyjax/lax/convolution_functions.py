@@ -50,9 +50,7 @@ def conv_general_dilated(
     and each part of the kernels sees one of them; with `batch_group_count`, one part of the batch.
     Both sides are of one dtype, in which sums are kept, or in a wider `preferred_element_type`.
     `out_sharding` says how the result is split over devices.
-    Raises TypeError and ValueError for parameters that fit neither each other nor the shapes.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated.html
-    """
+    Raises TypeError and ValueError for parameters that fit neither each other nor the shapes."""
     dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     window = [shape_of(rhs)[axis] for axis in dims.rhs_spec[2:]]
     ones = (1,) * len(window)
@@ -161,9 +159,7 @@ def conv_transpose(
     the padding of that other convolution. `transpose_kernel` turns the kernel round and swaps its inputs
     and outputs, so that the result is the gradient of that convolution, as in TensorFlow and Keras.
     `dimension_numbers` are by default ('NHWC', 'HWIO', 'NHWC'), with as many spatial axes as there are.
-    Raises what conv_general_dilated raises; ValueError for another word than 'SAME' and 'VALID'.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_transpose.html
-    """
+    Raises what conv_general_dilated raises; ValueError for another word than 'SAME' and 'VALID'."""
     ndim = len(shape_of(lhs))
     if dimension_numbers is None:
         if ndim not in _LAYOUTS:
@@ -219,9 +215,7 @@ def conv_general_dilated_patches(
 
     The result has size(feature) * prod(filter_shape) features: all places in the window of the first
     feature, then those of the second, ... It is a convolution by a kernel of zeros and ones. Parameters
-    and errors are those of conv_general_dilated; rhs is what `dimension_numbers` speaks of in its middle.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated_patches.html
-    """
+    and errors are those of conv_general_dilated; rhs is what `dimension_numbers` speaks of in its middle."""
     filter_shape = tuple(filter_shape)
     dims = conv_dimension_numbers(shape_of(lhs), (1, 1, *filter_shape), dimension_numbers)
     features = shape_of(lhs)[dims.lhs_spec[1]]
@@ -265,9 +259,7 @@ def conv_general_dilated_local(
 
     The window's shape is `filter_shape`; `rhs` has (outputs, inputs * prod(filter_shape), *places of the
     result), in the layout of `dimension_numbers`. Other parameters and errors are those of
-    conv_general_dilated.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated_local.html
-    """
+    conv_general_dilated."""
     dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     patches = conv_general_dilated_patches(
         lhs,

@@ -53,10 +53,7 @@ abstract_eval_rules[iota_p] = _iota_aval
 
 
 def iota(dtype: Any, size: int) -> Any:
-    """The array [0, 1, ..., size - 1] in `dtype`.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.iota.html
-    """
+    """The array [0, 1, ..., size - 1] in `dtype`."""
     return broadcasted_iota(dtype, (size,), 0)
 
 
@@ -66,9 +63,7 @@ def broadcasted_iota(
     """An array of `shape` in which each element is its own index along `dimension`; split over devices as
     `out_sharding` says.
 
-    Raises TypeError for a dtype or shape that can't be, ValueError if there is no such dimension.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcasted_iota.html
-    """
+    Raises TypeError for a dtype or shape that can't be, ValueError if there is no such dimension."""
     dtype = canonicalize_user_dtype(dtype, "broadcasted_iota")
     shape = canonicalize_shape(shape, "iota")
     place = place_params("iota", out_sharding)
@@ -108,9 +103,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
     devices as `sharding` says.
 
     Without dtype a Python scalar makes a weakly typed array. Raises TypeError if fill_value is no
-    scalar, or shape no sequence of integers.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full.html
-    """
+    scalar, or shape no sequence of integers."""
     sizes = canonicalize_shape(shape, "full")
     if dtype is None:
         return _filled(sizes, fill_value, None, dtypes.is_weakly_typed(fill_value), sharding)
@@ -118,10 +111,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
 
 
 def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
-    """An array whose elements may be anything: here they are zeros, as no memory stays uninitialised.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.empty.html
-    """
+    """An array whose elements may be anything: here they are zeros, as no memory stays uninitialised."""
     return full(shape, 0, dtype, sharding=out_sharding)
 
 
@@ -158,10 +148,7 @@ def full_like(
     shape: Sequence[int] | None = None,
     sharding: Any = None,
 ) -> Any:
-    """An array like `x`, in dtype, weak type, shape and sharding where these are not given, of `fill_value`.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full_like.html
-    """
+    """An array like `x`, in its dtype, weak type, shape and sharding unless given, of `fill_value`."""
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     new_dtype = dtypes.dtype(x) if dtype is None else canonicalize_user_dtype(dtype, "full_like")
     sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")

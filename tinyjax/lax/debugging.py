@@ -288,6 +288,4 @@ impl_rules[debug_print_p] = _debug_print_impl
 def effects_barrier() -> None:
     """Waits until the effects of all calls so far have happened.
 
-    A call runs its host steps before it returns, so they have.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.effects_barrier.html
-    """
+    A call runs its host steps before it returns, so they have."""

@@ -269,9 +269,7 @@ def dynamic_slice(
     """The window of `slice_sizes` at `start_indices`, which may be traced: a scalar for each axis.
 
     A window that is not all inside is moved inside. Negative indices count from the end.
-    Raises TypeError for sizes larger than the operand or indices that are no integers.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dynamic_slice.html
-    """
+    Raises TypeError for sizes larger than the operand or indices that are no integers."""
     indices = _wrapped_indices(shape_of(operand), start_indices, allow_negative_indices)
     sizes = canonicalize_shape(slice_sizes, "dynamic_slice")
     return dynamic_slice_p.bind(operand, *indices, slice_sizes=sizes)
@@ -287,9 +285,7 @@ def dynamic_update_slice(
     """`operand` with the window at `start_indices` replaced by `update`, of equal rank and dtype.
 
     A window that is not all inside is moved inside. Negative indices count from the end.
-    Raises TypeError where shapes or dtypes do not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dynamic_update_slice.html
-    """
+    Raises TypeError where shapes or dtypes do not fit."""
     indices = _wrapped_indices(shape_of(operand), start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(operand, update, *indices)
 

@@ -119,10 +119,7 @@ defbroadcasting(pow_p)
 
 
 def pow(x: Any, y: Any) -> Any:  # noqa: A001
-    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pow.html
-    """
+    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer."""
     return pow_p.bind(x, y)
 
 

@@ -167,9 +167,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     spectrum: the last axis has length n // 2 + 1 then) or 'irfft', its inverse, whose last axis has the
     length fft_lengths[-1] (for both that many). The inverses divide by the number of elements.
     Raises ValueError for an unknown type, complex input of 'rfft', 16-bit floats there, and lengths
-    that are not those of `x`.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fft.html
-    """
+    that are not those of `x`."""
     kind = _as_fft_type(fft_type)
     x = as_array(x)
     dtype = dtypes.dtype(x)

@@ -212,9 +212,7 @@ def gather(
 
     `mode` says what a window gives that is not all inside (None is 'promise_in_bounds'), `fill_value`
     what mode 'fill' gives. Most programs use jax.numpy indexing, which becomes a gather.
-    Raises TypeError where dimension_numbers do not fit, ValueError for indices that are no integers.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.gather.html
-    """
+    Raises TypeError where dimension_numbers do not fit, ValueError for indices that are no integers."""
     parsed_mode = GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
     if parsed_mode is not GatherScatterMode.FILL_OR_DROP:
         fill_value = None
@@ -239,9 +237,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """The slices of `src` at one index of each of `axes`: `idxs` has a vector of n integers for each of
     them, which count modulo the axis's size. The result's first axis has length n.
 
-    Raises TypeError for other numbers of vectors, or of axes of one.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.index_take.html
-    """
+    Raises TypeError for other numbers of vectors, or of axes of one."""
     ranks = [len(shape_of(idx)) for idx in idxs]
     if not isinstance(axes, Sequence) or ranks != [1] * len(axes):
         raise TypeError(

@@ -236,9 +236,7 @@ def reduce(
     and dtypes; computation(a, b) takes and gives two such trees of scalars. The order of combination
     is not fixed, so it should be associative, and the initial values neutral.
     Raises ValueError where trees or shapes differ and for dimensions that are no axes, TypeError where
-    dtypes differ.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce.html
-    """
+    dtypes differ."""
     leaves, inits, tree = operands_and_inits("reduce", operands, init_values)
     if computation in _MONOIDS and len(leaves) == 1:
         reducer, neutral = _MONOIDS[computation]

@@ -37,9 +37,7 @@ def jacfwd(
     """The Jacobian of `fun`, column by column: a result of shape out.shape + in.shape for each pair
     of a result leaf and an argument leaf.
 
-    Raises TypeError for integer inputs. Best where inputs are fewer than outputs.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jacfwd.html
-    """
+    Raises TypeError for integer inputs. Best where inputs are fewer than outputs."""
     check_callable(fun, "differentiate")
 
     @wraps(fun)
@@ -77,10 +75,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """As jacfwd, row by row. Best where outputs are fewer than inputs.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jacrev.html
-    """
+    """As jacfwd, row by row. Best where outputs are fewer than inputs."""
     check_callable(fun, "differentiate")
 
     @wraps(fun)
@@ -119,10 +114,7 @@ def hessian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
-    """The second derivatives of `fun`, forward over reverse: jacfwd(jacrev(fun)).
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.hessian.html
-    """
+    """The second derivatives of `fun`, forward over reverse: jacfwd(jacrev(fun))."""
     inner = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
 

@@ -20,9 +20,7 @@ def platform_dependent(
     """`per_platform[p](*args)` for the platform p, "cpu" or "gpu", of the default device; `default(*args)`
     where there is none for it.
 
-    Raises NotImplementedError where there is no default, either.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.platform_dependent.html
-    """
+    Raises NotImplementedError where there is no default, either."""
     platform = default_backend()
     chosen = per_platform.get(platform, default)
     if chosen is None:

@@ -63,9 +63,7 @@ defvectorized(reduce_precision_p)
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """Floats rounded to what a format of these numbers of bits holds; the dtype stays.
 
-    Raises ValueError if exponent_bits < 1 or mantissa_bits < 0.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_precision.html
-    """
+    Raises ValueError if exponent_bits < 1 or mantissa_bits < 0."""
     return reduce_precision_p.bind(
         operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
     )

@@ -243,9 +243,7 @@ def reduce_window(
     dtypes; computation(a, b) takes and gives two such trees of scalars. Windows of
     `window_dimensions` begin every `window_strides` elements (default 1) of the array, padded by
     (low, high) an axis or as 'VALID', 'SAME' and 'SAME_LOWER' say (see padtype_to_pads).
-    Raises ValueError where trees differ, TypeError for parameters that do not fit the operand.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_window.html
-    """
+    Raises ValueError where trees differ, TypeError for parameters that do not fit the operand."""
     leaves, inits, tree = operands_and_inits("reduce_window", operand, init_value)
     avals = [get_aval(x) for x in leaves]
     ones = (1,) * len(window_dimensions)

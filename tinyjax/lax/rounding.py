@@ -53,10 +53,7 @@ for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001
-    """The nearest integer to each float, as a float; `rounding_method` says where halves go.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.round.html
-    """
+    """The nearest integer to each float, as a float; `rounding_method` says where halves go."""
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 

@@ -129,17 +129,12 @@ def select_n(which: Any, *cases: Any) -> Any:
     """For each element, that of the case whose number is in `which` (False is 0, True is 1).
 
     `which` is a bool or an integer, a scalar or of the cases' shape; cases have one shape and dtype.
-    Raises TypeError where they have not.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.select_n.html
-    """
+    Raises TypeError where they have not."""
     return select_n_p.bind(which, *cases)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """on_true where `pred` holds, else on_false: select_n in the order of an if.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.select.html
-    """
+    """on_true where `pred` holds, else on_false: select_n in the order of an if."""
     return select_n_p.bind(pred, on_false, on_true)
 
 
@@ -214,7 +209,5 @@ batch_rules[clamp_p] = _clamp_batch
 def clamp(min: Any, x: Any, max: Any) -> Any:  # noqa: A002
     """`x` brought into [min, max] elementwise; where min > max, max. NaN stays NaN.
 
-    Bounds are scalars or of x's shape, all of one dtype. Raises TypeError where they are not.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.clamp.html
-    """
+    Bounds are scalars or of x's shape, all of one dtype. Raises TypeError where they are not."""
     return clamp_p.bind(min, x, max)

@@ -23,9 +23,7 @@ def padtype_to_pads(
     """The (low, high) padding of each axis that 'VALID', 'SAME' or 'SAME_LOWER' stands for.
 
     'VALID' has none; with the others there are ceil(size / stride) windows, and an odd element of
-    padding goes to the end, or to the start. Raises RuntimeError for another word.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.padtype_to_pads.html
-    """
+    padding goes to the end, or to the start. Raises RuntimeError for another word."""
     word = padding.upper()
     if word not in ("VALID", "SAME", "SAME_LOWER"):
         raise RuntimeError(f"padding must be 'VALID', 'SAME' or 'SAME_LOWER', got {padding!r}")

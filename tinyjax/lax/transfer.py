@@ -135,9 +135,7 @@ def device_put(
       Both can be tree prefixes too.
     Raises:
       TypeError: a leaf of `x` is no array or scalar.
-      ValueError: `device` has other leaves, is no prefix of `x`, or `donate` and `may_alias` are True.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html
-    """
+      ValueError: `device` has other leaves, is no prefix of `x`, or `donate` and `may_alias` are True."""
     leaves, tree = tree_flatten(x)
     put_to = flatten_axes("device_put device", tree, _checked_places(device))
     sources = flatten_axes("device_put source", tree, _checked_places(src))
@@ -198,9 +196,7 @@ def _copy_semantics(donate: Any, may_alias: Any) -> ArrayCopySemantics:
 def device_get(x: Any) -> Any:
     """A pytree with its leaves as NumPy arrays; waits for those still being computed.
 
-    Raises errors.TracerArrayConversionError for a tracer.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.device_get.html
-    """
+    Raises errors.TracerArrayConversionError for a tracer."""
     return tree_map(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
 
 
@@ -217,19 +213,14 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """The pytree as it is: reading its arrays waits no less if it is said beforehand.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.copy_to_host_async.html
-    """
+    """The pytree as it is: reading its arrays waits no less if it is said beforehand."""
     return x
 
 
 def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
     """All arrays on a platform that somebody still refers to; by default, on the default backend.
 
-    Raises RuntimeError if there is no such platform.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.live_arrays.html
-    """
+    Raises RuntimeError if there is no such platform."""
     there = set(devices(platform or default_backend()))
     arrays = [x for x in gc.get_objects() if issubclass(type(x), ArrayImpl)]
     return [x for x in arrays if not x.is_deleted() and there & {*devices_of(x.device)}]

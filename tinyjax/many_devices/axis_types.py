@@ -32,9 +32,7 @@ def auto_axes(
     `out_sharding`, a tree prefix of the result with PartitionSpecs or NamedShardings, says how the results
     are split, whose types say so again; it can be given at the call too. Without `f`, a decorator.
     Raises TypeError if it is not given, KeyError for an axis that the mesh does not have, ValueError for
-    shardings on another mesh.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.sharding.auto_axes.html
-    """
+    shardings on another mesh."""
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
@@ -63,9 +61,7 @@ def explicit_axes(
     `in_sharding`, a tree prefix of the tuple of arguments, says how they are split, as their types do
     within `f`; it can be given at the call too. Without `f`, a decorator.
     Raises TypeError if it is not given, KeyError for an axis that the mesh does not have, ValueError
-    where there is no current mesh.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.sharding.explicit_axes.html
-    """
+    where there is no current mesh."""
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 

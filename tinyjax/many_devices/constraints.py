@@ -31,9 +31,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       ValueError: a sharding does not fit, or is None; or names an axis of the mesh that is "Explicit".
       TypeError: it is no sharding.
       RuntimeError: there is no current mesh.
-      AssertionError: all axes of the mesh are "Explicit", and `x` is spread in another way.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
-    """
+      AssertionError: all axes of the mesh are "Explicit", and `x` is spread in another way."""
     return _each(_constrained, x, "with_sharding_constraint shardings", shardings)
 
 

@@ -99,9 +99,7 @@ def resolve_impl(impl: Any, dtype: Any = None) -> PRNGImpl:
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
     """A typed key of shape () from an integer of up to 64 bits.
 
-    Raises TypeError for a seed that is no integer scalar, OverflowError for more than 64 bits.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.random.key.html
-    """
+    Raises TypeError for a seed that is no integer scalar, OverflowError for more than 64 bits."""
     return _key("key", seed, resolve_impl(impl, dtype))
 
 
@@ -131,9 +129,7 @@ def _key(name: str, seed: Any, impl: PRNGImpl) -> Array:
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Array:
     """`num` new keys (a number, or a shape), independent of each other and of the one given.
 
-    Raises TypeError if `key` is none or `num` no integers, ValueError for an array of keys.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.random.split.html
-    """
+    Raises TypeError if `key` is none or `num` no integers, ValueError for an array of keys."""
     return in_form_of(key, split_typed(typed_key("split", key), num))
 
 

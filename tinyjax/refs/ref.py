@@ -246,9 +246,7 @@ abstract_eval_rules[free_ref_p] = lambda ref: []
 def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
     """A Ref that holds the array `init_val` at first. `kind` and `memory_space` are kept, and mean nothing.
 
-    Raises TypeError for what is no array.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.new_ref.html
-    """
+    Raises TypeError for what is no array."""
     try:
         aval = get_aval(init_val)
     except TypeError:
@@ -271,9 +269,7 @@ def empty_ref(ty: ShapedArray | ShapeDtypeStruct, memory_space: Any = None) -> R
 def get(ref: Ref, idx: Any = ...) -> Any:
     """What `ref` holds at `idx`: ref[idx].
 
-    Raises ValueError for what is no Ref, and for an index out of range.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.get.html
-    """
+    Raises ValueError for what is no Ref, and for an index out of range."""
     indexer, operands = parse_index(idx, _checked_ref("ref_get", ref).shape)
     return get_p.bind(ref, *operands, indexer=indexer)
 
@@ -281,17 +277,12 @@ def get(ref: Ref, idx: Any = ...) -> Any:
 def swap(ref: Ref, idx: Any, value: Any) -> Any:
     """Puts `value` at `idx`, and gives what was there.
 
-    Raises ValueError for a value of another shape or dtype than what is there.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.swap.html
-    """
+    Raises ValueError for a value of another shape or dtype than what is there."""
     return _write(swap_p, "ref_swap", ref, idx, value)
 
 
 def set(ref: Ref, idx: Any, value: Any) -> None:  # noqa: A001  (JAX's name)
-    """Puts `value` at `idx`: ref[idx] = value.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.set.html
-    """
+    """Puts `value` at `idx`: ref[idx] = value."""
     _write(swap_p, "ref_set", ref, idx, value)
 
 
@@ -301,18 +292,12 @@ AbstractRef.setitem = staticmethod(set)
 
 def addupdate(ref: Ref, idx: Any, x: Any) -> None:
     """Adds `x` at `idx`. `ref[idx] += x` reads, adds and writes; this is one operation, and simpler to
-    differentiate. Of bools, the sum is an `or`.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.addupdate.html
-    """
+    differentiate. Of bools, the sum is an `or`."""
     _write(addupdate_p, "ref_addupdate", ref, idx, x)
 
 
 def freeze(ref: Ref) -> Any:
-    """The last value of a Ref that is not used any more.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.freeze.html
-    """
+    """The last value of a Ref that is not used any more."""
     return freeze_p.bind(_as_ref("freeze", ref))
 
 

@@ -76,10 +76,7 @@ class StatefulPRNG:
 
 
 def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:
-    """A generator whose key is made of an integer; without one, of what the system knows.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.random.stateful_rng.html
-    """
+    """A generator whose key is made of an integer; without one, of what the system knows."""
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0] >> 1)
     return StatefulPRNG(random.key(seed, impl=impl), refs.new_ref(0))

@@ -190,9 +190,7 @@ def breakpoint(
     `stdin` and `stdout` are files to use in place of the terminal. Under vmap it opens for each example.
     `backend` chooses among JAX's debuggers; here is but one. With `token`, an array or a pytree of
     arrays, it opens when that is computed, and gives it back: only if the program uses what it gives.
-    Raises ValueError for both `ordered` and `token`.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.breakpoint.html
-    """
+    Raises ValueError for both `ordered` and `token`."""
     if ordered and token is not None:
         raise ValueError(
             "`ordered` and `token` are mutually exclusive arguments: a token is an order"

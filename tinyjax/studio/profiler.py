@@ -47,9 +47,7 @@ def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False)
     Args:
       create_perfetto_trace: whether the file is there once more, as perfetto_trace.json.gz.
     Raises:
-      RuntimeError: a trace has been started already.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
-    """
+      RuntimeError: a trace has been started already."""
     global _recorder, _log_dir, _perfetto
     if _recorder is not None:
         raise RuntimeError(
@@ -63,9 +61,7 @@ def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False)
 def stop_trace() -> None:
     """Waits for what has been launched, and writes <log_dir>/plugins/profile/<time>/<host>.trace.json.gz.
 
-    Raises RuntimeError if no trace has been started.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.stop_trace.html
-    """
+    Raises RuntimeError if no trace has been started."""
     global _recorder, _events
     if _recorder is None:
         raise RuntimeError("No profile started: begin with jax.profiler.start_trace(log_dir)")
@@ -82,10 +78,7 @@ def stop_trace() -> None:
 
 @contextlib.contextmanager
 def trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False) -> Iterator[None]:
-    """Records within the block: start_trace, and stop_trace at the end.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.trace.html
-    """
+    """Records within the block: start_trace, and stop_trace at the end."""
     start_trace(log_dir, create_perfetto_trace)
     try:
         yield
@@ -102,10 +95,7 @@ def events() -> list[Event]:
 
 
 class TraceAnnotation(contextlib.ContextDecorator):
-    """`with TraceAnnotation("load"):` the block is an event of the trace, if there is one.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.TraceAnnotation.html
-    """
+    """`with TraceAnnotation("load"):` the block is an event of the trace, if there is one."""
 
     def __init__(self, name: str, **kwargs: Any):
         self.name = name
@@ -131,17 +121,11 @@ class TraceAnnotation(contextlib.ContextDecorator):
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """`with StepTraceAnnotation("train", step_num=3):` the block is one step of a training.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.StepTraceAnnotation.html
-    """
+    """`with StepTraceAnnotation("train", step_num=3):` the block is one step of a training."""
 
 
 def annotate_function(func: Callable, name: str | None = None, **decorator_kwargs: Any) -> Callable:
-    """`func`, each call of which is an event of the trace; usable as a decorator.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.annotate_function.html
-    """
+    """`func`, each call of which is an event of the trace; usable as a decorator."""
     label = name or getattr(func, "__qualname__", None) or str(func)
 
     @wraps(func)

@@ -334,6 +334,7 @@ CHAPTERS = (
             "lax.selection": "select_n, clamp",
         },
         {
+            "core.declared_functions": "functions that are declared: their names, for help() and messages",
             "core.shape_errors": "what goes wrong where a shape is not known",
             "lax.bitwise": "and, or",
             "lax.comparison": "eq, lt",

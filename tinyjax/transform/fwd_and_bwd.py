@@ -19,9 +19,7 @@ def fwd_and_bwd(
     """Two functions: fwd(*args) gives (out, residuals), or (out, residuals, aux) with has_aux;
     bwd(residuals, cotangent of out) gives the cotangent of argument `argnums`, a tuple for a tuple.
 
-    `jitted`: both are compiled.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.fwd_and_bwd.html
-    """
+    `jitted`: both are compiled."""
 
     def fwd(*args: Any, **kwargs: Any) -> tuple:
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, ValueError)

@@ -24,9 +24,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
 
     `primals` give shapes and dtypes alone (arrays or ShapeDtypeStructs). Raises TypeError for
     integer arguments and for products of arguments, NotImplementedError for a primitive that is not
-    linear, such as sin.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linear_transpose.html
-    """
+    linear, such as sin."""
     check_callable(fun, "transpose")
     leaves, in_tree = tree_flatten((primals, {}))
     avals = [get_aval(x) for x in leaves]

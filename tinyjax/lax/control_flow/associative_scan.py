@@ -25,9 +25,7 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
 
     `elems` is a pytree of arrays with one size along `axis`; `fn(a, b)` combines two such trees
     element by element. With `reverse`, the scan runs from the end. The result has the shapes of
-    `elems`. Raises TypeError if `fn` can't be called, ValueError where sizes differ.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.associative_scan.html
-    """
+    `elems`. Raises TypeError if `fn` can't be called, ValueError where sizes differ."""
     if not callable(fn):
         raise TypeError(f"lax.associative_scan: fn argument should be callable, got {fn!r}")
     leaves, tree = tree_flatten(elems)

@@ -108,9 +108,7 @@ def cond(
     must give results of one tree, and of equal shapes and dtypes; one is run. They may close over
     arrays. `operand=x` gives a single operand by keyword; `cond(pred, x, true_fun, y, false_fun)`
     gives each function its own. Under disable_jit, a `pred` whose value is known is a Python `if`.
-    Raises TypeError for another predicate, for what can't be called, and for results that differ.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
-    """
+    Raises TypeError for another predicate, for what can't be called, and for results that differ."""
     if not callable(true_fun) and callable(false_fun) and len(operands) == 2:
         f, x, (y, g) = false_fun, true_fun, operands
         if callable(g):
@@ -135,9 +133,7 @@ def switch(
 
     `index` is an integer scalar; -1 is brought to 0, and does not count from the end. The branches
     are as cond's. Under disable_jit, an index whose value is known indexes a Python list.
-    Raises TypeError as cond does, ValueError if there are no branches.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
-    """
+    Raises TypeError as cond does, ValueError if there are no branches."""
     branches = tuple(branches)
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")

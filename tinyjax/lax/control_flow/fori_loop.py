@@ -43,9 +43,7 @@ def fori_loop(
     reverse mode, and `unroll` as there; others a while_loop, without. Under jax_disable_jit it is a
     Python loop.
     Raises TypeError for bounds of different dtypes, OverflowError for those that do not fit theirs,
-    ValueError for unroll where the bounds are not known.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
-    """
+    ValueError for unroll where the bounds are not known."""
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun argument should be callable, got {body_fun!r}")
     dtype = _bounds_dtype(lower, upper)

@@ -31,9 +31,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
     Results are those of `vmap(f)(xs)`. With `batch_size`, so many slices at a time are given to
     vmap(f); those that are left over make a smaller batch at the end (0: all in one batch).
-    Raises ValueError for axes of different lengths.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
-    """
+    Raises ValueError for axes of different lengths."""
     if batch_size is None:
         info = DebugInfo(
             f, (), tree_structure(((xs,), {})), traced_for="lax.map", roles=("one slice of xs",)
@@ -60,10 +58,7 @@ def _flatten(y: Any) -> Any:
 
 
 def sequential_vmap(fun: Callable) -> custom_vmap:
-    """`fun`, called for one example after the other (by lax.map) where vmap would batch it.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_batching.sequential_vmap.html
-    """
+    """`fun`, called for one example after the other (by lax.map) where vmap would batch it."""
     function = custom_vmap(fun)
 
     @function.def_vmap

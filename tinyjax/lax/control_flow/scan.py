@@ -146,9 +146,7 @@ def scan(
     dtypes. `reverse` goes from the last x to the first. `unroll` is how many iterations the compiler may
     write out in a row (0 or True: all of them). `f` is traced once, whatever the length: under
     jax_disable_jit it runs as Python at each iteration instead, and can be stepped through.
-    Raises TypeError where f gives no pair or another type of carry, ValueError for lengths that differ.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
-    """
+    Raises TypeError where f gives no pair or another type of carry, ValueError for lengths that differ."""
     if not callable(f):
         raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}")
     init_leaves, init_tree = tree_flatten(init)

@@ -82,9 +82,7 @@ def custom_root(
     `f` gives a tree like that of its one argument. `tangent_solve(g, y)` gives the x with g(x) = y for
     the linear function g, which is f linearized at the root: `lambda g, y: y / g(1.0)` for scalars.
     With has_aux, `solve` gives a pair of the root and something that is not differentiated.
-    Raises TypeError where one of the functions gives a tree other than initial_guess.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_root.html
-    """
+    Raises TypeError where one of the functions gives a tree other than initial_guess."""
     guess, tree = tree_flatten(initial_guess)
     f_jaxpr, f_consts, f_tree = _trace(f, initial_guess)
     _check_tree("f", "initial_guess", f_tree, tree)
@@ -249,9 +247,7 @@ def custom_linear_solve(
     `matvec` is linear, and its trees and shapes in and out are those of `b`. Reverse mode needs
     `transpose_solve(vecmat, b)`, a solve with the transpose of matvec, which is found by transposition;
     with `symmetric` both are the same. With has_aux, the solvers give pairs (x, aux).
-    Raises TypeError or ValueError where a function gives another tree, or other shapes, than b.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_linear_solve.html
-    """
+    Raises TypeError or ValueError where a function gives another tree, or other shapes, than b."""
     if transpose_solve is None and symmetric:
         transpose_solve = solve
     leaves, tree = tree_flatten(b)

@@ -120,9 +120,7 @@ def while_loop(
     jax.disable_jit the loop runs as it stands above, so that `print` and pdb see every iteration. There is
     forward mode (jvp, jacfwd), but no reverse mode: `scan` and `fori_loop` with static bounds have it.
     Raises TypeError where a function can't be called, the predicate is no boolean scalar, or the body
-    gives another type than it takes.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
-    """
+    gives another type than it takes."""
     if not (callable(body_fun) and callable(cond_fun)):
         raise TypeError(
             "lax.while_loop: body_fun and cond_fun arguments should be callable, got "

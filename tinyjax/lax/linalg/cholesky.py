@@ -68,9 +68,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = x, for positive definite matrices; NaN for all others.
 
     With `symmetrize_input`, of (x + x^H) / 2; without, only the lower triangle of x is read, and
-    derivatives take x to be symmetric. Raises TypeError where x is no matrix, or not square.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.cholesky.html
-    """
+    derivatives take x to be symmetric. Raises TypeError where x is no matrix, or not square."""
     x = as_inexact(x)
     if symmetrize_input:
         if len(shape_of(x)) < 2:

@@ -182,9 +182,7 @@ def eig(
     x has shape (..., n, n); x vr = vr w and vl^H x = w vl^H, column by column. All are complex. Vectors
     have length 1 and a largest component that is real. Where LAPACK fails (NaN, inf), all is NaN.
     Eigenvalues have derivatives; vectors with enable_eigvec_derivs, which is right where eigenvalues are
-    distinct. Raises ValueError if x is not square, TypeError for integers.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eig.html
-    """
+    distinct. Raises ValueError if x is not square, TypeError for integers."""
     return eig_p.bind(
         as_array(x),
         compute_left_eigenvectors=compute_left_eigenvectors,

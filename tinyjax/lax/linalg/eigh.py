@@ -94,9 +94,7 @@ def eigh(
 
     x has shape (..., n, n). With `symmetrize_input`, of (x + x^H) / 2; else only the lower (or upper)
     triangle is read. On a CPU eigenvalues are sorted in any case. Raises TypeError or ValueError where x is
-    no square matrix, NotImplementedError for what CPUs don't have.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eigh.html
-    """
+    no square matrix, NotImplementedError for what CPUs don't have."""
     x = as_inexact(x)
     shape = shape_of(x)
     if symmetrize_input:

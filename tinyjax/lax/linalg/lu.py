@@ -88,9 +88,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
     """The order of the rows after exchanging row i with row pivots[i], for i = 0, 1, ...; int32.
 
     Raises TypeError for pivots that are not int32, ValueError where these are more than
-    `permutation_size` rows.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.lu_pivots_to_permutation.html
-    """
+    `permutation_size` rows."""
     return lu_pivots_to_permutation_p.bind(as_array(pivots), permutation_size=int(permutation_size))
 
 
@@ -163,9 +161,7 @@ def lu(x: Any) -> list[Array]:
 
     `x` has shape (..., m, n). L has a diagonal of ones, which is not stored. Row i was exchanged with
     row pivots[i] (int32, min(m, n) of them). A singular matrix has a zero on U's diagonal. Raises
-    TypeError where x is no matrix, and for integers.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.lu.html
-    """
+    TypeError where x is no matrix, and for integers."""
     return lu_p.bind(as_array(x))
 
 

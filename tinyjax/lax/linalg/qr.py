@@ -128,9 +128,7 @@ def qr(
     x has shape (..., m, n), q (..., m, k) and r (..., k, n), with k = m, or min(m, n) without
     full_matrices. With pivoting there is a third result, an integer permutation p of the columns by
     which r's diagonal does not grow: q r = x[:, p]. Raises TypeError if x is no matrix or of integers,
-    NotImplementedError for floats of 16 bits.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.qr.html
-    """
+    NotImplementedError for floats of 16 bits."""
     params = {"pivoting": pivoting, "full_matrices": full_matrices, "use_magma": use_magma}
     return tuple(qr_p.bind(as_array(x), **params))
 
@@ -235,16 +233,12 @@ def householder_product(a: Any, taus: Any) -> Array:
     """The product of reflections I - tau v v^H: the Q of which they are the parts.
 
     a has shape (..., m, n), m >= n, and the vectors v in its columns below the diagonal, where they are 1;
-    taus has shape (..., k), k <= n. The result has a's shape. No derivative.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.householder_product.html
-    """
+    taus has shape (..., k), k <= n. The result has a's shape. No derivative."""
     return householder_product_p.bind(as_array(a), as_array(taus))
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Array:
     """`c` times the complete Q of reflections as householder_product takes them, or Q^H (`transpose`).
 
-    c has shape (..., m, n), the result too: Q c if `left`, else c Q. Q itself is never made.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.ormqr.html
-    """
+    c has shape (..., m, n), the result too: Q c if `left`, else c Q. Q itself is never made."""
     return ormqr_p.bind(as_array(a), as_array(taus), as_array(c), left=left, transpose=transpose)

@@ -96,9 +96,7 @@ def schur(
 
     x has shape (..., n, n). Of a real matrix both are real, and t has a block of two rows and columns on
     its diagonal for each pair of complex eigenvalues. NaN for a matrix that is not finite. No derivative.
-    Raises ValueError if x is not square.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.schur.html
-    """
+    Raises ValueError if x is not square."""
     return schur_p.bind(
         as_array(x),
         compute_schur_vectors=compute_schur_vectors,
@@ -111,7 +109,5 @@ def hessenberg(a: Any) -> list[Array]:
     """[h, taus] of matrices (..., n, n): on and above the first subdiagonal h is the Hessenberg form.
 
     Below are the reflections that made it, as householder_product takes them: of h[1:, :-1], with taus
-    (..., n - 1). No derivative. Raises ValueError if `a` is not square.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.hessenberg.html
-    """
+    (..., n - 1). No derivative. Raises ValueError if `a` is not square."""
     return hessenberg_p.bind(as_array(a))

@@ -165,9 +165,7 @@ def svd(
     x has shape (..., m, n), s (..., k) with k = min(m, n), u (..., m, k) and vh (..., k, n); with
     full_matrices both are square. Where LAPACK fails (NaN, inf), all is NaN. The derivative is there
     without full_matrices, or if m = n; that of u and vh is infinite where singular values are equal.
-    Raises TypeError if x is no matrix, NotImplementedError for what CPUs don't have.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.svd.html
-    """
+    Raises TypeError if x is no matrix, NotImplementedError for what CPUs don't have."""
     x = as_inexact(x)
     s, *uv = svd_p.bind(
         x,

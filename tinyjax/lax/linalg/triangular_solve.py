@@ -170,9 +170,7 @@ def triangular_solve(
     `a` has shape (..., n, n), `b` (..., n, m) or (..., m, n), and the result has b's; a vector b is one
     column (or row). op transposes and conjugates as asked; with `unit_diagonal` A's diagonal is taken to
     be ones. A zero on it gives inf or NaN. Raises TypeError for other ranks, dtypes that differ, and
-    integers; ValueError where sizes differ.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.triangular_solve.html
-    """
+    integers; ValueError where sizes differ."""
     a, b = as_array(a), as_array(b)
     is_vector = len(shape_of(b)) == len(shape_of(a)) - 1
     if is_vector:

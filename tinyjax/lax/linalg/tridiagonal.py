@@ -61,9 +61,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> list[Array]:
     """[packed, d, e, taus]: diagonal d and side diagonal e of Q^H a Q, for symmetric or Hermitian `a`.
 
     a has shape (..., n, n), d (..., n), e and taus (..., n - 1). Q's reflections are in `packed`, beside the
-    diagonals: below with `lower`, of which `a` the lower triangle is read. No derivative.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.tridiagonal.html
-    """
+    diagonals: below with `lower`, of which `a` the lower triangle is read. No derivative."""
     return tridiagonal_p.bind(as_array(a), lower=lower)
 
 
@@ -170,8 +168,6 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     """X with A X = b, for A of the diagonal d, the one below it dl[1:], the one above it du[:-1].
 
     The diagonals have shape (..., n), b and the result (..., n, k). NaN if A is singular. Raises
-    TypeError where shapes or dtypes do not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.tridiagonal_solve.html
-    """
+    TypeError where shapes or dtypes do not fit."""
     args = [as_array(x) for x in (dl, d, du, b)]
     return tridiagonal_solve_p.bind(*args, perturb_singular=perturb_singular)

@@ -52,9 +52,7 @@ def initialize(
       RuntimeError: it was called before, or devices were used already; not all processes came in time, or
         they differ in num_processes; MPI is missing.
       ValueError: an argument is missing, or out of range, or not what mpiexec says.
-      TypeError: a number is none.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
-    """
+      TypeError: a number is none."""
     if processes.is_initialized():
         raise RuntimeError("distributed.initialize should only be called once.")
     if processes.process_count() > 1:
@@ -136,7 +134,6 @@ def _check_mpi() -> None:
 def shutdown() -> None:
     """Parts from the other processes, which must call it too; at its end, a program does so by itself.
 
-    Raises JaxRuntimeError if one of them is elsewhere.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.shutdown.html"""
+    Raises JaxRuntimeError if one of them is elsewhere."""
     if processes.is_initialized():
         processes.part("jax.distributed.shutdown()")

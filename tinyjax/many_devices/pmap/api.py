@@ -80,9 +80,7 @@ def pmap(
       TypeError: `fun` can't be called, axis_name has no hash, or in_axes, out_axes or devices are of
         another form.
       ValueError: no argument is mapped, sizes differ, there are no slices, or fewer devices than slices,
-        a device is named twice, or pmap is called in a function that pmap maps.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
-    """
+        a device is named twice, or pmap is called in a function that pmap maps."""
     check_callable(fun, "pmap")
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_options(in_axes, axis_name, devices)

@@ -74,9 +74,7 @@ def shard_map(
     Raises:
       TypeError: `f` can't be called, `mesh` is no mesh, or specs are no PartitionSpecs.
       ValueError: there is no mesh, specs do not fit the mesh, the arguments or the results, or a
-        result may vary where its spec says that it does not.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.shard_map.html
-    """
+        result may vary where its spec says that it does not."""
     if f is None:
         options = {"in_specs": in_specs, "mesh": mesh, "axis_names": axis_names}
         return functools.partial(shard_map, out_specs=out_specs, check_vma=check_vma, **options)
@@ -204,9 +202,7 @@ def smap(
 
     An axis number says which axis of an argument is cut along the mesh's `axis_name`, None that all devices
     have all of it. Without `f`, a decorator.
-    Raises TypeError for axes that are neither ints nor None, ValueError as shard_map does.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.smap.html
-    """
+    Raises TypeError for axes that are neither ints nor None, ValueError as shard_map does."""
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     if isinstance(axis_name, (tuple, list)):

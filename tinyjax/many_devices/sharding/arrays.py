@@ -39,9 +39,7 @@ def make_array_from_callback(
     for each index that some device of this process has. `dtype` is the one that the parts have.
 
     Raises TypeError for what is no sharding, ValueError if the shape can't be spread so, or a part has
-    another shape or dtype.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
-    """
+    another shape or dtype."""
     if not isinstance(sharding, Sharding):
         raise TypeError(
             f"sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}"
@@ -74,9 +72,7 @@ def make_array_from_single_device_arrays(
     """An array of this shape, whose parts are `arrays`: one on each device that this process has of it.
 
     Raises TypeError for what is no Array, ValueError if there are too few, or one has another shape or is on
-      no device of the sharding.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_single_device_arrays.html
-    """
+      no device of the sharding."""
     for array in arrays:
         if not isinstance(array, ArrayImpl):
             raise TypeError(
@@ -117,9 +113,7 @@ def make_array_from_process_local_data(
 ) -> Any:
     """An array of what each process has of it: along each axis its block, or all. `local_data` may be a tree.
 
-    Raises ValueError if the shape does not fit `global_shape`, or can't be spread so.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_process_local_data.html
-    """
+    Raises ValueError if the shape does not fit `global_shape`, or can't be spread so."""
 
     def whole(data: Any) -> ArrayImpl:
         if spans_processes(getattr(sharding, "mesh", None)):

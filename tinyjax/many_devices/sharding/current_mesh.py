@@ -27,9 +27,7 @@ class set_mesh:  # noqa: N801  (used as a function)
     """`jax.set_mesh(mesh)` makes a mesh the current one of this thread, from there on; as `with
     jax.set_mesh(mesh):`, within the block. None: no mesh.
 
-    Raises ValueError for what is no Mesh.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.set_mesh.html
-    """
+    Raises ValueError for what is no Mesh."""
 
     def __init__(self, mesh: Mesh | None):
         if not isinstance(mesh, Mesh | None):

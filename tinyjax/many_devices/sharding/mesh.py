@@ -303,9 +303,7 @@ def make_mesh(
 ) -> Mesh:
     """A mesh of the first devices, with axes of these sizes: "Explicit" ones, unless `axis_types` differs.
 
-    Raises ValueError if there are too few devices, or not as many names as sizes, or a size is 0 or less.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_mesh.html
-    """
+    Raises ValueError if there are too few devices, or not as many names as sizes, or a size is 0 or less."""
     present = list(listed_devices() if devices is None else devices)
     needed = math.prod(axis_shapes)
     if any(size < 1 for size in axis_shapes):

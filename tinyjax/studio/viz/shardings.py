@@ -111,9 +111,7 @@ def visualize_sharding(
 ) -> None:
     """Prints which devices have which part of an array of this shape; in colours, in a terminal.
 
-    Raises ValueError for arrays that have not one or two axes.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_sharding.html
-    """
+    Raises ValueError for arrays that have not one or two axes."""
     colours = _colours(parts(shape, sharding))
 
     def coloured(line: str, name: str) -> str:
@@ -125,19 +123,13 @@ def visualize_sharding(
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
-    """Prints which devices have which part of an array; options as of visualize_sharding.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_array_sharding.html
-    """
+    """Prints which devices have which part of an array; options as of visualize_sharding."""
     inspect_array_sharding(arr, callback=lambda s: visualize_sharding(arr.shape, s, **kwargs))
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
     """Calls `callback` with the sharding of each array of a pytree; while a function is traced, with what the
-    types of its values say.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.inspect_array_sharding.html
-    """
+    types of its values say."""
     for leaf in tree_leaves(value):
         callback(leaf.sharding if isinstance(leaf, ArrayImpl) else sharding_of_type(get_aval(leaf)))
 

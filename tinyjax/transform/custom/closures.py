@@ -58,9 +58,7 @@ def custom_gradient(fun: Callable) -> custom_vjp:
 
     The rule maps a cotangent of `out` to a tuple of the arguments' cotangents (or to that of the only
     argument). It may use what `fun` has computed, but is traced: Python's `if` cannot look at that.
-    Raises TypeError if `fun` gives no pair.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_gradient.html
-    """
+    Raises TypeError if `fun` gives no pair."""
 
     def out_and_rule(*args: Any, **kwargs: Any) -> Any:
         pair = with_user_source_info(fun)(*args, **kwargs)
@@ -100,9 +98,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     the values. So a function can be the nondiff argument of a custom_vjp function, which then has a
     cotangent for each of these values. As with jit, `fun` runs once for each kind of arguments; other
     values that it closes over are those of that time.
-    Raises TypeError at a call with arguments of another tree.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.closure_convert.html
-    """
+    Raises TypeError at a call with arguments of another tree."""
     leaves, in_tree = tree_flatten((example_args, {}))
     key = (in_tree, tuple([get_aval(x) for x in leaves]), context.axis_env, config.key)
     conversions = memory_of(_conversions, fun)

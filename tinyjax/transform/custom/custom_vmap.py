@@ -111,9 +111,7 @@ class custom_vmap:  # noqa: N801  (used as a decorator)
 
     It takes and gives pytrees of arrays. Forward mode differentiates the rule; for reverse mode, put a
     custom_vjp function around it. Calls raise AttributeError as long as there is no rule, vmap raises
-    ValueError where the rule's results do not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_batching.custom_vmap.html
-    """
+    ValueError where the rule's results do not fit."""
 
     def __init__(self, fun: Callable):
         wraps(fun)(self)

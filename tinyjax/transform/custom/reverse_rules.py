@@ -72,9 +72,7 @@ class custom_vjp(FunctionWithRules):  # noqa: N801  (used as a decorator)
     `nondiff_argnums` or `nondiff_argnames` name can be any Python values but tracers: fwd is given
     them in their places, bwd first. Forward mode (jvp, jacfwd) raises TypeError.
     Calls raise AttributeError as long as there is no rule; differentiation raises TypeError or
-    ValueError where the rules' results do not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_vjp.html
-    """
+    ValueError where the rules' results do not fit."""
 
     rules = ("fwd", "bwd")
     fwd: Callable | None

@@ -131,9 +131,7 @@ def linear_call(
     transpose is `fun_transpose(residual_args, ct)`, of the tree, shapes and dtypes of linear_args.
 
     All arguments are pytrees of arrays. Raises TypeError when it is transposed and the transpose's
-    result has another tree.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_derivatives.linear_call.html
-    """
+    result has another tree."""
     residuals = tree_flatten(residual_args)[0]
     linear, linear_tree = tree_flatten(linear_args)
     res_avals, linear_avals = ([get_aval(x) for x in leaves] for leaves in (residuals, linear))

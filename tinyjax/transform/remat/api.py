@@ -40,9 +40,7 @@ def checkpoint(
     that runs forwards; None keeps nothing. `prevent_cse=False` lets a compiler find the recomputed
     values among those of the forward pass, which is right inside a scan, where it cannot; a tuple has
     a bool, or a tree prefix of bools, an argument. Static arguments are Python values inside.
-    Raises TypeError and ValueError for options that do not fit, NotImplementedError for `concrete`.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.checkpoint.html
-    """
+    Raises TypeError and ValueError for options that do not fit, NotImplementedError for `concrete`."""
     check_callable(fun, "checkpoint")
     if concrete is not _NOT_GIVEN:
         raise NotImplementedError(

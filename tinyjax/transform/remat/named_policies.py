@@ -44,10 +44,7 @@ lowering_rules[name_p] = Elementwise(lambda ctx, x, *, name: x, cost=0)
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """`x`, a pytree of arrays, under a name that policies such as save_only_these_names know.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ad_checkpoint.checkpoint_name.html
-    """
+    """`x`, a pytree of arrays, under a name that policies such as save_only_these_names know."""
     return tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 

@@ -49,10 +49,7 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
 
 
 def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
-    """Prints what saved_residuals gives, a line each.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ad_checkpoint.print_saved_residuals.html
-    """
+    """Prints what saved_residuals gives, a line each."""
     for aval, origin in saved_residuals(fun, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {origin}")
 

@@ -33,8 +33,7 @@ class ShapedArray:
     Equal avals are one object, made once: they are compared and looked up all the time.
 
     A feature may have a subclass for values that are no arrays. Its methods getitem, setitem and moved_batch
-    are what x[i], x[i] = y and vmap's out_axes do with them.
-    """
+    are what x[i], x[i] = y and vmap's out_axes do with them."""
 
     __slots__ = ("shape", "dtype", "weak_type", "extra")
     shape: tuple[int, ...]
@@ -191,8 +190,7 @@ class DeviceBuffer(Protocol):
 class ArrayImpl(Array):
     """An immutable array value: elements on the host, in a device's buffer, or in both.
 
-    A value that was put on a device explicitly is `committed` to it: computations follow it there.
-    """
+    A value that was put on a device explicitly is `committed` to it: computations follow it there."""
 
     __slots__ = ("aval", "buffer", "committed", "_device", "_host")
 

@@ -44,8 +44,7 @@ class Primitive:
     binds primitives itself (jit, cond, scan); all other impl rules get and give NumPy arrays.
     `has_effects`: it does something besides giving results (debug_print): never dropped or merged.
     `takes_functions`: its parameters are Python functions (custom_jvp_call), and so it may depend on
-    tracers that are not among its operands. `facts` are those of core/facts.py.
-    """
+    tracers that are not among its operands. `facts` are those of core/facts.py."""
 
     takes_functions = False
     facts = Facts()

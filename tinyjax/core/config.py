@@ -142,8 +142,7 @@ class Config(threading.local):
 
         Raises:
           AttributeError: no flag has this name.
-          ValueError: the flag does not take this value.
-        """
+          ValueError: the flag does not take this value."""
         setattr(Config, _checked(name, value), value)
         Config._global_key = _traced_values(Config)
         Config.settings = object()

@@ -70,8 +70,7 @@ def getattr_of(module: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module of tinyjax: what is neither one of its _LAZY_NAMES nor a module in it
     raises AttributeError. A module that `import tinyjax` does not import ends with
 
-        __getattr__ = getattr_of(__name__)
-    """
+        __getattr__ = getattr_of(__name__)"""
     jax_module = "jax" + module.removeprefix("tinyjax")
 
     def missing(name: str) -> Any:

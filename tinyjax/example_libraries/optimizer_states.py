@@ -59,8 +59,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
     `update(i, g, state)` the state after step i with the gradient g; `get_params(state)` is x. The
     decorated function returns the same three for pytrees, whose state is an OptimizerState.
     Its update raises TypeError where grads and params are of different trees, or where `update`
-    changes the state's tree.
-    """
+    changes the state's tree."""
 
     @wraps(opt_maker)
     def tree_opt_maker(*args: Any, **kwargs: Any) -> Optimizer:

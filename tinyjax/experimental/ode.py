@@ -241,8 +241,7 @@ def odeint(
     args and what func closes over) solves the adjoint equation; there is no forward mode.
     Raises TypeError for arguments that are no arrays, or of other dtypes, and ValueError if func gives
     another structure or other shapes than y0 has.
-    Source: https://docs.jax.dev/en/latest/jax.experimental.html
-    """
+    Source: https://docs.jax.dev/en/latest/jax.experimental.html"""
     _check_arguments(y0, t, args)
     converted, closed_over = closure_convert(func, y0, t[0], *args)
     args = (*args, *closed_over)

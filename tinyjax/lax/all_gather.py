@@ -48,8 +48,7 @@ def all_gather(
     """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
 
     `to` is the type of the result, where types say who has equal values ("invarying": all have).
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html"""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {"axis_name": names, "axis_size": group_size(names, groups), "tiled": tiled}
     gather = gather_to.get(to, all_gather_p.bind)
@@ -156,8 +155,7 @@ def psum_scatter(
 
     Its axis `scatter_dimension` is gone, and must have the size of the named axis; tiled, it stays,
     with each example's share. `x` is a pytree. Raises ValueError where the size does not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html"""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {
         "axis_name": names,

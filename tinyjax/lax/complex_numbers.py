@@ -16,8 +16,6 @@ from tinyjax.core.primitives import neg
 from tinyjax.lax.elementwise import nary, of_one, of_two, real_dtype, unary
 from tinyjax.transform.transposition import deflinear2, is_undefined_primal, unbroadcast
 
-# ---- primitives ----
-
 
 def _complex_dtype(dtype: np.dtype) -> np.dtype:
     return np.result_type(dtype, np.complex64)

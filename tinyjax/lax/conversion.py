@@ -205,8 +205,6 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return bitcast_convert_type_p.bind(operand, new_dtype=new_dtype)
 
 
-# ---- copy ----
-
 copy_p = Primitive("copy", axes="elementwise", **MOVES, keys="same")
 impl_rules[copy_p] = np.copy
 abstract_eval_rules[copy_p] = lambda x: x

@@ -19,8 +19,7 @@ class ConvDimensionNumbers(NamedTuple):
 
     - lhs_spec: (batch, feature, *spatial), the axes of the left side
     - rhs_spec: (output feature, input feature, *spatial), the axes of the right side, the kernel
-    - out_spec: (batch, feature, *spatial), the axes of the result
-    """
+    - out_spec: (batch, feature, *spatial), the axes of the result"""
 
     lhs_spec: Sequence[int]
     rhs_spec: Sequence[int]

@@ -147,8 +147,7 @@ def debug_callback(
     pytrees; leaves that are no arrays are handed through. Under vmap it is called for each example.
     Raises TypeError if the first argument can't be called. What the callback raises comes out of the
     call; of a compiled one, as JaxRuntimeError.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html"""
 
     def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         if not callable(callback):
@@ -218,8 +217,7 @@ def debug_print(
     Options can come first: `debug.print(ordered=True)("x = {}", x)`. Arguments are pytrees. NumPy's
     print options at the time of tracing apply. Under vmap, a line for each example.
     Raises IndexError or KeyError for a missing argument, ValueError for one that is not used.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.print.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.print.html"""
 
     def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
         if not skip_format_check:
@@ -280,9 +278,6 @@ def _debug_print_impl(
 
 
 impl_rules[debug_print_p] = _debug_print_impl
-
-
-# ---- waiting ----
 
 
 def effects_barrier() -> None:

@@ -164,9 +164,6 @@ def wrapping(impl: Callable) -> Callable:
     return wrapped
 
 
-# ---- constants for rules ----
-
-
 def constant(like: Any, value: complex) -> Any:
     """`value` as a scalar operand that goes with `like`: of its dtype, weak if that is a weak scalar."""
     dtype = dtypes.dtype(like)

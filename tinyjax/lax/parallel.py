@@ -63,8 +63,7 @@ def axis_size(axis_name: AxisName | Sequence[AxisName]) -> int:
     """The size of a named axis, or the product of several.
 
     Raises NameError for a name that nothing around has bound.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_size.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_size.html"""
     return group_size(axis_name, None)
 
 
@@ -129,8 +128,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 
     Booleans are counted. Of what is no tracer it is a product with the axes' size: psum(1, "i") is that
     size as a Python number. Raises NameError for a name that is not bound.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum.html"""
     axes, groups = names_of(axis_name), checked_groups(axis_name, axis_index_groups)
 
     def of_leaf(leaf: Any) -> Any:
@@ -152,8 +150,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     """The mean of `x`, a pytree, over named axes.
 
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html"""
     size = psum(1, axis_name, axis_index_groups=axis_index_groups)
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     return tree_map(lambda v: v / size, total)
@@ -162,16 +159,14 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     """The greatest of `x`, a pytree, over named axes. It has no derivative.
 
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmax.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmax.html"""
     return _reduce(pmax_p, x, axis_name, axis_index_groups)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     """The least of `x`, a pytree, over named axes. It has no derivative.
 
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmin.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmin.html"""
     return _reduce(pmin_p, x, axis_name, axis_index_groups)
 
 
@@ -263,8 +258,7 @@ axis_index_p = Primitive("axis_index", axes="none", **MOVES)
 def axis_index(axis_name: Any) -> Any:
     """Which example this is: the int32 index along a named axis; of several, of their product.
 
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_index.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_index.html"""
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)
     index, inner_size = np.int32(0), 1

@@ -218,7 +218,6 @@ no_rule_reasons[reduce_window_p, "transpose"] = (
     "differentiated in reverse"
 )
 
-# ---- the front door ----
 
 _MONOIDS: dict[Callable, tuple[Primitive, Callable[[np.dtype], Any]]] = {
     add: (reduce_window_sum_p, lambda dtype: 0),

@@ -22,9 +22,6 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1  # 0.5 -> 0, 1.5 -> 2
 
 
-# ---- primitives ----
-
-
 @in_float32
 def _round_impl(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
     if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
@@ -47,9 +44,6 @@ no_rule_reasons[nextafter_p, "jvp"] = (
 
 for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
     defzero(_primitive)  # and so never transposed
-
-
-# ---- functions ----
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001

@@ -13,8 +13,6 @@ from tinyjax.lax.arithmetic import div, rsqrt, square, sub
 from tinyjax.lax.elementwise import INEXACT, constant, nary, of_one, of_two, unary
 from tinyjax.transform.jvp import defjvp, defjvp2
 
-# ---- primitives ----
-
 
 def _atan2_impl(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     if y.dtype.kind != "c":

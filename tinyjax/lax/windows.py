@@ -26,8 +26,7 @@ class GatherDimensionNumbers(NamedTuple):
     - offset_dims: the result's axes that run within a window; the others run over the indices.
     - collapsed_slice_dims: the operand's axes (of window size 1) that the result has not.
     - start_index_map: the operand's axis that each entry of an index vector is for.
-    - operand_batching_dims, start_indices_batching_dims: axes of operand and indices that go together.
-    """
+    - operand_batching_dims, start_indices_batching_dims: axes of operand and indices that go together."""
 
     offset_dims: tuple[int, ...]
     collapsed_slice_dims: tuple[int, ...]

@@ -30,8 +30,6 @@ def collective(primitive: str, kinds: Kinds, group: tuple[Any, ...], at: str) ->
     return (of_devices if isinstance(group[0], Device) else of_processes)(kinds, group, at)
 
 
-# ---- bytes ----
-
 # By the primitive: the bytes that one of n devices sends, of which each has an operand of so many.
 SENT = {
     "all_gather": lambda size, n: size * (n - 1),

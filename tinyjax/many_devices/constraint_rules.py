@@ -33,8 +33,6 @@ from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, not_mapped
 from tinyjax.transform.transposition import deflinear2
 
-# ---- the primitives ----
-
 # Parameters: sharding; unconstrained_dims, the axes of which it says nothing; context_mesh, the current mesh,
 # and layout, which is None: both as in JAX's jaxprs.
 sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True, is_identity=True)

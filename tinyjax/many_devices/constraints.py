@@ -112,8 +112,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     results say it. `out_shardings`: NamedShardings, or PartitionSpecs on the current mesh; a tree prefix.
 
     Raises ValueError for a spec without a mesh, or one that names an axis of another type.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.reshard
-    """
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.reshard"""
     return _each(_resharded, xs, "reshard out_shardings", out_shardings)
 
 

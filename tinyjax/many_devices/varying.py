@@ -46,8 +46,6 @@ def manual_axes() -> Axes:
     return frozenset([axis[0] for axis in context.axis_env if type(axis) is ManualAxis])
 
 
-# ---- pvary ----
-
 # The value as it is, with a type that says that it varies over `axes` too.
 pvary_p = Primitive("pvary", axes="each operand", **MOVES)
 impl_rules[pvary_p] = lambda x, *, axes: x

@@ -29,8 +29,7 @@ from tinyjax.transform.jit.api import jitted
 def relu(x: Any) -> Array:
     """max(x, 0), with derivative 0 at 0 (and not 1/2, as that of max).
 
-    Source: Bertoin et al., "Numerical influence of ReLU'(0) on backpropagation" (2021).
-    """
+    Source: Bertoin et al., "Numerical influence of ReLU'(0) on backpropagation" (2021)."""
     return jnp.maximum(x, 0)
 
 
@@ -71,8 +70,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Array:
 def selu(x: Any) -> Array:
     """elu, scaled so that mean 0 and variance 1 are kept from layer to layer.
 
-    Source: Klambauer et al., "Self-normalizing neural networks" (2017).
-    """
+    Source: Klambauer et al., "Self-normalizing neural networks" (2017)."""
     alpha = 1.6732632423543772848170429916717
     scale = 1.0507009873554804934193349852946
     return scale * elu(x, alpha)
@@ -119,8 +117,7 @@ def mish(x: Any) -> Array:
 def gelu(x: Any, approximate: bool = True) -> Array:
     """x * P(N <= x) of a normal number N, exactly or by a tanh that is close to it.
 
-    Source: Hendrycks and Gimpel, "Gaussian error linear units" (2016), section 2.
-    """
+    Source: Hendrycks and Gimpel, "Gaussian error linear units" (2016), section 2."""
     (x,) = promote_args_inexact("gelu", x)
     if approximate:
         sqrt_2_over_pi = np.sqrt(2 / np.pi).astype(x.dtype)
@@ -190,8 +187,7 @@ def sparse_sigmoid(x: Any) -> Array:
 def log1mexp(x: Any) -> Array:
     """log(1 - exp(-x)) for x >= 0, by whichever of two formulas is accurate there.
 
-    Source: M. Maechler, "Accurately computing log(1 - exp(-|a|))" (2012).
-    """
+    Source: M. Maechler, "Accurately computing log(1 - exp(-|a|))" (2012)."""
     x = ensure_arraylike("log1mexp", x)
     return jnp.where(x < jnp.log(2.0), jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
 

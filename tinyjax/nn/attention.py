@@ -50,8 +50,7 @@ def dot_product_attention(
     local_window_size: query t sees the keys t - left to t + right, for (left, right) or one number.
     implementation: None or "xla"; "cudnn" raises RuntimeError, as there is none.
     return_residual: also gives the logarithm of the softmax's denominator, float32 of (B, T, N).
-    Raises ValueError for shapes and dtypes that do not fit, TypeError for those of bias and mask.
-    """
+    Raises ValueError for shapes and dtypes that do not fit, TypeError for those of bias and mask."""
     _check_implementation(implementation)
     query, key, value = (jnp.asarray(x) for x in (query, key, value))
     given_shape = query.shape

@@ -110,8 +110,7 @@ def variance_scaling(
     and out_axis, times those of all axes that have no role (the window of a convolution); batch_axis
     is not counted. `distribution` is "truncated_normal" (at 2 standard deviations), "normal" or
     "uniform"; complex numbers lie in a disk. The initializer raises ValueError for another mode or
-    distribution, and for shapes of less than two axes where in_axis is the default.
-    """
+    distribution, and for shapes of less than two axes where in_axis is the default."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
         shape, dtype = canonicalize_shape(shape), _dtype(dtype)
@@ -226,8 +225,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 
     All other axes together are the rows; of a matrix with fewer rows than columns, the rows are
     orthonormal. The initializer raises ValueError for shapes of less than two axes.
-    Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning" (2013).
-    """
+    Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning" (2013)."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
         from tinyjax.random.multivariate import orthogonal as draw  # it needs linear algebra
@@ -249,8 +247,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
 
     Shapes are (*window, fan_in, fan_out), of windows with one to three axes. The initializer raises
     ValueError for others, and where fan_in > fan_out.
-    Source: Xiao et al., "Dynamical isometry and a mean field theory of CNNs" (2018), section 3.
-    """
+    Source: Xiao et al., "Dynamical isometry and a mean field theory of CNNs" (2018), section 3."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
         shape, dtype = canonicalize_shape(shape), _dtype(dtype)

@@ -55,8 +55,7 @@ class IndexUpdateRef:
     Options of all methods: indices_are_sorted and unique_indices (promises), mode ('drop' or 'fill'
     ignore what is out of range, the default; 'clip' clamps; 'promise_in_bounds'), and
     wrap_negative_indices (False: negative indices are out of range); and out_sharding, which says how the
-    result is split over devices.
-    """
+    result is split over devices."""
 
     __slots__ = ("array", "index")
 

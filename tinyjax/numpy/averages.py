@@ -31,8 +31,6 @@ from tinyjax.numpy.util import (
 )
 from tinyjax.transform.jit.api import jitted
 
-# ---- means and spread ----
-
 
 def mean(
     a: Any,

@@ -18,8 +18,6 @@ from tinyjax.numpy.manipulation import ravel, reshape, swapaxes
 from tinyjax.numpy.util import constant, convert, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
-# ---- bits ----
-
 
 @jitted(static_argnames=("axis", "bitorder"))
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:

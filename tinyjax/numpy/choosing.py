@@ -48,8 +48,7 @@ def where(
     """x where `condition` holds, else y, broadcast together; as numpy.where.
 
     With `condition` alone it is nonzero(condition, size=..., fill_value=...): a tuple of index arrays.
-    Raises TypeError for operands that are no arrays, as when one of x and y is missing.
-    """
+    Raises TypeError for operands that are no arrays, as when one of x and y is missing."""
     if x is None and y is None:
         check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)

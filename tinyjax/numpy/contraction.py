@@ -44,8 +44,7 @@ def einsum(
     the order of contraction: False is from left to right, a list of pairs is taken as it is.
     `out_sharding` says how the result is split over devices.
     `_dot_general` is what libraries put in lax.dot_general's place. Raises ValueError for subscripts that
-    do not fit the operands.
-    """
+    do not fit the operands."""
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
     if not isinstance(subscripts, str):

@@ -47,8 +47,7 @@ def array(
     """An array of a (nested) list, a NumPy array, a scalar or an Array; as numpy.array.
 
     Without `dtype`, that of the data, promoted together; a Python scalar stays weakly typed. `ndmin`
-    adds leading axes. Raises TypeError for data that is not numeric, ValueError for ragged lists.
-    """
+    adds leading axes. Raises TypeError for data that is not numeric, ValueError for ragged lists."""
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     wanted = None if dtype is None else user_dtype(dtype, "array")

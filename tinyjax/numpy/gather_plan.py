@@ -32,8 +32,6 @@ from tinyjax.numpy.index_parts import (
 from tinyjax.numpy.slices import Slice
 from tinyjax.numpy.util import INT32, broadcast_arrays, convert
 
-# ---- the plan ----
-
 
 class GatherPlan(NamedTuple):
     """How an index is done by gather or scatter.

@@ -23,8 +23,6 @@ from tinyjax.numpy.util import (
 )
 from tinyjax.transform.batching import vmap
 
-# ---- grids ----
-
 
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"

@@ -34,8 +34,7 @@ def vectorize(
 
     A signature such as "(n,m),(m)->(n)" names the axes that pyfunc itself takes, at the end of the
     shapes. Arguments in `excluded` are passed on as they are. Raises ValueError where shapes do not fit
-    the signature.
-    """
+    the signature."""
     if any(not isinstance(item, (str, int)) for item in excluded):
         raise TypeError(
             f"jax.numpy.vectorize can only exclude integer or string arguments, but {excluded=}"

@@ -49,8 +49,7 @@ def pad(array: Any, pad_width: Any, mode: str | Callable = "constant", **kwargs:
     """`array` with pad_width elements added before and after each axis; as numpy.pad.
 
     pad_width is a count, a pair (before, after) or a pair for each axis. Raises TypeError for counts
-    that are no integers, ValueError for negative ones, NotImplementedError for an unknown mode.
-    """
+    that are no integers, ValueError for negative ones, NotImplementedError for an unknown mode."""
     array = ensure_arraylike("pad", array)
     widths = _pairs(pad_width, array.ndim, "pad_width")
     if any(not isinstance(n, (int, np.integer)) for pair in widths for n in pair):

@@ -27,8 +27,6 @@ from tinyjax.numpy.util import (
 )
 from tinyjax.transform.jit.api import jitted
 
-# ---- evenly spaced ----
-
 
 def arange(
     start: Any,

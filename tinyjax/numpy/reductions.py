@@ -50,8 +50,7 @@ def _reduce(
 ) -> Any:
     """Applies `reducer` (a lax reduction), after the mask and before `initial` and keepdims.
 
-    `combine` is the binary operation, and `identity` what a masked element becomes.
-    """
+    `combine` is the binary operation, and `identity` what a masked element becomes."""
     where = check_where(name, where)
     axes = canonicalize_axes(static_axes(axis), a.ndim)
     if initial is None and not has_identity:
@@ -139,8 +138,7 @@ def sum(
     """The sum over `axis` (all axes if None); as numpy.sum.
 
     Bools and narrow integers are summed as default integers; float16 in float32. Raises TypeError for
-    what is no array, ValueError for a bad axis or mask.
-    """
+    what is no array, ValueError for a bad axis or mask."""
     check_no_out("sum", out)
     (a,) = promote_dtypes_numeric(ensure_arraylike("sum", a))
     dtype = _sum_dtype(a, dtype, "sum", promote_integers)

@@ -131,9 +131,6 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Arra
     return reshape(rows, (rows.shape[0], a.ndim))
 
 
-# ---- counting ----
-
-
 def bincount(
     x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None
 ) -> Array:

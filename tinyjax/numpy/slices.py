@@ -26,8 +26,7 @@ def dslice(start: Any, size: int | None = None, stride: int | None = None) -> sl
     """A slice by its start, which may be traced, and its size: `x[jax.ds(i, 2)]` is `x[i : i + 2]`.
 
     `ds(None)` is all, `ds(n)` the first n. Raises ValueError for a stride that is no int.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html"""
     if start is None:
         return slice(None)
     if not isinstance(stride, int | None):

@@ -140,9 +140,6 @@ def _one_zero_one_nan(x: Any) -> Any:
     return lax.select(lax.ne(x, x), lax.full_like(x, np.nan), one_zero)
 
 
-# ---- digitize ----
-
-
 @jitted(static_argnames=("right", "method"))
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
     """In which of the intervals between `bins` each x lies; as numpy.digitize."""

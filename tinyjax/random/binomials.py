@@ -24,8 +24,6 @@ from tinyjax.numpy.util import check_arraylike, constant, user_dtype
 from tinyjax.random.distributions import checked_dtype, checked_shape, optional_shape, uniform
 from tinyjax.random.keys import clone, split_typed, typed_key
 
-# ---- binomial ----
-
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Array:
     """How many of `n` trials succeed, each with probability `p`, as floats.
@@ -140,9 +138,6 @@ def _stirling(k: Any) -> Any:
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
     listed = jnp.array(_STIRLING, k.dtype)[lax.floor(k).astype("int32")]
     return jnp.where(in_table, listed, series)
-
-
-# ---- multinomial ----
 
 
 def multinomial(

@@ -157,8 +157,7 @@ def categorical(
     `shape` must have that of `logits` without `axis` at its end (and is that where none is given);
     `mode` is that of gumbel. Raises TypeError for lists, ValueError where shapes do not broadcast or
     more is drawn without replacement than there are categories.
-    Source: W. Kool et al., "Stochastic beams and where to find them" (2019), for replace=False.
-    """
+    Source: W. Kool et al., "Stochastic beams and where to find them" (2019), for replace=False."""
     key = typed_key("categorical", key)
     check_arraylike("categorical", logits)
     logits = jnp.asarray(logits)

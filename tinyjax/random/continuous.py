@@ -158,8 +158,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Wald numbers (inverse Gaussian, of scale 1): when a walk with drift reaches a height.
 
     Source: Michael, Schucany and Haas, "Generating random variates using transformations with multiple
-    roots" (1976).
-    """
+    roots" (1976)."""
     shape = checked_shape("wald", shape, mean)
     key_n, key_u = split_typed(key)
     mean = jnp.broadcast_to(lax.convert_element_type(mean, dtype), shape)

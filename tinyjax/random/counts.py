@@ -64,8 +64,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Array:
 
     Computed in float32. A NaN and a negative `lam` give -1.
     Source: D. Knuth, "The art of computer programming", volume 2, 3.4.1; W. Hoermann, "The transformed
-    rejection method for generating Poisson random variables" (1993), algorithm PTRS.
-    """
+    rejection method for generating Poisson random variables" (1993), algorithm PTRS."""
     key = typed_key("poisson", key)
     dtype = checked_integer_dtype("poisson", dtype)
     shape = optional_shape(shape)

@@ -156,8 +156,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Ar
     """Points, uniform in the unit ball of the `p`-norm in `d` dimensions: an array (*shape, d).
 
     Raises TypeError or ConcretizationTypeError if `d` is no known integer.
-    Source: Barthe et al., "A probabilistic approach to the geometry of the l_p^n-ball" (2005).
-    """
+    Source: Barthe et al., "A probabilistic approach to the geometry of the l_p^n-ball" (2005)."""
     shape = canonicalize_shape(shape)
     key = typed_key("ball", key)
     dtype = checked_dtype("ball", dtype)

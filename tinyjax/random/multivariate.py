@@ -85,8 +85,7 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
 
     With `m` they are (*shape, n, m): the longer of rows and columns are orthonormal. Raises TypeError
     where n or m is no integer, ValueError where one is negative.
-    Source: F. Mezzadri, "How to generate random matrices from the classical compact groups" (2007).
-    """
+    Source: F. Mezzadri, "How to generate random matrices from the classical compact groups" (2007)."""
     shape = canonicalize_shape(shape)
     key = typed_key("orthogonal", key)
     dtype = checked_dtype("orthogonal", dtype, kinds="fc")

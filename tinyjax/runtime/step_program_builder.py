@@ -155,15 +155,9 @@ class StepProgramBuilder:
         return loop_step(control_flow(group.eqn), bodies, operands, outputs, dies)
 
 
-# ---- programs ----
-
-
 def text_of(launches: Sequence[Launch]) -> str:
     """The program of these launches."""
     return program_text([launch.kernel for launch in launches])
-
-
-# ---- memory ----
 
 
 def stored_bytes(plan: Plan) -> int:

@@ -22,8 +22,6 @@ from tinyjax.sparse.coordinates import bcoo_fromdense
 from tinyjax.transform.batching import defvectorized
 from tinyjax.transform.transposition import deflinear2
 
-# ---- todense ----
-
 # Nothing happens to an ordinary array; the rule of sparsify makes one of a sparse array.
 todense_p = Primitive("todense", axes="elementwise", **MOVES)
 impl_rules[todense_p] = lambda x: x
@@ -42,9 +40,6 @@ def todense(arr: Any) -> Any:
         return todense_p.bind(x) if isinstance(x, Tracer) else jnp.asarray(x)
 
     return tree_map(dense, arr, is_leaf=lambda x: isinstance(x, JAXSparse))
-
-
-# ---- arrays ----
 
 
 def _format(sparse_format: str) -> Callable[[BCOO], Any]:

@@ -76,9 +76,6 @@ def _without_tracers(frames: Sequence[Frame]) -> tuple[list[Tracer], Callable]:
     return tracers, with_values
 
 
-# ---- the command line ----
-
-
 class CommandLine(cmd.Cmd):
     """Answers commands about frames until one of them continues the program."""
 
@@ -169,9 +166,6 @@ class CommandLine(cmd.Cmd):
     do_u, do_d = do_up, do_down
     do_c = do_cont = do_continue
     do_q = do_exit = do_quit
-
-
-# ---- the front door ----
 
 
 def breakpoint(

@@ -191,8 +191,7 @@ HOST_PROCESS = 1  # in the file, a process is the host, or a device
 def chrome_trace(recorded: list[Event]) -> dict[str, Any]:
     """Events in the Trace Event Format: JSON that Perfetto, Chrome and TensorBoard read.
 
-    Source: Trace Event Format, https://perfetto.dev/docs/getting-started/other-formats
-    """
+    Source: Trace Event Format, https://perfetto.dev/docs/getting-started/other-formats"""
     devices = list(dict.fromkeys(e.device for e in recorded if e.device is not None))
     processes = {device: HOST_PROCESS + 1 + i for i, device in enumerate(devices)}
     lines = [_process_name(HOST_PROCESS, "/host:CPU")]

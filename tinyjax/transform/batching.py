@@ -287,8 +287,7 @@ def vmap(
     lax.psum. Where `fun` speaks of several devices, it splits the batch over their axis `spmd_axis_name`.
     Raises TypeError or ValueError where in_axes do not fit the arguments, the mapped sizes differ or a
     batched result is declared None.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html"""
     check_callable(fun, "vmap")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)

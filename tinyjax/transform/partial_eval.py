@@ -77,8 +77,7 @@ def partial_eval_jaxpr(
     Gives (known, unknown, unknown_outs, known_outs, residuals); known outputs and residuals are listed
     by their sources, so that `known` computes each value once and gives no input back. The results
     that `force_unknown` names (an entry a result) are left to `unknown` also where they are known,
-    as residuals.
-    """
+    as residuals."""
     known_trace, unknown_trace = JaxprTrace(), JaxprTrace()
     trace = PartialEvalTrace(known_trace, unknown_trace)
     args = [
@@ -219,8 +218,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
 
     The function can be called many times: it holds the residuals and does the linear part alone. It is
     a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux).
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html"""
     check_callable(fun, "linearize")
     main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten((primals, {}))

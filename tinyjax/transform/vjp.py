@@ -44,8 +44,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     dtypes (float0 for integers). It is a node whose leaves are the residuals: jit can take and return
     it. With has_aux, gives (out, f_vjp, aux).
     Raises TypeError or ValueError if a cotangent does not fit the result.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html"""
     check_callable(fun, "differentiate")
     main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten((primals, {}))
@@ -103,8 +102,7 @@ def grad(
     tuple of argnums); with has_aux it is (gradient, aux). `holomorphic` promises that `fun` is
     complex differentiable; `allow_int` gives float0 zeros for integers.
     Raises TypeError for integer arguments and results that are no real scalar.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.grad.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.grad.html"""
     value_and_grad_f = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @wraps(fun)
@@ -124,8 +122,7 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """As grad, but gives (value, gradient), or ((value, aux), gradient) with has_aux.
 
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html"""
     check_callable(fun, "differentiate")
     as_argnums(argnums, "argnums")  # complains before the first call
 

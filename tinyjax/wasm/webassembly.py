@@ -46,8 +46,6 @@ SHIFTS = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
 MOST_INLINED = 8  # statements of a function of numbers that stand where it is called
 MOST_LOCALS = 64  # elements of a private array that is kept in locals
 
-# ---- modules ----
-
 
 def webassembly(kernels: Sequence[ir.Kernel]) -> Module:
     """A module with a function for each kernel, and those that they call."""

@@ -118,8 +118,7 @@ def tree_flatten_with_path(
     """As tree_flatten, with each leaf as a pair (key path, leaf).
 
     Args:
-      is_leaf_takes_path: `is_leaf` is called with (key path, subtree).
-    """
+      is_leaf_takes_path: `is_leaf` is called with (key path, subtree)."""
     stop = is_leaf
     if is_leaf is not None and not is_leaf_takes_path:
         stop = lambda _, subtree: is_leaf(subtree)  # noqa: E731

@@ -79,8 +79,7 @@ def tree_reduce_associative(
     """The leaves reduced as a balanced tree, of logarithmic depth: ((a b) (c (d e))).
 
     Raises:
-      TypeError: there are no leaves, and no identity is given.
-    """
+      TypeError: there are no leaves, and no identity is given."""
 
     def reduce(xs: list[Any]) -> Any:
         if len(xs) == 1:
@@ -102,8 +101,7 @@ def tree_transpose(
     Args:
       inner_treedef: None to read it from the first of the subtrees.
     Raises:
-      TypeError: the tree has not the structure outer of inner.
-    """
+      TypeError: the tree has not the structure outer of inner."""
     leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
         inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])

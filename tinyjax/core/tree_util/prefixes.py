@@ -31,8 +31,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -
     """The leaves of a prefix tree, each once for every leaf that the full tree has under it.
 
     Raises:
-      ValueError: `prefix_tree` is no prefix of `full_tree`.
-    """
+      ValueError: `prefix_tree` is no prefix of `full_tree`."""
     leaves, prefix = tree_flatten(prefix_tree, is_leaf)
     full = tree_structure(full_tree)
     counts = list(_leaf_counts(prefix, full))
@@ -49,8 +48,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = F
       axis_tree: a tree prefix whose leaves are axes; None (not mapped) is a leaf here.
       kws: both are pairs (positional, keywords), of which messages show the first.
     Raises:
-      ValueError: `axis_tree` is no prefix of `treedef`.
-    """
+      ValueError: `axis_tree` is no prefix of `treedef`."""
     axes, prefix = tree_flatten(axis_tree, is_leaf=lambda x: x is None)
     counts = list(_leaf_counts(prefix, treedef))
     if None not in counts:

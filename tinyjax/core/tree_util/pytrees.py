@@ -23,8 +23,7 @@ IsLeaf = Callable[[Any], bool] | None
 class Kind(NamedTuple):
     """What is known of one type of node. Any type that has no kind is a leaf.
 
-    `aux` is all that is needed beside the children to build the node again, such as a dict's keys.
-    """
+    `aux` is all that is needed beside the children to build the node again, such as a dict's keys."""
 
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]  # node -> (children, aux)
     unflatten: Callable[[Any, tuple[Any, ...]], Any]  # (aux, children) -> node
@@ -35,8 +34,7 @@ def _flatten_dict(d: dict[Any, Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
     """The values in the order of the sorted keys, and these keys.
 
     Raises:
-      ValueError: keys that cannot be sorted ("Comparator raised exception while sorting ...").
-    """
+      ValueError: keys that cannot be sorted ("Comparator raised exception while sorting ...")."""
     try:
         keys = tuple(sorted(d))
     except Exception as e:
@@ -97,8 +95,7 @@ def register_pytree_node(
       flatten_with_keys_func: node -> (pairs of (key, child), aux), for key paths.
     Raises:
       ValueError: the type is registered already.
-    Source: https://docs.jax.dev/en/latest/custom_pytrees.html
-    """
+    Source: https://docs.jax.dev/en/latest/custom_pytrees.html"""
     if nodetype in registry:
         raise ValueError(
             f"Duplicate custom PyTreeDef type registration for {nodetype}.\n"
@@ -126,8 +123,7 @@ class PyTreeDef:
     """A structure: the type of a node, its aux data, and the structures of its children.
 
     A leaf is the one without a type. Structures are values: equal ones compare equal, and one can
-    be the key of a dict, as it is in the cache of jit.
-    """
+    be the key of a dict, as it is in the cache of jit."""
 
     __slots__ = ("node_type", "aux", "child_defs", "num_leaves", "num_nodes", "_key")
     _key: tuple[type | None, Any, list[tuple]]
@@ -193,8 +189,7 @@ class PyTreeDef:
         """The tree of this structure with these leaves.
 
         Raises:
-          ValueError: too few or too many leaves ("Too few leaves for PyTreeDef; expected 2, got 1").
-        """
+          ValueError: too few or too many leaves ("Too few leaves for PyTreeDef; expected 2, got 1")."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             few = len(leaves) < self.num_leaves
@@ -217,8 +212,7 @@ class PyTreeDef:
         """The subtrees of `tree` that stand where this structure has its leaves.
 
         Raises:
-          ValueError: this structure is no prefix of that of `tree`; `name` is its name in the text.
-        """
+          ValueError: this structure is no prefix of that of `tree`; `name` is its name in the text."""
         subtrees: list[Any] = []
         if not self._collect_subtrees(tree, subtrees):
             raise mismatch_error(name, self, tree_structure(tree))
@@ -274,8 +268,7 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     Args:
       is_leaf: asked at every subtree; where it says True, the subtree is taken as one leaf.
     Raises:
-      ValueError: the keys of a dict cannot be sorted, or `is_leaf` returned no bool.
-    """
+      ValueError: the keys of a dict cannot be sorted, or `is_leaf` returned no bool."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, is_leaf, leaves)
 
@@ -329,8 +322,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     """`f` of each leaf of `tree` (and of what stands at the same place in `rest`), as a tree.
 
     Raises:
-      ValueError: `tree` is no prefix of one of `rest`.
-    """
+      ValueError: `tree` is no prefix of one of `rest`."""
     leaves, treedef = tree_flatten(tree, is_leaf)
     others = [treedef.flatten_up_to(r, "tree_map tree") for r in rest]
     return treedef.unflatten(map(f, leaves, *others))

@@ -66,8 +66,7 @@ def register_dataclass(
 
     Raises:
       TypeError: only one list is given, or neither, and `nodetype` is no dataclass.
-      ValueError: the lists overlap, or are not the fields that __init__ takes (less drop_fields).
-    """
+      ValueError: the lists overlap, or are not the fields that __init__ takes (less drop_fields)."""
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
             "register_dataclass: data_fields and meta_fields must both be specified"
@@ -114,9 +113,6 @@ def _check_fields(expected: set[str], got: set[str]) -> None:
     if unexpected := got - expected:
         message += f" Unexpected fields: {unexpected}."
     raise ValueError(message)
-
-
-# ---- static values ----
 
 
 def register_static(cls: Any) -> Any:

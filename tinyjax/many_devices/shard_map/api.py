@@ -187,9 +187,6 @@ def bind_parts(
     )
 
 
-# ---- smap ----
-
-
 def smap(
     f: Callable | None = None,
     /,

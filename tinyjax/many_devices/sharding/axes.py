@@ -316,9 +316,6 @@ def triangular_solve(use: Use) -> Axes:
     return axes
 
 
-# ---- keys ----
-
-
 def of_keys(use: Use) -> Axes:
     """The axes of the keys, and new ones, or none, behind them: random_bits, random_split."""
     rank = min(len(use.shapes[0]), len(use.out_shapes[0]))

@@ -92,8 +92,7 @@ def mesh_of(params: Mapping[str, Any]) -> Any:
 def get_mesh() -> Mesh:
     """The mesh that set_mesh has set; an empty one if there is none.
 
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html
-    """
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html"""
     return config.mesh if isinstance(config.mesh, Mesh) else Mesh(np.empty((), object), ())
 
 

@@ -146,8 +146,7 @@ def _checked_types(types: Any, names: tuple) -> tuple[AxisType, ...]:
 class AbstractMesh(_Axes):
     """The sizes, names and types of a mesh's axes, without its devices.
 
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.AbstractMesh
-    """
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.AbstractMesh"""
 
     def __init__(
         self,
@@ -202,8 +201,7 @@ class Mesh(_Axes):
     """An array of devices, whose axes have names: "Auto" ones, unless `axis_types` says otherwise.
 
     Raises ValueError if there are not as many names as axes, or a device stands twice.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh
-    """
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh"""
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None):
         self.devices = np.array(devices, dtype=object)

@@ -35,8 +35,7 @@ class NamedSharding(Sharding):
     """How an array lies on a mesh: along which axes, by a PartitionSpec.
 
     Raises ValueError for an axis that the mesh does not have, DuplicateSpecError for one that is named twice.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
-    """
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding"""
 
     explicit_type: Any  # aval -> aval
 

@@ -135,8 +135,7 @@ class SingleDeviceSharding(Sharding):
     """The whole array is on one device.
 
     Raises TypeError if `device` is none.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.SingleDeviceSharding
-    """
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.SingleDeviceSharding"""
 
     is_fully_replicated = True
 

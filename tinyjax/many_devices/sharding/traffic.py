@@ -298,9 +298,6 @@ def _bytes(aval: ShapedArray, parts: int) -> int:
     return aval.size * aval.dtype.itemsize // parts
 
 
-# ---- as text ----
-
-
 def traffic_lines(traffic: Traffic) -> list[str]:
     """A line for each collective, and what a device sends in all; none where there is no mesh."""
     if traffic.mesh is None:

@@ -101,9 +101,6 @@ def as_text(finding: Finding) -> str:
     return "\n".join([line, *(f"{'':22}{text}" for text in fix)])
 
 
-# ---- the checks ----
-
-
 def check_python() -> Iterator[Finding]:
     oldest = ".".join(map(str, OLDEST_PYTHON))
     says = f"{platform.python_version()} on {platform.system()} {platform.machine()}"

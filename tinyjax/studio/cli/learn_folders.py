@@ -118,9 +118,6 @@ def print_exercise(folder: WorkFolder, e: Exercise) -> None:
     print()
 
 
-# ---- beginning again ----
-
-
 def reset(options: argparse.Namespace) -> int:
     """begin again: with the whole lesson, one exercise (02.1), or a file (tinyjax/core/bind.py)"""
     what = options.what

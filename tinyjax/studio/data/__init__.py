@@ -14,8 +14,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     `images` is float32[1797,64], each row an 8x8 image with values from 0 to 1;
     `labels` is int32[1797], the digit that each row shows.
     Source: E. Alpaydin, C. Kaynak, UCI Machine Learning Repository, CC BY 4.0
-    (see README.md in this folder).
-    """
+    (see README.md in this folder)."""
     with resources.files(__name__).joinpath("digits.npz").open("rb") as file:
         archive = np.load(file)
         images, labels = archive["images"], archive["labels"]
@@ -29,7 +28,6 @@ def karate_club() -> tuple[np.ndarray, np.ndarray]:
     `clubs` is int32[34], whom each member followed when the club split: 0 the instructor (member 0),
     1 the administrator (member 33).
     Source: W. W. Zachary, "An information flow model for conflict and fission in small groups" (1977)
-    (see README.md in this folder).
-    """
+    (see README.md in this folder)."""
     club = json.loads(resources.files(__name__).joinpath("karate_club.json").read_text())
     return np.array(club["edges"], np.int32), np.array(club["clubs"], np.int32)

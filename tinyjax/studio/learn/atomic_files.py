@@ -136,8 +136,6 @@ def places_aside(path: Path) -> Iterator[Path]:
     return (path / (BEFORE if i == 1 else f"{BEFORE}_{i}") for i in itertools.count(1))
 
 
-# ---- disks ----
-
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_OURS = {errno.EROFS, errno.EACCES, errno.EPERM}
 

@@ -89,9 +89,6 @@ def transformed(
     return f
 
 
-# ---- columns ----
-
-
 class _Columns:
     """The columns of one program in the making."""
 

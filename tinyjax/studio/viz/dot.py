@@ -20,8 +20,7 @@ def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any =
     `in_shardings`, a pytree of a sharding or None for each input, types say how values are split, and the
     equations for which devices exchange bytes say how many.
 
-    Raises TypeError if given anything else, such as the function itself.
-    """
+    Raises TypeError if given anything else, such as the function itself."""
     if not isinstance(jaxpr, Jaxpr | ClosedJaxpr):
         raise TypeError(
             f"dot draws a Jaxpr or a ClosedJaxpr, not a {type(jaxpr).__name__}; for a function f "

@@ -270,9 +270,6 @@ def _compile(name: str, function: Callable, /, **params: Any) -> Call:
     return Call("compile", name, [], params, place_of(function), lambda out: [])
 
 
-# ---- the steps of a compiled program ----
-
-
 def launch(step_program: StepProgram, step: Any, slots: list) -> Call:
     plan = step_program.plan
     numbers = next(n for known, n in zip(step_program.steps, step_program.numbers) if known is step)

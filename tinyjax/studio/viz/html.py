@@ -73,8 +73,7 @@ def explain(
       args: what the transformed function is called with: arrays, numbers, or pytrees of them.
       transforms: functions such as jax.grad; functools.partial(jax.vmap, in_axes=(0, None)).
     Raises:
-      What tracing, compiling and running the function raise.
-    """
+      What tracing, compiling and running the function raise."""
     here = user_line()  # what transformations do before and after f runs is from no line of f
     with jax.config.set("tinyjax_fast", False):
         recording = recorded(transformed(f, transforms), args)
@@ -89,9 +88,6 @@ def explain(
         "steps": timeline(recording, here),
     }
     return Page(name + shown, summary, _filled(name, shown, data))
-
-
-# ---- in words ----
 
 
 def _short(arg: Any) -> str:

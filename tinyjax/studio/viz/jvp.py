@@ -22,8 +22,7 @@ def jvp(f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = N
     """Draw the jaxpr of `f` with the primal and the tangent of each value.
 
     `tangents` has one for each of `primals`, of its shape; by default all are ones. A tangent that is
-    known to be zero, as that of a constant, is not shown: it is not computed either.
-    """
+    known to be zero, as that of a constant, is not shown: it is not computed either."""
     program = Program(f, primals)
     trace = JVPTrace(context.trace)
     leaves = (

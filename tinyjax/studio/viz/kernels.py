@@ -35,8 +35,7 @@ def kernels(
     Args:
       times: the microseconds of each step, as from jax.profiler.step_times.
     Raises:
-      TypeError: `program` is anything else, such as the function itself.
-    """
+      TypeError: `program` is anything else, such as the function itself."""
     if not isinstance(program, Lowered | Compiled):
         raise TypeError(
             f"kernels draws what jax.jit(f).lower(*args) gives, or its .compile(), not a "

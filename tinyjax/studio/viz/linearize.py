@@ -26,8 +26,7 @@ from tinyjax.transform.partial_eval import PartialEvalTrace, trace_linear
 def linearize(f: Callable[..., Any], *primals: Any) -> Graph:
     """Draw `f` at these primals in two parts: the known one, with its values, and the linear jaxpr.
 
-    Raises ValueError where primals and tangents cannot be parted, as in a while_loop.
-    """
+    Raises ValueError where primals and tangents cannot be parted, as in a while_loop."""
     parts = KnownAndLinear(f, primals)
     later = parts.linear
     drawing = Drawing(parts.with_known(later))

@@ -128,9 +128,6 @@ class Live:
         return output.read_text(encoding="utf-8").replace(str(copy), self.file.name), ""
 
 
-# ---- the server ----
-
-
 class Server(ThreadingHTTPServer):
     """Answers on 127.0.0.1 for one program."""
 

@@ -38,8 +38,7 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
 
     Raises ValueError for another ending, or one that the layout program can't write; DotNotFound
     if there is no layout program: then the graph's source has been written beside `path`, with the
-    ending .dot.
-    """
+    ending .dot."""
     path = Path(path)
     if path.suffix[1:] not in _FORMATS:
         endings = ", ".join(f".{name}" for name in _FORMATS)

@@ -30,8 +30,7 @@ def pmap(
     """Draw `jax.pmap(f, axis_name, in_axes=in_axes)` at these arguments, a lane for each device.
 
     Of more than four devices, the first three are drawn and the last.
-    Raises as `jax.vmap` does where in_axes do not fit the arguments.
-    """
+    Raises as `jax.vmap` does where in_axes do not fit the arguments."""
     programs: list[Program] = []
     variables: list[Var] = []
 

@@ -55,14 +55,11 @@ def record(limit: int = MAX_EVENTS) -> Iterator[Recording]:
     and each step of a compiled program is waited for, to show what it made. What was traced or compiled
     before is not traced again (jax.clear_caches() forgets it). The first `limit` events are kept.
     An exception ends the recording like the end of the block; events that it left have it as `error`.
-    Raises RuntimeError within another recording. Not in JAX.
-    """
+    Raises RuntimeError within another recording. Not in JAX."""
     recorder = Recorder(limit)
     with recorder.at_work():
         yield recorder.recording
 
-
-# ---- the recorder ----
 
 _one_at_a_time = threading.Lock()
 

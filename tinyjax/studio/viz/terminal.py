@@ -286,9 +286,6 @@ class Stepper(cmd.Cmd):
         return True
 
 
-# ---- graphs ----
-
-
 def graph_of(recording: Recording, events: Sequence[RecordedEvent]) -> Any:
     """The equations of these events as a graph, with the texts of values at its edges."""
     eqns = [recording.equations[event.number] for event in events]

@@ -38,8 +38,7 @@ def trace_stack(f: Callable[..., Any], *args: Any) -> Graph:
     constants alone, the first of those with most traces below them.
 
     A frame is a trace, the current one at the top; a box, a primitive that is bound there.
-    Raises ValueError where `f` binds no primitive that was not traced before.
-    """
+    Raises ValueError where `f` binds no primitive that was not traced before."""
     args = tree_map(_as_array, args)
     recorder = Recorder()
     with recorder.at_work():

@@ -27,8 +27,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
     """Draw `f` at these primals, and how cotangents of ones flow back through it.
 
     Of a function that gives a scalar, what arrives at the top is the gradient.
-    Raises as `jax.vjp` does.
-    """
+    Raises as `jax.vjp` does."""
     parts = KnownAndLinear(f, primals)
     backward = _backward(parts)
     whole = parts.with_known(backward)

@@ -27,8 +27,7 @@ def values(f: Callable[..., Any], *args: Any) -> Graph:
     """Draw the jaxpr of `f` with the value that each equation gives at these arguments.
 
     Small arrays are shown; of larger ones, the least, the mean and the greatest element. Branches that
-    are not taken have no values, nor has the inside of a loop, which has others at each step.
-    """
+    are not taken have no values, nor has the inside of a loop, which has others at each step."""
     program = Program(f, args)
     places = places_of(program.leaves)
     drawing = Drawing(program.closed.jaxpr, program.names, program.numbers, places)

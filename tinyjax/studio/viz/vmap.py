@@ -25,8 +25,7 @@ from tinyjax.transform import batching
 def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> Graph:
     """Draw the jaxpr of `jax.vmap(f, in_axes)`, with the batch dim marked in the type of each value.
 
-    What a batching rule writes for one equation of `f` stands in a frame, if it is more than one.
-    """
+    What a batching rule writes for one equation of `f` stands in a frame, if it is more than one."""
 
     programs = []
 

@@ -75,8 +75,7 @@ defvectorized(stop_gradient_p)
 def stop_gradient(x: Any) -> Any:
     """`x`, a pytree of arrays, as a constant to differentiation: its tangents are zero, at all levels.
 
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html"""
     return tree_map(_stop_gradient, x)
 
 
@@ -206,8 +205,7 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
     rule is given them first. What the function closes over is a constant to differentiation.
     Calls raise AttributeError as long as there is no rule, TypeError where the rule's results do not
     fit those of the function.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html"""
 
     rules = ("jvp",)
     jvp: Callable | None

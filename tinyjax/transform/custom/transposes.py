@@ -25,8 +25,6 @@ from tinyjax.transform.custom.calls import cotangent_of_batch, trace_call, with_
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
-# ---- the primitive ----
-
 # Operands: what the function closes over, residuals, linear operands. Parameters: callee, the function
 # as a jaxpr; transpose_thunk, which gives the transpose (a jaxpr) and what that closes over;
 # num_callee_consts; num_res.
@@ -119,9 +117,6 @@ axis_batch_rules[linear_call_p] = _linear_call_batch
 no_rule_reasons[linear_call_p, "lowering"] = (
     "compile/passes/inline.py puts its equations in its place"
 )
-
-
-# ---- the front door ----
 
 
 def linear_call(

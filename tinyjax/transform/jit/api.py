@@ -311,8 +311,7 @@ def jit(
     the call; `inline` leaves the function's equations in an outer jaxpr. `in_shardings` and `out_shardings`
     say where arguments and results are. Usable as a decorator, with keywords alone too.
     Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
-    """
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html"""
     if fun is None:
         return functools.partial(
             jit,

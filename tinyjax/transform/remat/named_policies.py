@@ -29,8 +29,6 @@ from tinyjax.transform.remat.policies import (
     nothing_saveable,
 )
 
-# ---- names for values ----
-
 name_p = Primitive("name", axes="elementwise", **MOVES)  # parameter: name
 impl_rules[name_p] = lambda x, *, name: x
 abstract_eval_rules[name_p] = lambda x, *, name: x

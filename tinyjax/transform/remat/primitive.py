@@ -57,8 +57,6 @@ from tinyjax.transform.transposition import (
     transpose_rules,
 )
 
-# ---- the primitive ----
-
 # Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
 # differentiated: whether it is the staged part, which computes again.
 # A residual, rounded to its own type: lax/reduce_precision.py

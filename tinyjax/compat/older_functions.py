@@ -17,6 +17,7 @@ import numpy as np
 
 from tinyjax import numpy as jnp
 from tinyjax.core.config_blocks import enable_x64
+from tinyjax.core.declared_functions import named
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.lax.transfer import device_put
 from tinyjax.many_devices.distributed.processes import process_count, process_index, process_indices
@@ -30,33 +31,22 @@ from tinyjax.runtime.devices import Device
 index = jnp.s_  # index[2:4, 0] is the index that x[2:4, 0] has
 
 
-def index_update(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
-    """x with x[idx] = y. `promises`: indices_are_sorted and unique_indices."""
-    return jnp.asarray(x).at[idx].set(y, **_options(promises, options))
+def _index_function(name: str, method: str, doc: str) -> Callable[..., Any]:
+    """`promises`: indices_are_sorted and unique_indices."""
+
+    @named(name, doc)
+    def update(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
+        options |= dict(zip(("indices_are_sorted", "unique_indices"), promises))
+        return getattr(jnp.asarray(x).at[idx], method)(y, **options)
+
+    return update
 
 
-def index_add(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
-    """x with x[idx] += y."""
-    return jnp.asarray(x).at[idx].add(y, **_options(promises, options))
-
-
-def index_mul(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
-    """x with x[idx] *= y."""
-    return jnp.asarray(x).at[idx].multiply(y, **_options(promises, options))
-
-
-def index_min(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
-    """x with x[idx] = minimum(x[idx], y)."""
-    return jnp.asarray(x).at[idx].min(y, **_options(promises, options))
-
-
-def index_max(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
-    """x with x[idx] = maximum(x[idx], y)."""
-    return jnp.asarray(x).at[idx].max(y, **_options(promises, options))
-
-
-def _options(promises: Sequence[bool], options: dict[str, Any]) -> dict[str, Any]:
-    return dict(zip(("indices_are_sorted", "unique_indices"), promises)) | options
+index_update = _index_function("index_update", "set", "x with x[idx] = y.")
+index_add = _index_function("index_add", "add", "x with x[idx] += y.")
+index_mul = _index_function("index_mul", "multiply", "x with x[idx] *= y.")
+index_min = _index_function("index_min", "min", "x with x[idx] = minimum(x[idx], y).")
+index_max = _index_function("index_max", "max", "x with x[idx] = maximum(x[idx], y).")
 
 
 # ---- several devices ----

@@ -52,7 +52,7 @@ class TracerArrayConversionError(JAXTypeError):
     def __init__(self, tracer: Any):
         same_name = "Use the jax.numpy function of the same name, such as jnp.sin for np.sin"
         advice = {
-            "differentiated": f"{same_name}. NumPy may have jax.lax.stop_gradient(x), a constant.",
+            "differentiated": f"{same_name}. NumPy may have jax.lax.stop_gradient(x), a constant."
         }
         other = f"{same_name}. Where there is none, jax.pure_callback calls NumPy."
         super().__init__(

@@ -15,13 +15,7 @@ from typing import Any
 
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
-from tinyjax.core.bind import (
-    Primitive,
-    abstract_eval_rules,
-    context,
-    missing_rule,
-    type_of_result,
-)
+from tinyjax.core.bind import Primitive, abstract_eval_rules, context, missing_rule, type_of_result
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.dtypes import is_python_scalar

@@ -95,11 +95,7 @@ div_p = nary("div", NUMBER, _div_impl, cost=1, makes_nan=True)
 div = of_two(
     div_p, "Elementwise x / y. Integers lose their fraction; by 0 they give -1 (all bits set)."
 )
-defjvp(
-    div_p,
-    lambda g, x, y: div(g, y),
-    lambda g, x, y: mul(mul(neg(g), x), integer_pow(y, -2)),
-)
+defjvp(div_p, lambda g, x, y: div(g, y), lambda g, x, y: mul(mul(neg(g), x), integer_pow(y, -2)))
 
 
 def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:

@@ -158,7 +158,4 @@ defjvp(acosh_p, lambda g, x: mul(g, rsqrt(sub(square(x), _one(x)))))
 
 atanh_p = unary("atanh", INEXACT, np.arctanh, **FUNCTION)
 atanh = of_one(atanh_p, "The inverse of tanh; NaN outside of [-1, 1].")
-defjvp(
-    atanh_p,
-    lambda g, x: mul(integer_pow(add(_one(x), x), -1), div(g, sub(_one(x), x))),
-)
+defjvp(atanh_p, lambda g, x: mul(integer_pow(add(_one(x), x), -1), div(g, sub(_one(x), x))))

@@ -222,8 +222,7 @@ erf_inv = of_one(
     erf_inv_p, "The inverse of erf, for x in (-1, 1); infinite at the ends, NaN outside."
 )
 defjvp2(
-    erf_inv_p,
-    lambda g, out, x: mul(constant(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))),
+    erf_inv_p, lambda g, out, x: mul(constant(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out))))
 )
 
 lgamma_p = unary("lgamma", FLOAT, _lgamma_impl, **FUNCTION)
@@ -241,11 +240,7 @@ def _polygamma_jvp_m(g: Any, m: Any, x: Any) -> Any:
 
 
 polygamma_p = nary("polygamma", FLOAT, _polygamma_impl, **FUNCTION)
-defjvp(
-    polygamma_p,
-    _polygamma_jvp_m,
-    lambda g, m, x: mul(g, polygamma(add(m, constant(m, 1)), x)),
-)
+defjvp(polygamma_p, _polygamma_jvp_m, lambda g, m, x: mul(g, polygamma(add(m, constant(m, 1)), x)))
 
 
 def polygamma(m: Any, x: Any) -> Any:

@@ -97,9 +97,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 # ---- Hurwitz's zeta function ----
 
 zeta_p = host_primitive(
-    "zeta",
-    2,
-    lambda special, x, q: np.where(np.isnan(x + q), np.nan, special.zeta(x, q)),
+    "zeta", 2, lambda special, x, q: np.where(np.isnan(x + q), np.nan, special.zeta(x, q))
 )
 no_rule_reasons[zeta_p, "jvp"] = "jax.scipy.special.zeta has one"
 

@@ -19,13 +19,7 @@ import numpy as np
 
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
-from tinyjax.core.bind import (
-    Primitive,
-    Tracer,
-    abstract_eval_rules,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.facts import MOVES
 from tinyjax.core.tree_util import tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes

@@ -24,12 +24,7 @@ _STATIC = ("mode", "precision", "preferred_element_type")
 
 @jitted(static_argnames=_STATIC)
 def convolve(
-    a: Any,
-    v: Any,
-    mode: str = "full",
-    *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
 ) -> Array:
     """The sums over i of a[i] * v[k - i], of floats: shapes (m,) and (n,).
 

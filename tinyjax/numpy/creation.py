@@ -255,12 +255,7 @@ def _fill(shape: tuple[int, ...], scalar: Any, out_sharding: Any = None) -> Any:
 
 
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    *,
-    device: Any = None,
-    out_sharding: Any = None,
+    shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Array:
     """`fill_value` broadcast to `shape`, in its own dtype unless one is given; as numpy.full.
 
@@ -274,12 +269,7 @@ def full(
 
 
 def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    shape: Any = None,
-    *,
-    device: Any = None,
-    out_sharding: Any = None,
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Array:
     """Zeros of the shape and dtype of `a`, unless others are given; as numpy.zeros_like."""
     return _on_device(
@@ -288,12 +278,7 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any,
-    dtype: Any = None,
-    shape: Any = None,
-    *,
-    device: Any = None,
-    out_sharding: Any = None,
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Array:
     """Ones of the shape and dtype of `a`, unless others are given; as numpy.ones_like."""
     return _on_device(

@@ -38,12 +38,7 @@ from tinyjax.transform.jit.api import jitted
 
 
 def reshape(
-    a: Any,
-    shape: Any,
-    order: str = "C",
-    *,
-    copy: bool | None = None,
-    out_sharding: Any = None,
+    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
 ) -> Array:
     """The elements of `a` in another shape, one size of which may be -1; as numpy.reshape. `out_sharding`
     says how it is split. Raises TypeError if the sizes do not fit, NotImplementedError for order 'A'."""

@@ -66,11 +66,7 @@ NODES = (_nearest_node, _linear_nodes)  # by order
 
 
 def map_coordinates(
-    input: Any,
-    coordinates: Sequence[Any],
-    order: int,
-    mode: str = "constant",
-    cval: Any = 0.0,
+    input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0
 ) -> Array:
     """The values of `input` at `coordinates`, one array for each axis of it; as SciPy's.
 

@@ -15,11 +15,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.sparse.bcoo import BCOO, columns, whole_batches
 from tinyjax.sparse.coordinates import bcoo_sum_duplicates
-from tinyjax.sparse.layout import (
-    bcoo_squeeze,
-    bcoo_transpose,
-    bcoo_update_layout,
-)
+from tinyjax.sparse.layout import bcoo_squeeze, bcoo_transpose, bcoo_update_layout
 from tinyjax.transform.batching import vmap
 
 

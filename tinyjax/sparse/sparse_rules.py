@@ -22,12 +22,7 @@ from tinyjax.lax.joining import stack_p
 from tinyjax.sparse import arithmetic, layout, products, slicing
 from tinyjax.sparse.base import JAXSparse
 from tinyjax.sparse.bcoo import BCOO
-from tinyjax.sparse.bcsr import (
-    BCSR,
-    bcsr_broadcast_in_dim,
-    bcsr_concatenate,
-    bcsr_dot_general,
-)
+from tinyjax.sparse.bcsr import BCSR, bcsr_broadcast_in_dim, bcsr_concatenate, bcsr_dot_general
 from tinyjax.sparse.creation import todense_p
 from tinyjax.sparse.sparsify import evaluate, sparse_rules
 from tinyjax.transform.jvp import add_any_p

@@ -35,12 +35,7 @@ from tinyjax.core.tree_util.differences import equality_errors
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
-from tinyjax.lax.control_flow.bodies import (
-    advice,
-    equal_types,
-    same_type,
-    with_common_consts,
-)
+from tinyjax.lax.control_flow.bodies import advice, equal_types, same_type, with_common_consts
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
 

@@ -76,8 +76,7 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
     residual_vars, operand_vars = split_list(split.staged.jaxpr.invars, number)
     body = split.staged.jaxpr.replace(invars=operand_vars + residual_vars)
     staged = eqn.replace(
-        invars=eqn.invars + stacked,
-        params=eqn.params | {"jaxpr": split.staged.replace(body)},
+        invars=eqn.invars + stacked, params=eqn.params | {"jaxpr": split.staged.replace(body)}
     )
     residuals = drop(eqn.invars, available) + stacked
     return EqnSplit([known], [staged], split.unknown_outs, split.available_outs, residuals)

@@ -279,12 +279,7 @@ def _what_changes(
     changes = [a is not b for a, b in zip(carry_vars, carry_out)]
     y_sources = [x_vars.index(v) if v in x_vars else None for v in y_out]
     body = jaxpr.jaxpr.replace(
-        invars=[
-            *drop(carry_vars, changes),
-            *const_vars,
-            *pick(carry_vars, changes),
-            *x_vars,
-        ],
+        invars=[*drop(carry_vars, changes), *const_vars, *pick(carry_vars, changes), *x_vars],
         outvars=pick(carry_out, changes) + [v for v in y_out if v not in x_vars],
     )
     return ClosedJaxpr(body, jaxpr.consts), changes, y_sources

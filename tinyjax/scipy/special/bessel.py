@@ -17,28 +17,22 @@ from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.special_on_host import bessel_i0e, bessel_i1e
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import concrete
-from tinyjax.scipy.special.operands import promote_strong_real
+from tinyjax.scipy.special.operands import of_one, promote_strong_real
 from tinyjax.transform.jvp import defjvp
 
 # ---- modified Bessel functions of the first kind ----
 
 
-def i0e(x: Any) -> Array:
-    """exp(-|x|) I_0(x), of real x: the modified Bessel function of order 0, scaled."""
-    (x,) = promote_args_inexact("i0e", x)
-    return bessel_i0e(x)
+i0e = of_one(
+    "i0e", bessel_i0e, "exp(-|x|) I_0(x), of real x: the modified Bessel function, scaled."
+)
+i1e = of_one("i1e", bessel_i1e, "exp(-|x|) I_1(x), of real x.")
 
 
 def i0(x: Any) -> Array:
     """I_0(x), of real x."""
     (x,) = promote_args_inexact("i0", x)
     return lax.mul(lax.exp(lax.abs(x)), bessel_i0e(x))
-
-
-def i1e(x: Any) -> Array:
-    """exp(-|x|) I_1(x), of real x: the modified Bessel function of order 1, scaled."""
-    (x,) = promote_args_inexact("i1e", x)
-    return bessel_i1e(x)
 
 
 def i1(x: Any) -> Array:

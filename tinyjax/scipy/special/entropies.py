@@ -15,7 +15,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import weak_constant_like
-from tinyjax.scipy.special.operands import promote_args_real
+from tinyjax.scipy.special.operands import of_one, promote_args_real
 from tinyjax.transform.custom.forward_rules import custom_jvp
 
 # ---- x log y ----
@@ -96,11 +96,9 @@ def kl_div(p: Any, q: Any) -> Array:
 
 # ---- the logistic function ----
 
-
-def expit(x: Any) -> Array:
-    """The logistic function 1 / (1 + exp(-x)), also called sigmoid."""
-    (x,) = promote_args_inexact("expit", x)
-    return lax.logistic(x)
+expit = of_one(
+    "expit", lax.logistic, "The logistic function 1 / (1 + exp(-x)), also called sigmoid."
+)
 
 
 @custom_jvp

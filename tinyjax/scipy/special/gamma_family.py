@@ -22,18 +22,17 @@ from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import concrete, concrete_int, constant_like
 from tinyjax.scipy.special.complex_gamma import complex_gamma, complex_loggamma
-from tinyjax.scipy.special.operands import promote_args_real, promote_strong_real
+from tinyjax.scipy.special.operands import of_one, promote_args_real, promote_strong_real
 from tinyjax.transform.custom.forward_rules import custom_jvp
 from tinyjax.transform.jit.api import jitted
 from tinyjax.transform.jvp import defjvp2, jvp
 
 # ---- gamma ----
 
-
-def gammaln(x: Any) -> Array:
-    """log(abs(gamma(x))), of real x; inf at the poles 0, -1, -2, ..."""
-    (x,) = promote_args_inexact("gammaln", x)
-    return lax.lgamma(x)
+gammaln = of_one(
+    "gammaln", lax.lgamma, "log(abs(gamma(x))), of real x; inf at the poles 0, -1, -2, ..."
+)
+digamma = of_one("digamma", lax.digamma, "The derivative of gammaln, of real x; NaN at the poles.")
 
 
 @jitted
@@ -161,12 +160,6 @@ def multigammaln(a: Any, d: Any) -> Array:
 
 
 # ---- derivatives of log(gamma) ----
-
-
-def digamma(x: Any) -> Array:
-    """The derivative of gammaln, of real x; NaN at the poles."""
-    (x,) = promote_args_inexact("digamma", x)
-    return lax.digamma(x)
 
 
 def polygamma(n: Any, x: Any) -> Array:

@@ -15,31 +15,18 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
-from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import constant_like
-from tinyjax.scipy.special.operands import check_float, promote_strong
+from tinyjax.scipy.special.operands import check_float, of_one, promote_strong
 from tinyjax.transform.custom.forward_rules import custom_jvp
 from tinyjax.transform.jvp import defjvp2
 
 # ---- the error function ----
 
-
-def erf(x: Any) -> Array:
-    """The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
-    (x,) = promote_args_inexact("erf", x)
-    return lax.erf(x)
-
-
-def erfc(x: Any) -> Array:
-    """1 - erf(x), accurate where that is small."""
-    (x,) = promote_args_inexact("erfc", x)
-    return lax.erfc(x)
-
-
-def erfinv(x: Any) -> Array:
-    """The inverse of erf, for x from -1 to 1; infinite at the ends, NaN outside."""
-    (x,) = promote_args_inexact("erfinv", x)
-    return lax.erf_inv(x)
+erf = of_one(
+    "erf", lax.erf, "The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."
+)
+erfc = of_one("erfc", lax.erfc, "1 - erf(x), accurate where that is small.")
+erfinv = of_one("erfinv", lax.erf_inv, "The inverse of erf, from -1 to 1; infinite at the ends.")
 
 
 # ---- the normal distribution ----
@@ -64,10 +51,7 @@ def _ndtr(x: Any) -> Array:
 
 
 ndtri_p = host_primitive("ndtri", 1, lambda special, p: special.ndtri(p))
-defjvp2(
-    ndtri_p,
-    lambda g, out, p: g * (math.sqrt(2 * math.pi) * lax.exp(0.5 * out * out)),
-)
+defjvp2(ndtri_p, lambda g, out, p: g * (math.sqrt(2 * math.pi) * lax.exp(0.5 * out * out)))
 
 
 def ndtri(p: Any) -> Array:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import public
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import convert
+
+
+def of_one(name: str, operation: Callable, doc: str) -> Callable[[Any], Array]:
+    """jax.scipy.special.`name`(x): `operation` of x, promoted to an inexact dtype."""
+
+    @public("tinyjax.scipy.special", name, doc)
+    def elementwise(x: Any) -> Array:
+        return operation(*promote_args_inexact(name, x))
+
+    return elementwise
 
 
 def promote_args_real(fun_name: str, *args: Any) -> list[Any]:

@@ -12,9 +12,6 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.scipy.stats import continuous, discrete, multivariate  # noqa: F401  (they declare the modules)
 
-_LAZY_NAMES = {
-    "kde": ("gaussian_kde",),
-    "samples": ("mode", "rankdata", "sem"),
-}
+_LAZY_NAMES = {"kde": ("gaussian_kde",), "samples": ("mode", "rankdata", "sem")}
 
 __getattr__ = getattr_of(__name__)

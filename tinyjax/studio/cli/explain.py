@@ -28,10 +28,7 @@ STAGES = (
     ("passes", "passes: what each changed, and why"),
     ("simplified", "simplified: calls inlined, nothing computed twice"),
     ("groups", "groups: what is computed together"),
-    (
-        "explain",
-        "OpenCL C; beside it its equation and its line of Python, where they change",
-    ),
+    ("explain", "OpenCL C; beside it its equation and its line of Python, where they change"),
     ("memory", "memory: whose memory each array gets"),
     ("cost", "cost of each step"),
 )

@@ -50,10 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     functions.add_arguments(parser)
     parser.add_argument("--stage", choices=STAGES, default="jaxpr", help="default: %(default)s")
     parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        help=".svg, .html (to zoom and search), .png, .pdf or .dot",
+        "-o", "--output", required=True, help=".svg, .html (to zoom and search), .png, .pdf or .dot"
     )
 
 

@@ -10,12 +10,7 @@ import re
 from dataclasses import dataclass
 
 from tinyjax.studio.learn.changes import other_statements
-from tinyjax.studio.learn.functions import (
-    function_text,
-    functions_of,
-    names_missing,
-    with_function,
-)
+from tinyjax.studio.learn.functions import function_text, functions_of, names_missing, with_function
 from tinyjax.studio.learn.renamed import with_names_of_today
 
 

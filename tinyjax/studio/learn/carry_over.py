@@ -21,11 +21,7 @@ from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, place
 from tinyjax.studio.learn.functions import function_text, functions_of, names_used
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
-from tinyjax.studio.learn.work_folder import (
-    WorkFolder,
-    write_copy,
-    write_judges,
-)
+from tinyjax.studio.learn.work_folder import WorkFolder, write_copy, write_judges
 
 NOT_WRITTEN = "is not written yet"
 

@@ -9,13 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn.atomic_files import (
-    BEFORE,
-    load_json,
-    put_aside,
-    read,
-    write,
-)
+from tinyjax.studio.learn.atomic_files import BEFORE, load_json, put_aside, read, write
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of

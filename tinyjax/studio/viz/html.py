@@ -61,9 +61,7 @@ class Page:
 
 
 def explain(
-    f: Callable[..., Any],
-    *args: Any,
-    transforms: Sequence[Callable[..., Any]] = (),
+    f: Callable[..., Any], *args: Any, transforms: Sequence[Callable[..., Any]] = ()
 ) -> Page:
     """Explains what becomes of `f`, transformed by `transforms`, the first one first, when it is called.
 

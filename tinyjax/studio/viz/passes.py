@@ -15,7 +15,7 @@ from tinyjax.compile.schedules.directive import Directive, LoopDirective
 from tinyjax.core.jaxpr import ClosedJaxpr
 
 DOES = {each.name: each.does for each in (KEYS, *PASSES)} | {
-    "fusion": "values get memory, and equations a kernel",
+    "fusion": "values get memory, and equations a kernel"
 }
 
 

@@ -22,10 +22,7 @@ _MOST_LANES = 4
 
 
 def pmap(
-    f: Callable[..., Any],
-    *args: Any,
-    axis_name: Hashable = "devices",
-    in_axes: Any = 0,
+    f: Callable[..., Any], *args: Any, axis_name: Hashable = "devices", in_axes: Any = 0
 ) -> Graph:
     """Draw `jax.pmap(f, axis_name, in_axes=in_axes)` at these arguments, a lane for each device.
 

@@ -199,8 +199,7 @@ LAUNCH_EVENT = NodeStyle({"fillcolor": "green"}, "run on the device", "EQUATION"
 # ---- edges ----
 
 LOOP_BACK = NodeStyle(
-    {"color": "green_line", "penwidth": "2", "style": "dashed", "dir": "back"},
-    "next step",
+    {"color": "green_line", "penwidth": "2", "style": "dashed", "dir": "back"}, "next step"
 )
 CONST_IN = NodeStyle({"style": "dashed"})
 SPLIT = NodeStyle({}, "8@x: split over the mesh axis x")

@@ -277,8 +277,7 @@ def consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
         return closed, []
     values = [pair for pair in pairs if not _is_argument(*pair)]
     jaxpr: Jaxpr = closed.jaxpr.replace(
-        constvars=[v for v, _ in values],
-        invars=[v for v, _ in tracers] + closed.jaxpr.invars,
+        constvars=[v for v, _ in values], invars=[v for v, _ in tracers] + closed.jaxpr.invars
     )
     return ClosedJaxpr(jaxpr, [x for _, x in values]), [x for _, x in tracers]
 

@@ -198,9 +198,7 @@ def _remat_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     if isinstance(params["prevent_cse"], tuple):
         params["prevent_cse"] = tuple(pick(params["prevent_cse"], used_inputs))
     return eqn.replace(
-        invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, used_outputs),
-        params=params,
+        invars=pick(eqn.invars, used_inputs), outvars=pick(eqn.outvars, used_outputs), params=params
     )
 
 

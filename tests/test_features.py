@@ -47,7 +47,8 @@ MANY_DEVICES = Words(
         "numpy/placing.py": "NamedSharding",
         "runtime/placement.py": "many_devices",
         "transform/jit/api.py": "jit_shardings sharding",
-        "transform/jit/stages.py": "input_shardings output_shardings shardings",
+        "transform/jit/stages.py": "input_shardings output_shardings",
+        "transform/jit/wrong_arguments.py": "shardings",
     },
 )
 REFS = Words(

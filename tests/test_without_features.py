@@ -51,6 +51,7 @@ def test_a_missing_feature_is_named(tmp_path):
         "    lambda: jax.jit(f).lower(1.0).as_text('webassembly'),\n"
         "    lambda: jax.jit(f, in_shardings=1),\n"
         "    lambda: jax.sharding.Mesh,\n"
+        "    lambda: exec('from tinyjax.sharding import Mesh'),\n"
         "    lambda: exec('from tinyjax import make_mesh'),\n"
         "    lambda: jax.new_ref,\n"
         "    lambda: jax.ref,\n"
@@ -68,9 +69,10 @@ def test_a_missing_feature_is_named(tmp_path):
         "    except (AttributeError, ImportError) as error: print(error)\n"
     )
     assert run_in(tmp_path, "asked.py").splitlines() == [
-        "this needs the folder tinyjax/wasm, which is not there",
-        "this needs the folder tinyjax/many_devices, which is not there",
-        f"jax.sharding.Mesh {IN_MANY_DEVICES}",
+        "what this needs is in the folder tinyjax/wasm, which is not there",
+        f"what this needs {IN_MANY_DEVICES}",
+        f"jax.sharding {IN_MANY_DEVICES}",
+        f"tinyjax.sharding {IN_MANY_DEVICES}",
         f"jax.make_mesh {IN_MANY_DEVICES}",
         "jax.new_ref is in the folder tinyjax/refs, which is not there",
         "jax.ref is in the folder tinyjax/refs, which is not there",

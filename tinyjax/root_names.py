@@ -13,7 +13,6 @@ from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import distributed as distributed
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
-from tinyjax import sharding as sharding
 from tinyjax import stages as stages
 from tinyjax import tree as tree
 from tinyjax import tree_util as tree_util
@@ -91,6 +90,7 @@ from tinyjax.transform.remat.named_policies import checkpoint_policies as checkp
 if TYPE_CHECKING:  # else imported when they are first asked for
     from tinyjax import debug as debug
     from tinyjax import profiler as profiler
+    from tinyjax import sharding as sharding
     from tinyjax.compat.as_jax import install_as_jax as install_as_jax
     from tinyjax.compat.named_scopes import named_call as named_call
     from tinyjax.compat.named_scopes import named_scope as named_scope

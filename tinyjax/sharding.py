@@ -1,6 +1,8 @@
 """The names of jax.sharding, from the folder many_devices: meshes of devices, arrays split over them."""
 
-from tinyjax.core.missing_names import getattr_of
+from tinyjax.core.missing_names import check_folder, getattr_of
+
+check_folder("many_devices", __name__)
 
 _LAZY_NAMES = {
     f"many_devices.{module}": tuple(names.split())

@@ -61,9 +61,15 @@ def imported(module: str, jax_name: str) -> Any:
         raise AttributeError(in_folder(jax_name, error.name)) from error
 
 
-def in_folder(jax_name: str, module: str | None) -> str:
+def in_folder(what: str, module: str | None) -> str:
     folder = "/".join(str(module).split(".")[:2])
-    return f"{jax_name} is in the folder {folder}, which is not there"
+    return f"{what} is in the folder {folder}, which is not there"
+
+
+def check_folder(folder: str, what: str) -> None:
+    """Raises ImportError if a feature's folder, which has `what`, was deleted."""
+    if not is_submodule("tinyjax", folder):
+        raise ModuleNotFoundError(in_folder(what, f"tinyjax.{folder}"), name=f"tinyjax.{folder}")
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:
@@ -98,9 +104,7 @@ def feature(module: str) -> ModuleType:
     """A module of a feature, by its path in tinyjax, imported when it is first needed.
 
     Raises ImportError, which names the folder, where the feature was deleted."""
-    folder = module.partition(".")[0]
-    if not is_submodule("tinyjax", folder):
-        raise ImportError(f"this needs the folder tinyjax/{folder}, which is not there")
+    check_folder(module.partition(".")[0], "what this needs")
     return importlib.import_module(f"tinyjax.{module}")
 
 

@@ -28,7 +28,12 @@ from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Place, commit, devices_of, home_of
 from tinyjax.transform.jit.primitive import read_arguments
-from tinyjax.transform.jit.wrong_arguments import argument_name, tree_error, type_error
+from tinyjax.transform.jit.wrong_arguments import (
+    argument_name,
+    place_error,
+    tree_error,
+    type_error,
+)
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -306,11 +311,7 @@ class Compiled(_Signature):
                 )
             if isinstance(x, ArrayImpl) and x.committed and not self._takes(number, x):
                 wanted = self.traced.places[number] or self._place
-                raise ValueError(
-                    "Computation was compiled for input shardings that disagree with the shardings of "
-                    f"arguments passed to it: {self._name(number)} is committed to {x.device!r}, and was "
-                    f"traced for {wanted!r}. Bring it there by jax.device_put, or call the jitted function"
-                )
+                raise place_error(self.args_info, number, x.device, wanted)
 
     def _takes(self, number: int, x: ArrayImpl) -> bool:
         """Whether an array is where the program reads argument `number`: where the traced argument was, or if

@@ -37,6 +37,16 @@ def type_error(args_info: Any, pairs: Sequence[tuple[ShapedArray, ShapedArray]])
     )
 
 
+def place_error(args_info: Any, number: int, passed: Any, required: Any) -> ValueError:
+    """Of an argument that was put elsewhere."""
+    return ValueError(
+        "Computation was compiled for input shardings that disagree with the shardings of arguments passed "
+        f"to it. Here is a mismatch:\nArgument {argument_name(args_info, number)}:\n"
+        f"  Passed: {passed!r}\n  Required: {required!r}\n"
+        "Bring it there by jax.device_put, or call the jitted function, which compiles anew"
+    )
+
+
 def argument_name(args_info: Any, number: int) -> str:
     """What an argument is called: args[0], args[1]['w'], kwargs['b']."""
     return _place(tree_flatten_with_path(args_info)[0][number][0])

@@ -169,13 +169,13 @@ def test_device_kinds_has_the_modules_of_further_platforms(monkeypatch, tmp_path
 
 def test_host_steps_says_who_runs_a_kind_of_step(monkeypatch):
     class ByBeads(OnHost):
-        word = "beads"
+        kind = "beads"
 
     steps = []
 
-    def beads_step(builder, eqn, operands, outputs, dies):
+    def beads_step(builder, eqn, operands, outputs, last_uses):
         steps.append(eqn.primitive.name)
-        return HostStep(eqn, operands, [output.slot for output in outputs], dies)
+        return HostStep(eqn, operands, [output.slot for output in outputs], last_uses)
 
     monkeypatch.setitem(host_steps, "beads", beads_step)
     monkeypatch.setitem(lowering_rules, jax.lax.sin_p, ByBeads("for a test"))

@@ -71,7 +71,7 @@ print(jax.grad(f)(3.0))
 # with an impl rule and a JVP rule:
 
 # %%
-my_call_p = Primitive("my_call", takes_arrays=True)
+my_call_p = Primitive("my_call", impl_binds_primitives=True)
 impl_rules[my_call_p] = lambda x, fun, rule: fun(x)
 jvp_rules[my_call_p] = lambda primals, tangents, fun, rule: rule(primals, tangents)
 
@@ -84,7 +84,7 @@ print(my_f(3.0))
 print(*jax.jvp(my_f, (3.0,), (1.0,)))
 
 # %% [markdown]
-# (`takes_arrays` says that the impl rule gets tinyjax's arrays. Other impl rules get NumPy's; but this one
+# (With `impl_binds_primitives` the impl rule gets tinyjax's arrays. Other rules get NumPy's; but this one
 # binds other primitives.) That works, for one number at a time. `make_jaxpr`, `vmap` and `jit` need more
 # rules. In tinyjax, custom_jvp and custom_vjp functions are two primitives of the same kind, and this is what
 # they share:

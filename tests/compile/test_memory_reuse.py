@@ -54,10 +54,10 @@ def test_what_is_made_and_never_read_dies_at_once_behind_what_was_read():
 
 def taken(outputs, free, has=(), may_take_over=lambda v, u: True):
     """By letters, what outputs take over, and what is free afterwards."""
-    memory = MemoryPlan(set(), takes_over=dict(has))
+    memory = MemoryPlan(set(), reuses_buffer_of=dict(has))
     entries = [(v, number) for number, v in enumerate(free)]
     _take_free(memory, outputs, entries, may_take_over)
-    return memory.takes_over, entries
+    return memory.reuses_buffer_of, entries
 
 
 def test_an_output_takes_over_the_memory_that_has_been_free_for_longest():
@@ -113,7 +113,7 @@ def planned(count, keep=False):
 
 def test_values_that_are_never_live_together_take_turns_in_two_buffers():
     memory = planned(6)
-    assert len(memory.kernels) - len(memory.takes_over) == 2
+    assert len(memory.kernels) - len(memory.reuses_buffer_of) == 2
     assert max(memory.live) == 3 * 400, "the argument, and two buffers"
 
 

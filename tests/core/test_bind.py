@@ -159,7 +159,7 @@ def test_a_primitive_with_several_results_gives_a_list_of_arrays():
 
 
 def test_a_primitive_that_takes_arrays_is_given_them_and_computes_its_avals_itself():
-    twice_p = bind.Primitive("twice", takes_arrays=True)
+    twice_p = bind.Primitive("twice", impl_binds_primitives=True)
     twice_p.def_impl(lambda x: primitives.add(x, x))
     assert float(twice_p.bind(primitives.neg(2.0))) == -4.0
     with bind.set_current_trace(Notes()):  # as where a transformation hands it to its parent
@@ -167,13 +167,13 @@ def test_a_primitive_that_takes_arrays_is_given_them_and_computes_its_avals_itse
     assert isinstance(out, ArrayImpl), "what its impl rule binds goes to EvalTrace too"
 
 
-@pytest.mark.parametrize("takes_arrays", [False, True])
-def test_rules_are_given_all_operands_and_the_parameters(takes_arrays):
-    p, seen = bind.Primitive("p", takes_arrays=takes_arrays), []
+@pytest.mark.parametrize("impl_binds_primitives", [False, True])
+def test_rules_are_given_all_operands_and_the_parameters(impl_binds_primitives):
+    p, seen = bind.Primitive("p", impl_binds_primitives=impl_binds_primitives), []
     p.def_abstract_eval(lambda a, b, *, scale: seen.append((a, b, scale)) or a)
     p.def_impl(lambda a, b, *, scale: seen.append((a, b, scale)) or np.float32(a * b * scale))
     assert float(p.bind(np.float32(2), np.int32(3), scale=4)) == 24.0
-    if not takes_arrays:
+    if not impl_binds_primitives:
         assert seen == [(bind.get_aval(np.float32(2)), bind.get_aval(np.int32(3)), 4), (2, 3, 4)]
         assert [x.dtype.name for x in seen[1][:2]] == ["float32", "int32"], (
             "NumPy arrays of the avals"

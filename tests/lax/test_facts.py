@@ -28,7 +28,7 @@ def file_of(name: str) -> str | None:
 PRIMITIVES = [
     p
     for p in impl_rules
-    if not p.takes_arrays and not p.name.startswith("group_") and file_of(p.name)
+    if not p.impl_binds_primitives and not p.name.startswith("group_") and file_of(p.name)
 ]
 
 

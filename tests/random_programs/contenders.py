@@ -171,7 +171,7 @@ def _kind(plan: Plan, number: int) -> str:
     """What a step of the plan is."""
     group = plan.groups[number]
     if isinstance(group, HostGroup):
-        return "matmul of the BLAS" if group.word == "matmul" else "on the host"
+        return "matmul of the BLAS" if group.kind == "matmul" else "on the host"
     if isinstance(group, KernelGroup):
         if number not in plan.kernels:
             return "no elements"

@@ -116,8 +116,8 @@ def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_betwee
 class Step:
     """Notes when it runs, and puts its name into a slot."""
 
-    def __init__(self, name, slot=None, dies=(), launches=True):
-        self.name, self.slot, self.dies, self.launches = name, slot, list(dies), launches
+    def __init__(self, name, slot=None, last_uses=(), launches=True):
+        self.name, self.slot, self.last_uses, self.launches = name, slot, list(last_uses), launches
 
     def run(self, queue, slots):
         queue.seen.append(self.name)
@@ -152,7 +152,7 @@ def test_each_call_has_a_list_of_its_own():
 
 def test_what_dies_with_a_step_is_recycled_right_after_it():
     step_program = step_program_of(
-        Step("first", 3), Step("second", 4, dies=[3]), Step("third"), slots=5
+        Step("first", 3), Step("second", 4, last_uses=[3]), Step("third"), slots=5
     )
     step_program.run(["x", "y"])
     seen = ["first", "second", "recycle made by first", "third", "keep"]
@@ -171,7 +171,7 @@ def test_a_result_may_have_its_place():
 
 def test_the_queue_keeps_step_program_and_memory_until_what_was_launched_is_done():
     step_program = step_program_of(
-        Step("first", 3), Step("second", 4, dies=[3]), slots=5, results=(4,)
+        Step("first", 3), Step("second", 4, last_uses=[3]), slots=5, results=(4,)
     )
     step_program.run(["x", "y"])
     (kept, slots), nbytes = step_program.queue.kept
@@ -186,7 +186,7 @@ def test_where_nothing_was_launched_nothing_is_kept():
 
 
 def test_a_profiler_runs_the_steps_itself():
-    step_program, told = step_program_of(Step("first", 3), Step("second", dies=[3])), []
+    step_program, told = step_program_of(Step("first", 3), Step("second", last_uses=[3])), []
 
     def on_step(of, step, slots):
         told.append((of, step.name))

@@ -91,7 +91,7 @@ def test_a_primitive_that_takes_arrays_gets_them_in_memory_of_their_own():
         return results[0]
 
     operands, results = [], []
-    _, (operand, out) = run(of_ones_own(impl, takes_arrays=True), X)
+    _, (operand, out) = run(of_ones_own(impl, impl_binds_primitives=True), X)
     np.testing.assert_array_equal(out.host, X + 1)
     assert isinstance(operands[0], jax.Array)
     assert not np.may_share_memory(np.asarray(operands[0]), operand.host)

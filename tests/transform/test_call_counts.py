@@ -9,7 +9,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core import bind, jaxpr
-from tinyjax.lax import unsaid_params
+from tinyjax.lax import ignored_jax_params
 from tinyjax.runtime import placement
 from tinyjax.transform import jvp, transposition
 
@@ -38,7 +38,7 @@ def python_calls(fun, *args):
     calls = []
 
     def note(frame, event, arg):
-        if event == "call" and frame.f_code.co_filename != unsaid_params.__file__:
+        if event == "call" and frame.f_code.co_filename != ignored_jax_params.__file__:
             calls.append(frame.f_code)
 
     gc.collect()

@@ -72,7 +72,7 @@ def register_lowering(
     @partial(register_lowering, prim)."""
     if rule is None:
         return lambda rule: register_lowering(prim, rule, platform, inline, cacheable)
-    prim.takes_arrays = True
+    prim.impl_binds_primitives = True
     if isinstance(rule, LoweredFun):
         custom_inline_rules[prim] = rule.jaxpr_of
         impl_rules.setdefault(prim, rule.fun)

@@ -44,15 +44,15 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Var
 class MemoryPlan:
     """Who takes over whose memory in a run of one jaxpr.
 
-    `takes_over`: of an output, the variable whose memory it gets. `in_place`: of a group, the positions
-    of (input, output) that are one buffer of its kernel. `given_back`: after a group, the variables whose
+    `reuses_buffer_of`: of an output, the variable whose memory it gets. `in_place`: of a group, the positions
+    of (input, output) that are one buffer of its kernel. `freed_after`: after a group, the variables whose
     memory nobody here takes over. `donated`: arguments whose memory may be written to. `live`: the bytes
     in use while each group runs, and last those after the run."""
 
     donated: set[Var]
-    takes_over: dict[Var, Var] = field(default_factory=dict)
+    reuses_buffer_of: dict[Var, Var] = field(default_factory=dict)
     in_place: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    given_back: dict[int, list[Var]] = field(default_factory=dict)
+    freed_after: dict[int, list[Var]] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     kernels: dict[int, Kernel] = field(default_factory=dict)  # as the plan's, or in place
     bodies: dict[int, dict[str, MemoryPlan]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class MemoryPlan:
 
     def overwritten(self, plan: Plan) -> list[int]:
         """The arguments whose memory is written to."""
-        taken = self.donated & set(self.takes_over.values())
+        taken = self.donated & set(self.reuses_buffer_of.values())
         return [i for i, v in enumerate(plan.closed.jaxpr.invars) if v in taken]
 
     @property
@@ -103,12 +103,12 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
         if number in plan.kernels:
             _take_in_place(memory, plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
-        elif isinstance(group, HostGroup) and group.word == "meet":
+        elif isinstance(group, HostGroup) and group.kind == "meet":
             for u, v in zip(group.eqn.invars, group.outputs):
                 if isinstance(u, Var) and u in dying and group.inputs.count(u) == 1:
                     if u.aval == v.aval and may_take_over(v, u):
-                        memory.takes_over[v] = u
-        taken = set(memory.takes_over.values())
+                        memory.reuses_buffer_of[v] = u
+        taken = set(memory.reuses_buffer_of.values())
         free += [(v, number) for v in dying if v not in taken]
         for label, body in plan.bodies.get(number, {}).items():
             loop = loop_of(group.eqn) if label == "body" else None  # type: ignore[union-attr]
@@ -116,7 +116,7 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
             memory.bodies.setdefault(number, {})[label] = plan_memory(body, carry, False)
     for v, number in free:
         if v not in given:
-            memory.given_back.setdefault(number, []).append(v)
+            memory.freed_after.setdefault(number, []).append(v)
     _count(memory, plan, results)
     return memory
 
@@ -147,7 +147,7 @@ def _take_in_place(
             if not may_take_over(v, group.inputs[i]):
                 continue
             if can_be_in_place(kernel, source, destination):
-                memory.takes_over[v] = group.inputs[i]
+                memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)
                 break
@@ -165,12 +165,12 @@ def _take_free(
     """Each output that has no memory yet takes over that of the first variable in `free` which has as many
     bytes and may be taken over. Its entry, (variable, since which group), then leaves the list."""
     for v in outputs:
-        if v in memory.takes_over:
+        if v in memory.reuses_buffer_of:
             continue
         for entry in free:
             u, _ = entry
             if bytes_of(u.aval) == bytes_of(v.aval) and may_take_over(v, u):
-                memory.takes_over[v] = u
+                memory.reuses_buffer_of[v] = u
                 free.remove(entry)
                 break
 
@@ -194,7 +194,7 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
     lasting = memory.argument_bytes + memory.constant_bytes
     for number, group in enumerate(plan.groups):
         for v in group.outputs:
-            before = memory.takes_over.get(v)
+            before = memory.reuses_buffer_of.get(v)
             owner[v] = v if before is None else owner.get(before, before)
             if owner[v] not in memory.donated:
                 held.add(owner[v])
@@ -203,7 +203,7 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
         bodies = memory.bodies.get(number, {}).items()
         inner = max([_body_bytes(label, body) for label, body in bodies], default=0)
         memory.live.append(lasting + bytes_of_all(held) + inner)
-        held.difference_update([owner[v] for v in memory.given_back.get(number, ())])
+        held.difference_update([owner[v] for v in memory.freed_after.get(number, ())])
     memory.live.append(lasting + bytes_of_all(held))
 
 
@@ -308,11 +308,11 @@ def memory_lines(plan: Plan, memory: MemoryPlan) -> Iterator[str]:
             line = (
                 f"   {names[v]}:{v.aval.str_short(short_dtypes=True)}  {bytes_of(v.aval):,} bytes"
             )
-            if v in memory.takes_over:
-                line += f", the memory of {names[memory.takes_over[v]]}"
+            if v in memory.reuses_buffer_of:
+                line += f", the memory of {names[memory.reuses_buffer_of[v]]}"
                 line += ", in place" if at in in_place else ""
             yield line
-        back = ", ".join(names[v] for v in memory.given_back.get(number, ()))
+        back = ", ".join(names[v] for v in memory.freed_after.get(number, ()))
         if back:
             yield f"   free afterwards: {back}"
         for label, body in plan.bodies.get(number, {}).items():

@@ -71,7 +71,7 @@ class Plan:
         return {
             v
             for group in self.groups
-            if not isinstance(group, HostGroup) or group.word != "host"
+            if not isinstance(group, HostGroup) or group.kind != "host"
             for v in group.outputs
         }
 
@@ -212,7 +212,7 @@ def groups_lines(plan: Plan) -> Iterator[str]:
         elif isinstance(group, LoopGroup):
             word, inside = _loop_word(group), _loop_remark(plan, number)
         else:
-            word, inside = group.word, f"{group.eqn.primitive}: {group.reason}"
+            word, inside = group.kind, f"{group.eqn.primitive}: {group.reason}"
         read = ", ".join(plan.names[v] for v in group.inputs)
         yield f"{number}: {word:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
         if isinstance(group, KernelGroup):
@@ -240,7 +240,7 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
             called = f"{group.eqn.primitive}({read})"
             step = f"{_loop_word(group):7} {called} -> {made}  # {_loop_remark(plan, number)}"
         elif isinstance(group, HostGroup):
-            called = f"{group.word:7} {_host_called(group)}({read})"
+            called = f"{group.kind:7} {_host_called(group)}({read})"
             step = f"{called} -> {made}  # {group.reason}"
         else:
             step = f"nothing to compute -> {made}"
@@ -256,7 +256,7 @@ def step_word(plan: Plan, number: int) -> str:
         return plan.kernels[number].name
     if isinstance(group, KernelGroup):
         return "nothing to compute"
-    word = group.word if isinstance(group, HostGroup) else _loop_word(group)
+    word = group.kind if isinstance(group, HostGroup) else _loop_word(group)
     return f"{word} {group.eqn.primitive}"
 
 
@@ -269,7 +269,7 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
 
 def _host_called(group: HostGroup) -> str:
     """The primitive; of a product, what is multiplied."""
-    if group.word != "matmul":
+    if group.kind != "matmul":
         return str(group.eqn.primitive)
     return " x ".join(v.aval.str_short(short_dtypes=True) for v in group.eqn.invars) + " "
 

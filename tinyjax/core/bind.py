@@ -40,7 +40,7 @@ AxisEnv = tuple[tuple[Hashable, int], ...]  # names and sizes of axes, the inner
 class Primitive:
     """A named operation that transformations have rules for.
 
-    `multiple_results`: bind gives a list. `takes_arrays`: the impl rule gets and gives Arrays, as it
+    `multiple_results`: bind gives a list. `impl_binds_primitives`: the impl rule gets and gives Arrays, as it
     binds primitives itself (jit, cond, scan); all other impl rules get and give NumPy arrays.
     `has_effects`: it does something besides giving results (debug_print): never dropped or merged.
     `takes_functions`: its parameters are Python functions (custom_jvp_call), and so it may depend on
@@ -53,13 +53,13 @@ class Primitive:
         self,
         name: str,
         multiple_results: bool = False,
-        takes_arrays: bool = False,
+        impl_binds_primitives: bool = False,
         has_effects: bool = False,
         **facts: Any,
     ):
         self.name = name
         self.multiple_results = multiple_results
-        self.takes_arrays = takes_arrays
+        self.impl_binds_primitives = impl_binds_primitives
         self.has_effects = has_effects
         declare(self, **facts)
 
@@ -284,12 +284,12 @@ class EvalTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
-        checks the operands, the elements from the impl rule, which gets NumPy arrays. If the primitive
-        takes_arrays, its impl rule does all this itself: what it binds goes to this trace too. What has
-        no abstract_eval rule, being in the making, gives what its impl rule gives, as it is.
+        checks the operands, the elements from the impl rule, which gets NumPy arrays. With
+        `impl_binds_primitives` the impl rule does all this itself: what it binds goes to this trace too. What
+        has no abstract_eval rule, being in the making, gives what its impl rule gives, as it is.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
-        if primitive.takes_arrays:
+        if primitive.impl_binds_primitives:
             for x in args:
                 if not isinstance(x, ArrayImpl):
                     aval_of_value(x)  # raises for what is no array

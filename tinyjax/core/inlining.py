@@ -131,7 +131,7 @@ def check_equations(jaxpr: Jaxpr) -> None:
 # ---- bodies, eagerly ----
 
 
-def inlined_fun(body: ClosedJaxpr) -> Callable[..., list[Any]]:
+def eager_jaxpr_fun(body: ClosedJaxpr) -> Callable[..., list[Any]]:
     """The body of a loop, branch or rule as a function, for the trace that is current now. Where
     operations run eagerly, jits in it (all of jax.numpy's functions are jits in a jaxpr) are run
     equation by equation, so that nothing is compiled."""

@@ -29,16 +29,16 @@ class KeyReuseError(JAXTypeError):
 
 KeyReuseError.__module__ = "tinyjax.errors"  # where users import it, as tracebacks say
 
-Part = tuple[Hashable, ...]  # the slices that were taken, one of the other
+Slices = tuple[Hashable, ...]  # the slices that were taken, one of the other
 
 
 class Keys(NamedTuple):
     """An array of keys, or part of one. `uses` has the array's used parts, and the line of each use."""
 
-    uses: dict[Part, str]
-    part: Part = ()
+    uses: dict[Slices, str]
+    part: Slices = ()
 
-    def use(self, line: str, part: Part = ()) -> None:
+    def use(self, line: str, part: Slices = ()) -> None:
         """Raises KeyReuseError if some of these keys, or of a further part, were used before."""
         used = self.part + part
         for other, before in self.uses.items():

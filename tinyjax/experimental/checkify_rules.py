@@ -9,7 +9,7 @@ import functools
 from typing import Any
 
 from tinyjax.core.avals import get_aval
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -41,7 +41,7 @@ def _cond(errors: Any, index: Any, *operands: Any, branches: Any, **params: Any)
 
     def branch(number: int, *args: Any) -> list[Any]:
         jaxpr, kind = checked[number]
-        error, outs = cut(kind, inlined_fun(jaxpr)(*args))
+        error, outs = cut(kind, eager_jaxpr_fun(jaxpr)(*args))
         parts = [error if i == number else no_error(k) for i, k in enumerate(kinds)]
         return [*tree_leaves(functools.reduce(first_error, parts)), *outs]
 
@@ -65,7 +65,7 @@ def _scan(
 
     def step(*flat: Any) -> list[Any]:
         consts, before, rest = split_list(flat, num_consts, size)
-        error, outs = cut(kind, inlined_fun(checked)(*consts, *rest))
+        error, outs = cut(kind, eager_jaxpr_fun(checked)(*consts, *rest))
         return [*tree_leaves(cut(kind, before)[0].or_else(error)), *outs]
 
     in_avals = jaxpr.in_avals
@@ -100,15 +100,15 @@ def _while(
     size = len(tree_leaves(kind))
 
     def error_of_cond(*flat: Any) -> Error:
-        return cut(cond_kind, inlined_fun(checked_cond)(*flat))[0]
+        return cut(cond_kind, eager_jaxpr_fun(checked_cond)(*flat))[0]
 
     def new_cond(*flat: Any) -> list[Any]:
         consts, _, carry = split_list(flat, cond_nconsts, size)
-        return cut(cond_kind, inlined_fun(checked_cond)(*consts, *carry))[1]
+        return cut(cond_kind, eager_jaxpr_fun(checked_cond)(*consts, *carry))[1]
 
     def new_body(*flat: Any) -> list[Any]:
         consts, own_consts, before, carry = split_list(flat, cond_nconsts, body_nconsts, size)
-        error, new = cut(body_kind, inlined_fun(checked_body)(*own_consts, *carry))
+        error, new = cut(body_kind, eager_jaxpr_fun(checked_body)(*own_consts, *carry))
         after = error_of_cond(*consts, *new)
         now = first_error(no_error(cond_kind), error).or_else(
             first_error(after, no_error(body_kind))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.lists import split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_leaves
@@ -25,7 +25,7 @@ def _shard_map(errors: Any, *args: Any, **params: Any) -> Any:
         count = len(tree_leaves(kind))
 
         def with_axis(*parts: Any) -> list[Any]:
-            error, outs = split_list(inlined_fun(checked)(*parts), count)
+            error, outs = split_list(eager_jaxpr_fun(checked)(*parts), count)
             vma = frozenset(names)
             return [pvary_to(lax.expand_dims(x, (0,)), vma) for x in error] + outs
 

@@ -62,9 +62,11 @@ class CheckPrimitive(Primitive):
 
 
 # Operands: whether the check failed, and what its message is to say. The parameter site is a CheckSite.
-check_p = CheckPrimitive("check", multiple_results=True, takes_arrays=True, has_effects=True)
+check_p = CheckPrimitive(
+    "check", multiple_results=True, impl_binds_primitives=True, has_effects=True
+)
 # Without checkify around, nothing is lost if it is left out.
-debug_check_p = Primitive("debug_check", multiple_results=True, takes_arrays=True)
+debug_check_p = Primitive("debug_check", multiple_results=True, impl_binds_primitives=True)
 
 
 def _check_batch(

@@ -22,7 +22,7 @@ from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
 from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Asked, Place, home_of
+from tinyjax.runtime.placement import Asked, DeviceOrSpread, compile_device
 from tinyjax.transform.jit.api import PjitFunction
 from tinyjax.transform.jit.primitive import compiled, place_of_call
 from tinyjax.transform.jit.static_arguments import split_static
@@ -34,7 +34,9 @@ class _Known(NamedTuple):
     settings: object
     program: Callable
     out_tree: PyTreeDef
-    places: list[Place]  # where the results are put; empty if nobody put the arguments anywhere
+    places: list[
+        DeviceOrSpread
+    ]  # where the results are put; empty if nobody put the arguments anywhere
 
 
 @shortcut_for(PjitFunction.__call__)
@@ -128,7 +130,7 @@ def _remember(
             return
         asked = placement.places.asked_by_call(jaxpr, ())
     place = function.device or place_of_call(jaxpr, arrays, name, asked)
-    program = compiled(jaxpr, home_of(place or default_device()), name, donated)
+    program = compiled(jaxpr, compile_device(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild
     if program is not None:
         places = [] if place is None else [x._device for x in tree_leaves(result)]

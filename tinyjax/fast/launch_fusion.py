@@ -108,8 +108,8 @@ def temporaries_of(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> li
     owner: dict[Var, Var] = {}  # of what these groups make, in whose memory it is
     for number in numbers:
         for v in plan.groups[number].outputs:
-            before = memory.takes_over.get(v, v)
+            before = memory.reuses_buffer_of.get(v, v)
             owner[v] = owner.get(before, before)
-    free = [v for number in numbers for v in memory.given_back.get(number, ()) if v in owner]
+    free = [v for number in numbers for v in memory.freed_after.get(number, ()) if v in owner]
     owned = {owner[v] for v in free} & owner.keys()
     return [v for v in owner if owner[v] in owned]

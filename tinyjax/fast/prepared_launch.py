@@ -29,8 +29,8 @@ def is_one_launch(program: Executable) -> bool:
     steps = program.step_program.steps
     if len(steps) != 1 or type(steps[0]) is not KernelStep or not steps[0].inline:
         return False
-    made = [output.slot for output in steps[0].outputs if output.takes_over is None]
-    if sorted(made) != sorted(program.step_program.results) or steps[0].dies:
+    made = [output.slot for output in steps[0].outputs if output.reuses_buffer_of is None]
+    if sorted(made) != sorted(program.step_program.results) or steps[0].last_uses:
         return False
     has_keys = program.key_args or program.key_results
     return not has_keys and not program.donated and all(map(_is_small, program.out_avals))
@@ -88,7 +88,7 @@ def prepared(program: Executable) -> Call:
         except queue.driver_error as error:
             raise named_error(error, f"running {program.lowered.name}") from error
         except BaseException:
-            queue.settle()  # the kernel may be at work in the memory that is given up here
+            queue.drain()  # the kernel may be at work in the memory that is given up here
             raise
 
     return call

@@ -106,7 +106,7 @@ from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, Scatt
 from tinyjax.core.primitives import add, add_p, cos, gt_p, mul, neg, neg_p, sin, transpose_p
 
 if TYPE_CHECKING:
-    from tinyjax.lax.unsaid_params import *  # noqa: F403
+    from tinyjax.lax.ignored_jax_params import *  # noqa: F403
 
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
@@ -133,7 +133,7 @@ _LAZY_NAMES = {
         "bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p", "betainc",
         "regularized_incomplete_beta_p", "zeta", "zeta_p",
     ),
-    "unsaid_params": (
+    "ignored_jax_params": (
         "broadcast_in_dim_p", "cbrt_p", "conv_general_dilated_p", "convert_element_type_p", "cos_p",
         "dot_general_p", "exp_p", "exp2_p", "expm1_p", "iota_p", "log_p", "log1p_p", "logistic_p",
         "mul_p", "reduce_sum_p", "reshape_p", "rsqrt_p", "sin_p", "sqrt_p", "tan_p", "tanh_p",

@@ -108,7 +108,7 @@ def _as_aval(struct: Any) -> ShapedArray:
 # ---- pure_callback ----
 
 pure_callback_p = Primitive(
-    "pure_callback", multiple_results=True, takes_arrays=True, axes="none", **MOVES
+    "pure_callback", multiple_results=True, impl_binds_primitives=True, axes="none", **MOVES
 )
 
 VMAP_METHODS = (
@@ -206,7 +206,12 @@ jvp_rules[pure_callback_p] = transpose_rules[pure_callback_p] = _pure_not_differ
 # ---- io_callback ----
 
 io_callback_p = Primitive(
-    "io_callback", multiple_results=True, takes_arrays=True, has_effects=True, axes="none", **MOVES
+    "io_callback",
+    multiple_results=True,
+    impl_binds_primitives=True,
+    has_effects=True,
+    axes="none",
+    **MOVES,
 )
 
 

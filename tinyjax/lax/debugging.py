@@ -42,13 +42,18 @@ logger = logging.getLogger(__name__)
 debug_callback_p = Primitive(
     "debug_callback",
     multiple_results=True,
-    takes_arrays=True,
+    impl_binds_primitives=True,
     has_effects=True,
     axes="none",
     **MOVES,
 )
 debug_print_p = Primitive(
-    "debug_print", multiple_results=True, takes_arrays=True, has_effects=True, axes="none", **MOVES
+    "debug_print",
+    multiple_results=True,
+    impl_binds_primitives=True,
+    has_effects=True,
+    axes="none",
+    **MOVES,
 )
 
 

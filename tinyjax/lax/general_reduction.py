@@ -18,7 +18,7 @@ from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.primitives import reduced_aval, shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -114,7 +114,7 @@ def check_operands(
 # Parameters: computation (kept to be shown), jaxpr, dimensions. Operands: the arrays, then as many
 # initial scalars.
 reduce_p = Primitive(
-    "reduce", multiple_results=True, takes_arrays=True, axes="reduction", makes_nan=True
+    "reduce", multiple_results=True, impl_binds_primitives=True, axes="reduction", makes_nan=True
 )
 
 
@@ -144,7 +144,7 @@ def _halving(
         if count % 2:
             config = [(0, 1, 0), *[(0, 0, 0)] * len(kept)]
             second = [slicing.pad(x, init, config) for x, init in zip(second, inits)]
-        combine = inlined_fun(vectorized(jaxpr, (half, *kept)))
+        combine = eager_jaxpr_fun(vectorized(jaxpr, (half, *kept)))
         xs, count = combine(*first, *second), half
     if count == 0:
         return [full(kept, init) for init in inits]
@@ -163,7 +163,7 @@ def _reduce_impl(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...], **
         half = count // 2
         halves = [slicing.slice_in_dim(x, half * i, half * (i + 1)) for i in (0, 1) for x in xs]
         rest = [slicing.slice_in_dim(x, half * 2, None) for x in xs]
-        combined = inlined_fun(vectorized(jaxpr, (half, *kept)))(*halves)
+        combined = eager_jaxpr_fun(vectorized(jaxpr, (half, *kept)))(*halves)
         xs = [concatenate(pair, 0) for pair in zip(combined, rest)]
         count -= half
     return [shapes.squeeze(x, (0,)) for x in xs]

@@ -16,7 +16,7 @@ from tinyjax.core import bind
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.primitives import add
 from tinyjax.core.tree_util import tree_unflatten
@@ -134,7 +134,11 @@ _def_choosing_jvp(reduce_window_min_p, le_p)
 # Parameters: jaxpr and consts of the function, and those of the windows. Operands: the arrays, then as
 # many initial scalars.
 reduce_window_p = Primitive(
-    "reduce_window", multiple_results=True, takes_arrays=True, axes="first operand", makes_nan=True
+    "reduce_window",
+    multiple_results=True,
+    impl_binds_primitives=True,
+    axes="first operand",
+    makes_nan=True,
 )
 
 
@@ -160,7 +164,7 @@ def _reduce_window_impl(
     avals = _reduce_window_aval(*(x.aval for x in args), jaxpr=jaxpr, consts=consts, **windows)
     operands, inits = args[: len(args) // 2], args[len(args) // 2 :]
     shape = avals[0].shape
-    combine = inlined_fun(vectorized(ClosedJaxpr(jaxpr, consts), shape))
+    combine = eager_jaxpr_fun(vectorized(ClosedJaxpr(jaxpr, consts), shape))
     so_far = [bind.as_array(np.full(shape, init._value)) for init in inits]
     elements = zip(
         *(window_elements(x._value, init._value, **windows) for x, init in zip(operands, inits))

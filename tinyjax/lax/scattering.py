@@ -19,7 +19,7 @@ from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.declared_functions import named
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -98,7 +98,7 @@ def _scatter_impl(
     elif update_jaxpr is None:
         target[index] = values
     else:
-        _apply_at(target, index, inlined_fun(ClosedJaxpr(update_jaxpr, update_consts)))
+        _apply_at(target, index, eager_jaxpr_fun(ClosedJaxpr(update_jaxpr, update_consts)))
     return out
 
 

@@ -25,7 +25,7 @@ from tinyjax.core.tree_util import tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, default_backend, devices
-from tinyjax.runtime.placement import Place, commit, devices_of, put_at
+from tinyjax.runtime.placement import DeviceOrSpread, commit, devices_of, put_at
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import deflinear2, is_undefined_primal
@@ -44,10 +44,10 @@ class ArrayCopySemantics(enum.Enum):
         return str(self)  # as it stands in printed jaxprs
 
 
-# Parameters, an entry an operand: devices (a Place or None), srcs (the same: from where)
+# Parameters, an entry an operand: devices (a DeviceOrSpread or None), srcs (the same: from where)
 # and copy_semantics.
 device_put_p = Primitive(
-    "device_put", multiple_results=True, takes_arrays=True, **MOVES, is_identity=True
+    "device_put", multiple_results=True, impl_binds_primitives=True, **MOVES, is_identity=True
 )
 
 
@@ -57,7 +57,7 @@ def _device_put_impl(
     return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
 
 
-def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
+def _put(x: Any, place: DeviceOrSpread | None, how: ArrayCopySemantics) -> ArrayImpl:
     if placement.places is not None and place is not None:
         if (spread := placement.places.in_blocks(x, place)) is not None:
             return spread
@@ -157,7 +157,7 @@ def _as_it_is(x: Any) -> Any:
 def _checked_places(places: Any) -> Any:
     """The tree of places. Raises ValueError for what is no place."""
 
-    def checked(place: Any) -> Place:
+    def checked(place: Any) -> DeviceOrSpread:
         if isinstance(place, Device):
             return place
         found = placement.places and placement.places.checked(place)
@@ -172,7 +172,7 @@ def _checked_places(places: Any) -> Any:
     return tree_map(checked, places)
 
 
-def _source(src: Place | None, x: Any) -> Place | None:
+def _source(src: DeviceOrSpread | None, x: Any) -> DeviceOrSpread | None:
     """`src`, or if that is None, where `x` is: not known of what a jaxpr is being made of."""
     value = x.concrete() if isinstance(x, Tracer) else x
     return value.device if src is None and isinstance(value, ArrayImpl) else src

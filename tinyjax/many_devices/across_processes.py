@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import Meet, lowering_rules
+from tinyjax.compile.kernel.rules import Collective, lowering_rules
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.jaxpr import JaxprEqn
@@ -78,14 +78,14 @@ def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) 
     return group_all_gather(vals[0], ranks), dims[0] + 1
 
 
-def _meet(eqn: JaxprEqn, target: Any) -> Meet:
+def _meet(eqn: JaxprEqn, target: Any) -> Collective:
     """A line of the schedule, with the bytes that it moves."""
     from tinyjax.many_devices import meet_step  # noqa: F401  (says how it is run)
 
     count, kind = len(eqn.params["ranks"]), eqn.primitive.name.removeprefix("group_")
     who = "devices" if isinstance(eqn.params["ranks"][0], Device) else "processes"
     sent = sum(bytes_sent(kind, v.aval.size * v.aval.dtype.itemsize, count) for v in eqn.invars)
-    return Meet(f"{count} {who} meet: each sends {sent:,} bytes, all {count * sent:,}")
+    return Collective(f"{count} {who} meet: each sends {sent:,} bytes, all {count * sent:,}")
 
 
 impl_rules[group_psum_p] = _psum_impl

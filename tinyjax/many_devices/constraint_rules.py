@@ -35,9 +35,11 @@ from tinyjax.transform.transposition import deflinear2
 
 # Parameters: sharding; unconstrained_dims, the axes of which it says nothing; context_mesh, the current mesh,
 # and layout, which is None: both as in JAX's jaxprs.
-sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True, is_identity=True)
+sharding_constraint_p = Primitive(
+    "sharding_constraint", impl_binds_primitives=True, is_identity=True
+)
 # Parameter: dst_sharding.
-reshard_p = Primitive("reshard", takes_arrays=True, is_identity=True)
+reshard_p = Primitive("reshard", impl_binds_primitives=True, is_identity=True)
 
 
 def constrained(x: Any, place: Any) -> Any:

@@ -28,7 +28,7 @@ from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked
-from tinyjax.runtime.placement import Asked, Place, commit, devices_of, put_at
+from tinyjax.runtime.placement import Asked, DeviceOrSpread, commit, devices_of, put_at
 from tinyjax.transform.jit.static_arguments import split_static
 
 
@@ -158,7 +158,7 @@ def _equations(jaxpr: ClosedJaxpr) -> Iterator[JaxprEqn]:
     return (eqn for each in all_jaxprs(jaxpr.jaxpr) for eqn in each.eqns)
 
 
-def _places_of(eqn: JaxprEqn) -> list[Place]:
+def _places_of(eqn: JaxprEqn) -> list[DeviceOrSpread]:
     """The places that an equation asks for; one without devices is on the current mesh, which asks itself."""
     name = eqn.primitive.name
     if name == "jit":

@@ -18,13 +18,13 @@ from tinyjax.runtime.step_program_builder import host_steps
 
 
 @dataclass
-class MeetStep:
+class CollectiveStep:
     """Waits for the device, and meets the other processes, or devices; `name` is the jitted function's."""
 
     eqn: JaxprEqn
     inputs: list[int]
     outputs: list[Output]
-    dies: list[int]
+    last_uses: list[int]
     name: str
 
     def __post_init__(self) -> None:
@@ -40,6 +40,6 @@ class MeetStep:
         self.collective([slots[slot].host for slot in self.inputs], outs)
 
 
-host_steps["meet"] = lambda builder, eqn, operands, outputs, dies: MeetStep(
-    eqn, operands, outputs, dies, builder.name
+host_steps["meet"] = lambda builder, eqn, operands, outputs, last_uses: CollectiveStep(
+    eqn, operands, outputs, last_uses, builder.name
 )

@@ -36,7 +36,7 @@ from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.placement import Asked, Place, commit
+from tinyjax.runtime.placement import Asked, DeviceOrSpread, commit
 from tinyjax.transform.batching import axis_batch_rules
 from tinyjax.transform.jit import rules as _rules  # noqa: F401  (those that are wrapped below)
 from tinyjax.transform.jit.primitive import jit_p, place_of_call, read_arguments, run_compiled
@@ -124,7 +124,7 @@ def output_shardings(traced: Traced, executable: Executable) -> list[Sharding]:
     return [asked or out for asked, out in zip(traced.out_places, outs)]
 
 
-def are_alike(place: Place, other: Place, ndim: int) -> bool:
+def are_alike(place: DeviceOrSpread, other: DeviceOrSpread, ndim: int) -> bool:
     """Whether the elements of an array with `ndim` axes are on the same devices by both."""
     return as_sharding(place).is_equivalent_to(as_sharding(other), ndim)
 
@@ -183,7 +183,7 @@ def checked(place: Any) -> Sharding | None:
     return place if isinstance(place, Sharding) else None
 
 
-def in_blocks(x: Any, place: Place) -> ArrayImpl | None:
+def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
     """The value in blocks, if the processes or devices of `place` have memory of their own; else None.
 
     Raises ValueError if it can't be spread so, and for a device of another process."""

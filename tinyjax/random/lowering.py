@@ -185,7 +185,7 @@ conversions["words"] = threefry.random_unwrap_p.bind
 
 def _moved(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any] | None:
     """What moves keys about moves their first words and their second words alike."""
-    if eqn.primitive not in batch_rules or eqn.primitive.takes_arrays:
+    if eqn.primitive not in batch_rules or eqn.primitive.impl_binds_primitives:
         return None
     dims = [v.aval.ndim if is_key(v.aval) else not_mapped for v in eqn.invars]
     outs, out_dims = batch_rules[eqn.primitive](args, dims, **eqn.params)

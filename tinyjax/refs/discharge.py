@@ -109,7 +109,7 @@ def call_compiled(program: Compiled, args: Sequence[Any]) -> list[ArrayImpl]:
 
 
 def _makes_refs(closed: ClosedJaxpr) -> bool:
-    if not any([eqn.primitive.takes_arrays for eqn in closed.jaxpr.eqns]):
+    if not any([eqn.primitive.impl_binds_primitives for eqn in closed.jaxpr.eqns]):
         return False  # what takes NumPy arrays makes no Refs, nor has it a jaxpr that does
     return any(
         eqn.primitive in (new_ref_p, empty_ref_p)

@@ -122,7 +122,7 @@ class RefPrimitive(Primitive):
 
 def _ref_primitive(name: str) -> Primitive:
     """All do something besides giving results: they are not dropped, merged or reordered."""
-    primitive = RefPrimitive(name, takes_arrays=True, has_effects=True)
+    primitive = RefPrimitive(name, impl_binds_primitives=True, has_effects=True)
     no_rule_reasons[primitive, "lowering"] = "refs/discharge.py makes a program without Refs of it"
     return primitive
 

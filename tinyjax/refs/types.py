@@ -94,7 +94,7 @@ def check_no_ref(taker: Any, values: Sequence[Any]) -> None:
 def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
     """Raises TypeError for a Ref among the operands, unless the primitive takes arrays: it may take Refs."""
     for position, aval in enumerate(avals):
-        if type(aval) is AbstractRef and not primitive.takes_arrays:
+        if type(aval) is AbstractRef and not primitive.impl_binds_primitives:
             raise TypeError(
                 f"{primitive.name} requires ndarray or scalar arguments, got a {aval} at position "
                 f"{position}: read what it holds, by ref[...]"

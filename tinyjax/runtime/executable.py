@@ -120,7 +120,7 @@ class Executable:
             try:
                 results = self.step_program.run(memories)
             except BaseException:
-                queue.settle()  # kernels may be at work in the memory that is given up here
+                queue.drain()  # kernels may be at work in the memory that is given up here
                 raise
             finally:
                 for number in self.donated:  # also of a failed call: it may be written over

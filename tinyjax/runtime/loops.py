@@ -81,7 +81,7 @@ class ScanStep:
     xs: list[int]
     carry_outputs: list[int]
     ys: list[Output]
-    dies: list[int]
+    last_uses: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         consts = [slots[slot] for slot in self.consts]
@@ -125,7 +125,7 @@ class WhileStep:
     body_consts: list[int]
     carry: list[int]
     outputs: list[int]
-    dies: list[int]
+    last_uses: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         cond_consts = [slots[slot] for slot in self.cond_consts]
@@ -155,7 +155,7 @@ class CondStep:
     index: int
     operands: list[int]
     outputs: list[int]
-    dies: list[int]
+    last_uses: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         index = int(slots[self.index].read())
@@ -172,19 +172,19 @@ def loop_step(
     bodies: dict[str, StepProgram],
     operands: list[int],
     outputs: list[Output],
-    dies: list[int],
+    last_uses: list[int],
 ) -> Any:
     """The step of a loop or a branch, given the step programs of its bodies."""
     slots = [output.slot for output in outputs]
     if isinstance(loop, Branches):
-        return CondStep(list(bodies.values()), operands[0], operands[1:], slots, dies)
+        return CondStep(list(bodies.values()), operands[0], operands[1:], slots, last_uses)
     condition_consts, consts, carry, xs = loop.parts(operands)
     if loop.length is None:
         cond, body = bodies["cond"], bodies["body"]
-        return WhileStep(cond, body, condition_consts, consts, carry, slots, dies)
+        return WhileStep(cond, body, condition_consts, consts, carry, slots, last_uses)
     last_carry, ys = slots[: len(carry)], outputs[len(carry) :]
     return ScanStep(
-        bodies["body"], loop.length, loop.reverse, consts, carry, xs, last_carry, ys, dies
+        bodies["body"], loop.length, loop.reverse, consts, carry, xs, last_carry, ys, last_uses
     )
 
 
@@ -210,8 +210,8 @@ class ResumableLoopStep:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def dies(self) -> list[int]:
-        return self.step.dies
+    def last_uses(self) -> list[int]:
+        return self.step.last_uses
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         with self.lock:

@@ -26,7 +26,7 @@ class MatmulStep:
     eqn: JaxprEqn
     inputs: list[int]
     outputs: list[Output]
-    dies: list[int]
+    last_uses: list[int]
 
     def __post_init__(self) -> None:
         self.sides = sides_of(self.eqn)

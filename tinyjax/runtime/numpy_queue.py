@@ -53,5 +53,5 @@ class NumpyQueue:
     def finish(self) -> None:
         pass
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         pass

@@ -46,14 +46,14 @@ class Spread(Protocol):
         """Says where the results of a primitive are of which some operands are there."""
 
 
-Place = Device | Spread
+DeviceOrSpread = Device | Spread
 
 
 class Asked(NamedTuple):
     """A place that something asks for: an argument, an equation, out_shardings."""
 
     who: str
-    place: Place
+    place: DeviceOrSpread
 
 
 # A feature's module that knows places over several devices, once it is imported: until then every place is a
@@ -66,16 +66,16 @@ def needed_places() -> Any:
     return places or feature("many_devices.places")
 
 
-def home_of(place: Place) -> Device:
+def compile_device(place: DeviceOrSpread) -> Device:
     """The device whose queue computes with what is at a place."""
     return place if isinstance(place, Device) else place.home
 
 
-def devices_of(place: Place) -> tuple[Device, ...]:
+def devices_of(place: DeviceOrSpread) -> tuple[Device, ...]:
     return (place,) if isinstance(place, Device) else place.devices_in_order
 
 
-def commit(x: ArrayImpl, place: Place) -> ArrayImpl:
+def commit(x: ArrayImpl, place: DeviceOrSpread) -> ArrayImpl:
     """`x`, which nobody else has yet, put at `place`."""
     x._device, x.committed = place, True
     if not isinstance(place, Device):
@@ -86,7 +86,7 @@ def commit(x: ArrayImpl, place: Place) -> ArrayImpl:
     return x
 
 
-def put_at(x: ArrayImpl, place: Place) -> ArrayImpl:
+def put_at(x: ArrayImpl, place: DeviceOrSpread) -> ArrayImpl:
     """The elements of `x` as another array, at `place`. Both look at the same memory, so no computation may
     write over it."""
     if x.buffer is not None:
@@ -95,7 +95,11 @@ def put_at(x: ArrayImpl, place: Place) -> ArrayImpl:
 
 
 def put_results(
-    place: Place, name: str, params: dict[str, Any], operands: Sequence[Any], results: Sequence[Any]
+    place: DeviceOrSpread,
+    name: str,
+    params: dict[str, Any],
+    operands: Sequence[Any],
+    results: Sequence[Any],
 ) -> None:
     """Results that were computed at a place are there; one over several devices says which parts where."""
     if not isinstance(place, Device):
@@ -123,7 +127,9 @@ def follow_operands(
             result._device = default_device()
 
 
-def committed_place(values: Sequence[Any], name: str, asked: Sequence[Asked] = ()) -> Place | None:
+def committed_place(
+    values: Sequence[Any], name: str, asked: Sequence[Asked] = ()
+) -> DeviceOrSpread | None:
     """Where those values that are arrays were put, or else the first place that is asked for; None if there
     is neither. Of several places over the same devices, the first.
 
@@ -150,7 +156,7 @@ def _incompatible_devices(values: Sequence[Any], name: str, asked: Sequence[Aske
     other = next(o for o in everybody if devices_of(o.place) != devices_of(first.place))
     got = " and ".join(
         f"{who} with device ids {[d.id for d in devices_of(place)]} on platform "
-        f"{home_of(place).platform.upper()}"
+        f"{compile_device(place).platform.upper()}"
         for who, place in (first, other)
     )
     return ValueError(
@@ -160,7 +166,7 @@ def _incompatible_devices(values: Sequence[Any], name: str, asked: Sequence[Aske
     )
 
 
-def _device(self: ArrayImpl) -> Place:
+def _device(self: ArrayImpl) -> DeviceOrSpread:
     """Where the array is, or would be put: a Device, or the place of an array that is on several."""
     return self._device or default_device()
 

@@ -335,7 +335,7 @@ class Queue:
         if event is not None:
             self._wait_for(event)
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Waits until the driver has nothing left to do, also of a launch that was cut short by an
         exception, such as Ctrl-C's, before anybody noted its event."""
         if not self.is_fork:

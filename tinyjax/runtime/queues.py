@@ -110,8 +110,8 @@ class SharedMemoryQueue(Queue):
         queue.finish()
         return event
 
-    def settle(self) -> None:
-        super().settle()
+    def drain(self) -> None:
+        super().drain()
         if self.device.inline_device is not None and not self.is_fork:
             self.inline_queue.finish()
 

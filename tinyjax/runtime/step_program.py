@@ -27,18 +27,18 @@ from tinyjax.runtime.memory import Memory
 @dataclass(frozen=True)
 class Output:
     """What a step makes; a result of the program gets memory of its own, for the user may keep it.
-    With `takes_over`, it gets the memory of that slot, which nothing reads any more."""
+    With `reuses_buffer_of`, it gets the memory of that slot, which nothing reads any more."""
 
     slot: int
     shape: tuple[int, ...]
     dtype: np.dtype
     is_result: bool
-    takes_over: int | None = None
+    reuses_buffer_of: int | None = None
 
     def memory(self, queue: Any, slots: list[Memory]) -> Memory:
         """The memory to write to: that which stands ready in the slot, or else new."""
-        if slots[self.slot] is None and self.takes_over is not None:
-            slots[self.slot] = slots[self.takes_over].viewed(self.shape, self.dtype)
+        if slots[self.slot] is None and self.reuses_buffer_of is not None:
+            slots[self.slot] = slots[self.reuses_buffer_of].viewed(self.shape, self.dtype)
         elif slots[self.slot] is None:
             allocate = queue.allocate if self.is_result else queue.scratch
             slots[self.slot] = allocate(self.shape, self.dtype)
@@ -56,7 +56,7 @@ class KernelStep:
     inline: bool  # run by the thread that launches it: see queues.py
     arguments: list[int]  # slots, in the order of the kernel's buffers
     outputs: list[Output]
-    dies: list[int]  # slots that nothing reads after this step, and that no output takes over
+    last_uses: list[int]  # slots that nothing reads after this step, and that no output takes over
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         """Gives each output its memory, and launches the kernel on the memory of its arguments."""
@@ -73,13 +73,13 @@ class HostStep:
     eqn: JaxprEqn
     inputs: list[int]
     outputs: list[int]
-    dies: list[int]
+    last_uses: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
-        """Computes the results, as arrays that share no memory with the operands, and uploads them. A
-        primitive that `takes_arrays` is called by `_call_with_arrays`, and what it gives is copied."""
+        """Computes the results, as arrays that share no memory with the operands, and uploads them. With
+        `impl_binds_primitives`, `_call_with_arrays` calls the impl rule, and what it gives is copied."""
         args = [slots[slot].read() for slot in self.inputs]
-        if self.eqn.primitive.takes_arrays:
+        if self.eqn.primitive.impl_binds_primitives:
             values = [np.array(x) for x in self._call_with_arrays(args)]
         else:
             with np.errstate(all="ignore"):
@@ -118,7 +118,7 @@ class EmptyStep:
     """Makes outputs without elements."""
 
     outputs: list[Output]
-    dies: list[int]
+    last_uses: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         for output in self.outputs:
@@ -194,7 +194,7 @@ class StepProgram:
                 step.run(queue, slots)
             else:
                 on_step(self, step, slots)
-            for slot in step.dies:
+            for slot in step.last_uses:
                 queue.recycle(slots[slot])
         if queue.last_event is not None:
             queue.keep((self, slots), self.nbytes)  # self has the kernels

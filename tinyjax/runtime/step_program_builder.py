@@ -27,8 +27,8 @@ from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.step_program import EmptyStep, HostStep, KernelStep, Output, StepProgram
 
-# Word of a host group -> (builder, eqn, operands, outputs, dies) -> its step on a device that works in the
-# host's memory.
+# Kind of a host group -> (builder, eqn, operands, outputs, last_uses) -> its step on a device that works in
+# the host's memory.
 host_steps: dict[str, Callable[..., Any]] = {
     "matmul": lambda builder, *step: MatmulStep(*step),
 }
@@ -76,7 +76,11 @@ class StepProgramBuilder:
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
         def output(v: Var) -> Output:
-            taken = step_program.slot(memory.takes_over[v]) if v in memory.takes_over else None
+            taken = (
+                step_program.slot(memory.reuses_buffer_of[v])
+                if v in memory.reuses_buffer_of
+                else None
+            )
             is_result = of_program and v in outvars
             return Output(step_program.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
 
@@ -87,12 +91,12 @@ class StepProgramBuilder:
             numbers = launch.numbers if launch else [number]
             made = launch.outputs if launch else plan.groups[number].outputs
             held = launch.temporaries if launch else []
-            dying = [v for n in numbers for v in memory.given_back.get(n, ()) if v not in held]
-            outputs, dies = list(map(output, made)), list(map(step_program.slot, dying))
+            dying = [v for n in numbers for v in memory.freed_after.get(n, ()) if v not in held]
+            outputs, last_uses = list(map(output, made)), list(map(step_program.slot, dying))
             if launch:
-                step = self._launch_step(launch, memory, step_program, outputs, dies)
+                step = self._launch_step(launch, memory, step_program, outputs, last_uses)
             else:
-                step = self._step(plan, memory, number, step_program, outputs, dies)
+                step = self._step(plan, memory, number, step_program, outputs, last_uses)
             step_program.add(step, numbers)
             number = numbers[-1] + 1
         return step_program
@@ -103,14 +107,14 @@ class StepProgramBuilder:
         memory: MemoryPlan,
         step_program: StepProgram,
         outputs: list[Output],
-        dies: list[int],
+        last_uses: list[int],
     ) -> KernelStep | ResumableLoopStep:
         """Its temporaries are memory that stays: launches of other threads wait for its end. Scratch memory
         has zeros at first."""
         held: dict[Var, Memory] = {}
         for v in launch.temporaries:
-            if v in memory.takes_over:
-                held[v] = held[memory.takes_over[v]].viewed(v.aval.shape, v.aval.dtype)
+            if v in memory.reuses_buffer_of:
+                held[v] = held[memory.reuses_buffer_of[v]].viewed(v.aval.shape, v.aval.dtype)
             else:
                 held[v] = self.queue.allocate(v.aval.shape, v.aval.dtype)
         zeros = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in launch.scratch]
@@ -123,7 +127,7 @@ class StepProgramBuilder:
         ]
         built, items = self.built[launch.kernel.name, launch.inline], launch.kernel.items
         local_size = launch.local_size(self.local_size)
-        step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, dies)
+        step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, last_uses)
         if launch.kernel.iterations is None:
             return step
         control = [buffer.name for buffer in launch.scratch].index("iterations")
@@ -136,23 +140,23 @@ class StepProgramBuilder:
         number: int,
         step_program: StepProgram,
         outputs: list[Output],
-        dies: list[int],
+        last_uses: list[int],
     ) -> Any:
         """What a group without a kernel does."""
         group = plan.groups[number]
         if isinstance(group, KernelGroup):
-            return EmptyStep(outputs, dies)
+            return EmptyStep(outputs, last_uses)
         operands = [step_program.slot(v) for v in group.eqn.invars]
         if isinstance(group, HostGroup) and isinstance(self.queue, SharedMemoryQueue):
-            if group.word in host_steps:
-                return host_steps[group.word](self, group.eqn, operands, outputs, dies)
+            if group.kind in host_steps:
+                return host_steps[group.kind](self, group.eqn, operands, outputs, last_uses)
         if isinstance(group, HostGroup):
-            return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
+            return HostStep(group.eqn, operands, [output.slot for output in outputs], last_uses)
         bodies = {
             label: self.build(body, memory.bodies[number][label])
             for label, body in plan.bodies[number].items()
         }
-        return loop_step(control_flow(group.eqn), bodies, operands, outputs, dies)
+        return loop_step(control_flow(group.eqn), bodies, operands, outputs, last_uses)
 
 
 def text_of(launches: Sequence[Launch]) -> str:

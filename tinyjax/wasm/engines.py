@@ -29,7 +29,7 @@ from tinyjax.wasm.webassembly import webassembly
 # ---- what an engine is ----
 
 
-class Place:
+class PlacedArray:
     """A NumPy array that kernels work on, and its address in the engine's memory, if it is there."""
 
     __slots__ = ("array", "address")
@@ -39,13 +39,14 @@ class Place:
         self.address = address
 
 
-Run = Callable[[Sequence[Place | None]], None]  # all work-items of a kernel; None: no elements
+# All work-items of a kernel; None: no elements.
+Run = Callable[[Sequence[PlacedArray | None]], None]
 
 
 class Engine(Protocol):
     """Compiles kernels, which then run on arrays that have a place."""
 
-    def place(self, array: np.ndarray) -> Place: ...
+    def place(self, array: np.ndarray) -> PlacedArray: ...
 
     def load(self, kernels: Sequence[Kernel]) -> list[Run]: ...
 
@@ -101,8 +102,8 @@ class Browser:
         self.js, self.to_js, self.create_proxy = js, to_js, create_proxy
         self.memory = pyodide_js._module.memory
 
-    def place(self, array: np.ndarray) -> Place:
-        return Place(array, array.ctypes.data)
+    def place(self, array: np.ndarray) -> PlacedArray:
+        return PlacedArray(array, array.ctypes.data)
 
     def load(self, kernels: Sequence[Kernel]) -> list[Run]:
         module = webassembly(kernels)
@@ -119,7 +120,7 @@ class Browser:
     def _run(self, function: Any, private: np.ndarray, items: int) -> Run:
         at = private.ctypes.data
 
-        def run(places: Sequence[Place | None]) -> None:
+        def run(places: Sequence[PlacedArray | None]) -> None:
             addresses = [0 if place is None else place.address for place in places]
             function(*addresses, at, 0, items)
 
@@ -162,8 +163,8 @@ class Wasmtime:
         self.store.close()
         self.engine.close()
 
-    def place(self, array: np.ndarray) -> Place:
-        return Place(array, 0)
+    def place(self, array: np.ndarray) -> PlacedArray:
+        return PlacedArray(array, 0)
 
     def load(self, kernels: Sequence[Kernel]) -> list[Run]:
         module = webassembly(kernels)
@@ -180,7 +181,7 @@ class Wasmtime:
         return [self._run(exports[k.name], private, k) for k in kernels]
 
     def _run(self, function: Any, private: int, kernel: Kernel) -> Run:
-        def run(places: Sequence[Place | None]) -> None:
+        def run(places: Sequence[PlacedArray | None]) -> None:
             with self.lock:
                 arrays = [np.empty(0) if place is None else place.array for place in places]
                 addresses, end = [], ALIGNMENT

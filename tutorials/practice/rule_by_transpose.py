@@ -17,10 +17,10 @@ from tinyjax.transform.transposition import transpose_rules
 
 # with_vjp x: runs fun. Its rule is a pair: fwd(x) gives the result and a residual (one array), and
 # bwd(residual, ct) the cotangent of x.
-with_vjp_p = Primitive("with_vjp", takes_arrays=True)
+with_vjp_p = Primitive("with_vjp", impl_binds_primitives=True)
 
 # linear residual x_dot: some linear function of x_dot. Nobody can run it; but it has a transpose.
-linear_p = Primitive("linear", takes_arrays=True)
+linear_p = Primitive("linear", impl_binds_primitives=True)
 
 
 def jvp_of_with_vjp(

@@ -6,7 +6,7 @@ from lowering import aval, total
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
-from tinyjax.compile.fusion.cost_record import Cost, combined, eqn_cost, jaxpr_cost
+from tinyjax.compile.fusion.cost_record import Cost, eqn_cost, jaxpr_cost, reduction_size
 from tinyjax.compile.kernel.rules import lowering_of
 from tinyjax.core.primitives import add, sin, transpose
 from tinyjax.core.tracing import make_jaxpr
@@ -15,7 +15,7 @@ from tinyjax.core.tracing import make_jaxpr
 def combined_for(f, *avals):
     """How many elements are combined for one element of an equation's result."""
     (eqn,) = make_jaxpr(f)(*avals).eqns
-    return combined(eqn, lowering_of(eqn, CPU))
+    return reduction_size(eqn, lowering_of(eqn, CPU))
 
 
 def test_an_element_of_a_sum_is_made_of_all_elements_along_the_axes():

@@ -13,7 +13,7 @@ from tinyjax.compile.passes.patterns import parse
 from tinyjax.compile.passes.rewrite_rules import ARITHMETIC, RULES, rewrite_rules
 from tinyjax.compile.record import recording, run_pass
 from tinyjax.core.bind import impl_rules
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.tracing import make_jaxpr
 
 PRIMITIVES = {p.name: p for p in impl_rules}
@@ -62,7 +62,7 @@ def changed_bits(f, *args, expected_rule=None):
             simpler = run_pass("rewrite_rules", rewrite_rules, closed)
         fired = {event.why.partition(": ")[0] for event in records[0].events}
         assert expected_rule is None or str(expected_rule) in fired
-        before, after = inlined_fun(closed)(*args), inlined_fun(simpler)(*args)
+        before, after = eager_jaxpr_fun(closed)(*args), eager_jaxpr_fun(simpler)(*args)
     return [without_nan_bits(x) for x in before] != [without_nan_bits(x) for x in after]
 
 

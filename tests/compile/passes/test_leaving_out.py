@@ -15,7 +15,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.kernel.kernel_ir import KernelError
 from tinyjax.compile.passes import pipeline
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.tracing import make_jaxpr
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -90,9 +90,9 @@ def test_evaluated_equation_by_equation_no_bit_differs(monkeypatch, left_out):
         for program in map(draw, range(20)):
             args = [values[0] for values in program.values()]
             traced.append((make_jaxpr(program.function(jax))(*args), args))
-        expected = [inlined_fun(pipeline.run_passes(closed))(*args) for closed, args in traced]
+        expected = [eager_jaxpr_fun(pipeline.run_passes(closed))(*args) for closed, args in traced]
         without(monkeypatch, left_out)
-        found = [inlined_fun(pipeline.run_passes(closed))(*args) for closed, args in traced]
+        found = [eager_jaxpr_fun(pipeline.run_passes(closed))(*args) for closed, args in traced]
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         if left_out.same_bits:
             assert same_bits(a, b)

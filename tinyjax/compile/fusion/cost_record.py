@@ -98,7 +98,7 @@ def operations(lowering: Lowering) -> int:
     return 1
 
 
-def combined(eqn: JaxprEqn, lowering: Lowering) -> int:
+def reduction_size(eqn: JaxprEqn, lowering: Lowering) -> int:
     """How many elements make one element of the result: of a reduction, as many as there are places in
     an array of its sizes; of an ArgReduction, as many as along its axes; of an IndexMap, as many as it
     reads; else one."""
@@ -128,7 +128,7 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
         return replace(one, work=times * one.work, lane_work=times * one.lane_work)
     lowering = lowering_of(eqn, target)
     each = operations(lowering)
-    work = sum(v.aval.size for v in eqn.outvars) * combined(eqn, lowering) * max(1, each)
+    work = sum(v.aval.size for v in eqn.outvars) * reduction_size(eqn, lowering) * max(1, each)
     by_lane = work if isinstance(lowering, Elementwise) and each >= DIVISION else 0
     flops, functions = _arithmetic(eqn, lowering)
     return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work, by_lane)
@@ -159,5 +159,5 @@ def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
     if cost is not None:
         return cost * size, 0
     if isinstance(lowering, (IndexMap, Reduction, ArgReduction)):
-        return size * (combined(eqn, lowering) - 1), 0
+        return size * (reduction_size(eqn, lowering) - 1), 0
     return (size if isinstance(lowering, Elementwise) else 0), 0

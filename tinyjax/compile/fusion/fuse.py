@@ -33,7 +33,7 @@ from tinyjax.compile.fusion.cost_model import (
     MAX_EQUATIONS_IN_ALL,
     MAX_TRIED,
 )  # fmt: skip
-from tinyjax.compile.fusion.cost_record import combined, operations
+from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
@@ -144,7 +144,7 @@ class _Plan:
             work += self.work[v]
             depth = max(depth, self.depth[v])
             size += self.size[v]
-        work *= combined(eqn, lowering)
+        work *= reduction_size(eqn, lowering)
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
@@ -215,7 +215,7 @@ class _Plan:
         """How many elements of an operand the equation asks for."""
         if isinstance(self.lowerings[eqn], _ControlFlow):
             return 0  # of what it does not compute by itself
-        return eqn.outvars[0].aval.size * combined(eqn, self.lowerings[eqn])
+        return eqn.outvars[0].aval.size * reduction_size(eqn, self.lowerings[eqn])
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
         """The costly values that more than one kernel computes."""
@@ -270,7 +270,7 @@ class _Plan:
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
         if isinstance(lowering, OnHost):
-            group: Group = HostGroup(eqn, lowering.reason, word=lowering.word)
+            group: Group = HostGroup(eqn, lowering.reason, kind=lowering.kind)
         else:
             group = LoopGroup(eqn, lowering.inputs, self._before(eqn, lowering.inputs))
         self._place(group)

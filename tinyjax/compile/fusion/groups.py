@@ -20,7 +20,7 @@ class HostGroup:
     eqn: JaxprEqn
     reason: str
     depth: int = 0
-    word: str = "host"
+    kind: str = "host"
 
     @property
     def eqns(self) -> list[JaxprEqn]:

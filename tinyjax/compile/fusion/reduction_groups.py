@@ -46,7 +46,7 @@ class Form:
 
     kind: str
     outer: int
-    combined: int
+    reduction_size: int
     inner: int = 1
 
     @property
@@ -237,7 +237,7 @@ class Clusters:
             return False
         sizes = [form.results]
         if form.kind == "rows":
-            sizes.append(form.results * form.combined)
+            sizes.append(form.results * form.reduction_size)
         shapes = [v.aval.shape for v in eqn.outvars]
         return all(math.prod(shape) in sizes for shape in shapes) and all(
             leading_axes(shape, rows) is not None
@@ -255,7 +255,7 @@ class Clusters:
         if cluster is None or not isinstance(self.lowerings[eqn], Elementwise):
             return
         form = cluster.form
-        if any(v.aval.size != form.results * form.combined for v in eqn.outvars):
+        if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):
             return
         if form.kind != "rows" and not self.stored.isdisjoint(eqn.outvars):
             return  # that kernel stores nothing but what is computed from its results

@@ -206,21 +206,21 @@ class OnHost:
     """No kernel: a host step, in which NumPy runs the impl rule."""
 
     reason: str
-    word = "host"  # of its line in the schedule
+    kind = "host"  # of its line in the schedule
 
 
 @dataclass(frozen=True)
 class Blas(OnHost):
     """NumPy's matmul, on the operands' memory and into the result's."""
 
-    word = "matmul"
+    kind = "matmul"
 
 
 @dataclass(frozen=True)
-class Meet(OnHost):
+class Collective(OnHost):
     """The processes of a program meet, and exchange memory: all must come to it in the same order."""
 
-    word = "meet"
+    kind = "meet"
 
 
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | OnHost

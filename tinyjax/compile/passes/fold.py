@@ -52,7 +52,7 @@ def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
     primitive = eqn.primitive
     if not eqn.invars or [v for v in eqn.invars if isinstance(v, Var) and v not in consts]:
         return None
-    if primitive.multiple_results or primitive.takes_arrays or primitive not in impl_rules:
+    if primitive.multiple_results or primitive.impl_binds_primitives or primitive not in impl_rules:
         return None
     if primitive is broadcast_in_dim_p or has_effects(eqn):  # a repeated number takes no memory
         return None

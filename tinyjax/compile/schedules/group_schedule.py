@@ -50,17 +50,17 @@ def group_schedule(
 def _rows(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Target) -> None:
     """A group for each row, or an item for each short one."""
     row = builder.fuse_axes(axes.outer, "rows are numbered")
-    if form.combined < SHORT:
+    if form.reduction_size < SHORT:
         if row:
-            why = f"a row of {form.combined} elements is no work for a group"
+            why = f"a row of {form.reduction_size} elements is no work for a group"
             builder.apply(Grid(row, form.outer, target.local_size, why=why))
         return
-    lanes = _lanes(form.combined, target)
+    lanes = _lanes(form.reduction_size, target)
     for sweep in axes.sweeps:
         _as_tree(builder, builder.fuse_axes(sweep, "a row is contiguous"), lanes)
     if row:
         builder.apply(Grid(row, form.outer, why="rows do not wait for each other"))
-    builder.apply(WorkGroups(lanes, why=f"for a row of {form.combined:,} elements"))
+    builder.apply(WorkGroups(lanes, why=f"for a row of {form.reduction_size:,} elements"))
 
 
 def _columns(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Target) -> None:
@@ -72,15 +72,16 @@ def _columns(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: 
     builder.apply(
         Grid(unit, builder.size(unit), why="blocks of columns do not wait for each other")
     )
-    builder.apply(WorkGroups(target.group, why=f"for columns of {form.combined:,} elements"))
+    builder.apply(WorkGroups(target.group, why=f"for columns of {form.reduction_size:,} elements"))
 
 
 def _split(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Target) -> None:
     """Each group combines a part of the elements; the last one combines the parts."""
     result = builder.fuse_axes([*axes.outer, *axes.inner], "results are numbered")
     axis = builder.fuse_axes(axes.sweeps[0], "elements are numbered")
-    pieces, run = split_work(form.combined, target.reduction_grain, target.reduction_items)
-    why = f"{form.combined:,} elements for {form.results:,} results: {run:,} for each of {pieces} groups"
+    pieces, run = split_work(form.reduction_size, target.reduction_grain, target.reduction_items)
+    what = f"{form.reduction_size:,} elements for {form.results:,} results"
+    why = f"{what}: {run:,} for each of {pieces} groups"
     builder.apply(SplitReduction(axis, pieces, why=why))
     if form.inner > 1:
         _few_at_once(builder, axis, result, target)

@@ -87,7 +87,7 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     """A work-item takes whole rows, each in vectors: several short ones at once, so that the sum of one need
     not wait for that of another; a long one has several accumulators."""
     builder, form, target = scheduler.builder, scheduler.form, scheduler.target
-    rows, columns = form.outer, form.combined
+    rows, columns = form.outer, form.reduction_size
     row = builder.fuse_axes(axes.outer, "rows are numbered")
     sweeps = [builder.fuse_axes(sweep, "a row is contiguous") for sweep in axes.sweeps]
     unrolled = [scheduler.unrolled(sweep) for sweep in sweeps]
@@ -146,7 +146,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     pieces = 1
     if units < PIECES // 2:
         grain = target.grain // (at_once * unit_columns)
-        pieces, _ = split_work(max(1, form.combined // at_once), grain, PIECES // units)
+        pieces, _ = split_work(max(1, form.reduction_size // at_once), grain, PIECES // units)
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
         builder.apply(SplitReduction(row, pieces, at_once, why=why))
@@ -168,7 +168,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
             builder.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
         builder.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
-        grain = target.grain * pieces // (form.combined * unit_columns)
+        grain = target.grain * pieces // (form.reduction_size * unit_columns)
         items, _ = split_work(units, grain, max(1, target.max_items // pieces))
         builder.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
 
@@ -188,8 +188,8 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     at_once = scheduler.unrolled(axis) if vectors else target.accumulators
     block = at_once * (scheduler.width if vectors else 1)
     grain = target.reduction_grain // block
-    items, _ = split_work(form.combined // block, grain, target.reduction_items)
-    why = f"{form.combined} elements for {form.results} results"
+    items, _ = split_work(form.reduction_size // block, grain, target.reduction_items)
+    why = f"{form.reduction_size} elements for {form.results} results"
     builder.apply(SplitReduction(axis, items, block, why=why))
     chunk = builder.vectorize(vectors) if vectors else axis
     if at_once > 1:
@@ -214,7 +214,7 @@ def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     at_once = scheduler.unrolled(axes[-1])
     grain = target.reduction_grain // columns
     items, _ = split_work(rows, grain, target.reduction_items)
-    why = f"{form.combined} elements for {form.results} results"
+    why = f"{form.reduction_size} elements for {form.results} results"
     builder.apply(SplitReduction(row, items, why=why))
     chunk = builder.vectorize(vectors)
     if columns % scheduler.width:

@@ -29,7 +29,7 @@ from tinyjax.core.bind import (
 from tinyjax.core.bodies import Traced, trace_body
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo, name_and_place
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
 from tinyjax.core.tree_util.differences import equality_errors
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
@@ -43,12 +43,12 @@ from tinyjax.lax.selection import clamp
 
 # Operands: an index of dtype int32 in range, and what the branches take. Parameter: branches, a tuple
 # of ClosedJaxprs of equal types.
-cond_p = BodyPrimitive("cond", multiple_results=True, takes_arrays=True)
+cond_p = BodyPrimitive("cond", multiple_results=True, impl_binds_primitives=True)
 
 
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:
     """Runs the branch that is taken, and no other."""
-    outs = inlined_fun(branches[int(index)])(*operands)
+    outs = eager_jaxpr_fun(branches[int(index)])(*operands)
     # Branches may differ in weak types: the first one's hold for all.
     outs = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
     return watched(cond_p, {"branches": branches}, (index, *operands), outs)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -129,7 +129,7 @@ def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -
         # operands are constants, whose zero tangents never meet the branch's infinite derivative.
         takes_it = eq(index, constant(index, i))
         own = [_choose(takes_it, stop_gradient(x), x) for x in operands]
-        outs_by_branch.append(inlined_fun(batched)(*own))
+        outs_by_branch.append(eager_jaxpr_fun(batched)(*own))
     outs = [_choose(index, *cases) for cases in zip(*outs_by_branch)]
     return outs, [0] * len(outs)
 

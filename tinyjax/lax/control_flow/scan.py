@@ -31,7 +31,7 @@ from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.errors import ConcretizationTypeError
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.shortcuts import with_shortcut
@@ -45,7 +45,7 @@ from tinyjax.transform.jvp import full
 # iterations; num_consts and num_carry, which say where the parts of the operands begin; reverse: from the
 # last x to the first; unroll: a hint to the compiler, how many iterations to write out.
 # Operands are consts, the first carry and xs; results are the last carry and ys.
-scan_p = BodyPrimitive("scan", multiple_results=True, takes_arrays=True)
+scan_p = BodyPrimitive("scan", multiple_results=True, impl_binds_primitives=True)
 
 
 @with_shortcut
@@ -62,7 +62,7 @@ def run_eagerly(
     consts, init, xs = split_list(args, num_consts, num_carry)
     x_avals = jaxpr.in_avals[num_consts + num_carry :]
     carry_avals, y_avals = split_list(jaxpr.out_avals, num_carry)
-    body = inlined_fun(jaxpr)
+    body = eager_jaxpr_fun(jaxpr)
 
     def step(carry: list[Any], slices: list[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
         x = [ArrayImpl(np.asarray(x), aval) for x, aval in zip(slices, x_avals)]

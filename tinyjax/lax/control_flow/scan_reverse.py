@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import set_current_trace
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Literal, cached_on_jaxpr, has_effects, literal_value
 from tinyjax.core.lists import Flags, drop, merge_lists, pick, split_list
 from tinyjax.core.primitives import broadcast_in_dim_p
@@ -116,7 +116,7 @@ def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     known_consts, carry_and_xs = split_list(known_args, const_uk.count(False))
 
     with set_current_trace(trace.parent):
-        computed = inlined_fun(body.before)(*known_consts)
+        computed = eager_jaxpr_fun(body.before)(*known_consts)
         values = {"in": known_args, "out": computed}
         known_consts = values_of(body.known_consts, values)
         values["loop"] = _bind_needed(

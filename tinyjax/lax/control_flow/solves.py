@@ -17,7 +17,7 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.bodies import trace_body
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list
 from tinyjax.core.primitives import neg, shape_of
@@ -100,7 +100,7 @@ def custom_root(
 
     @custom_jvp
     def _custom_root(*args: Any) -> list[Any]:
-        return inlined_fun(solve_jaxpr)(*args[first:second], *args[-len(guess) :])
+        return eager_jaxpr_fun(solve_jaxpr)(*args[first:second], *args[-len(guess) :])
 
     @_custom_root.defjvp
     def _root_jvp(args: Any, dots: Any) -> tuple[list, list]:
@@ -108,10 +108,10 @@ def custom_root(
         root, aux = outs[: len(guess)], outs[len(guess) :]
 
         def f_at_root(*consts: Any) -> list[Any]:
-            return inlined_fun(f_jaxpr)(*consts, *root)
+            return eager_jaxpr_fun(f_jaxpr)(*consts, *root)
 
         _, moved = jvp(f_at_root, args[:first], dots[:first])
-        root_dot = inlined_fun(tangent_jaxpr)(*args[second : -len(guess)], *root, *moved)
+        root_dot = eager_jaxpr_fun(tangent_jaxpr)(*args[second : -len(guess)], *root, *moved)
         return outs, [neg(x) for x in root_dot] + [instantiate_zeros(zero_tangent(x)) for x in aux]
 
     outs = _custom_root(*f_consts, *solve_consts, *tangent_consts, *guess)
@@ -134,7 +134,7 @@ class _LinearSolveTuple(NamedTuple):
 
 
 # Parameters: for each function its jaxpr and how many consts it has. Operands: all consts, then b.
-linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, takes_arrays=True)
+linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, impl_binds_primitives=True)
 
 
 def _split(xs: Sequence[Any], const_lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list]:
@@ -145,7 +145,7 @@ def _split(xs: Sequence[Any], const_lengths: _LinearSolveTuple) -> tuple[_Linear
 
 def _linear_solve_impl(*args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
     consts, b = _split(args, const_lengths)
-    return inlined_fun(jaxprs.solve)(*consts.solve, *b)
+    return eager_jaxpr_fun(jaxprs.solve)(*consts.solve, *b)
 
 
 def _linear_solve_aval(*avals: ShapedArray, const_lengths: Any, jaxprs: Any) -> list[ShapedArray]:
@@ -164,7 +164,7 @@ def _linear_solve_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs
     if any(nonzeros):
         matvec_jvp, moves = jvp_jaxpr(jaxprs.matvec, (*nonzeros, *[False] * len(x)))
         dots = [t for t in consts_dot.matvec if type(t) is not Zero]
-        found = iter(inlined_fun(matvec_jvp)(*consts.matvec, *x, *dots)[len(x) :])
+        found = iter(eager_jaxpr_fun(matvec_jvp)(*consts.matvec, *x, *dots)[len(x) :])
         moved = [neg(next(found)) if m else zero_tangent(y) for m, y in zip(moves, x)]
         rhs = [add_tangents(b_dot, t) for b_dot, t in zip(rhs, moved)]
     rhs = [instantiate_zeros(t) for t in rhs]

@@ -24,7 +24,7 @@ from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.errors import ConcretizationTypeError
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tree_util.pytrees import (
@@ -43,7 +43,7 @@ from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry
 # (body_consts, carry), which gives the next carry; cond_nconsts and body_nconsts count the consts.
 # Operands are cond_consts, body_consts and the first carry. Under vmap the predicate may have a shape,
 # which then begins the shape of each carry: the loop runs until no predicate holds.
-while_p = BodyPrimitive("while", multiple_results=True, takes_arrays=True)
+while_p = BodyPrimitive("while", multiple_results=True, impl_binds_primitives=True)
 
 
 def _while_impl(
@@ -55,7 +55,7 @@ def _while_impl(
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
     cond_consts, body_consts, init = split_list(args, cond_nconsts, body_nconsts)
-    cond_fun, body_fun = inlined_fun(cond_jaxpr), inlined_fun(body_jaxpr)
+    cond_fun, body_fun = eager_jaxpr_fun(cond_jaxpr), eager_jaxpr_fun(body_jaxpr)
 
     def predicate(carry: list[ArrayImpl]) -> np.ndarray:
         return as_array(cond_fun(*cond_consts, *carry)[0])._value

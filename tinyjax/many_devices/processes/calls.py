@@ -17,7 +17,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, cached_on_jaxpr, subjaxprs
 from tinyjax.many_devices.jit_shardings import asked_within
 from tinyjax.many_devices.processes.meetings import fingerprint, with_meetings
 from tinyjax.many_devices.processes.moving_blocks import is_in_blocks, split_over_processes
-from tinyjax.many_devices.processes.own_program import ANY, Place, own_program
+from tinyjax.many_devices.processes.own_program import ANY, ShardingOrWhole, own_program
 from tinyjax.many_devices.sharding.blocks import Block, spans_processes
 from tinyjax.many_devices.sharding.current_mesh import mesh_of
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
@@ -32,7 +32,7 @@ class Call:
     def __init__(
         self,
         closed: ClosedJaxpr,
-        places: tuple[Place, ...],
+        places: tuple[ShardingOrWhole, ...],
         wanted: tuple[Any, ...],
         name: str,
         donated: tuple[bool, ...],
@@ -85,7 +85,7 @@ def _call(closed: ClosedJaxpr, *how: Any) -> Call:
     return Call(closed, *how)
 
 
-def _place(x: ArrayImpl) -> Place:
+def _place(x: ArrayImpl) -> ShardingOrWhole:
     place: Any = x._device if x.committed else None
     return place if isinstance(place, NamedSharding) and spans_processes(place.mesh) else None
 

@@ -25,7 +25,7 @@ class ProcessesTrace(EvalTrace):
     itself what to do with them.)"""
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        if primitive.takes_arrays or not any(map(is_in_blocks, args)):
+        if primitive.impl_binds_primitives or not any(map(is_in_blocks, args)):
             return super().process_primitive(primitive, args, params)
         arrays = [as_array(x) for x in args]
         kinds, key = tuple([x.aval for x in arrays]), tuple(sorted(params.items()))

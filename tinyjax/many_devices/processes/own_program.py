@@ -37,16 +37,18 @@ from tinyjax.many_devices.sharding.blockwise import on_blocks
 from tinyjax.many_devices.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 
-Place = NamedSharding | None  # of a mesh of several processes; None: each process has all of it
+ShardingOrWhole = (
+    NamedSharding | None
+)  # of a mesh of several processes; None: each process has all of it
 
 
 class Part(NamedTuple):
     """What a process has of a value."""
 
     x: Any
-    place: Place
+    place: ShardingOrWhole
 
-    def at(self, place: Place) -> Any:
+    def at(self, place: ShardingOrWhole) -> Any:
         """What it has of the value spread in another way."""
         return moved(self.x, self.place, place)
 
@@ -55,16 +57,18 @@ class OwnProgram(NamedTuple):
     """A program of a process's blocks, and how its results are spread."""
 
     jaxpr: ClosedJaxpr
-    places: tuple[Place, ...]
+    places: tuple[ShardingOrWhole, ...]
 
 
 @cached_on_jaxpr
 def own_program(
-    closed: ClosedJaxpr, places: tuple[Place, ...], wanted: tuple[Place | str, ...] = ()
+    closed: ClosedJaxpr,
+    places: tuple[ShardingOrWhole, ...],
+    wanted: tuple[ShardingOrWhole | str, ...] = (),
 ) -> OwnProgram:
     """This process's program, for arguments that are spread as `places` say, and results as `wanted` say,
     where that is not ANY."""
-    found: list[Place] = []
+    found: list[ShardingOrWhole] = []
 
     def of_blocks(*blocks: Any) -> list[Any]:
         outs = _run(closed, [Part(x, place) for x, place in zip(blocks, places)])
@@ -79,7 +83,7 @@ def own_program(
 ANY = "wherever it is"
 
 
-def own_aval(aval: ShapedArray, place: Place) -> ShapedArray:
+def own_aval(aval: ShapedArray, place: ShardingOrWhole) -> ShapedArray:
     """The type of a process's block; types of blocks don't say that they are."""
     shape = aval.shape
     if place is not None:
@@ -209,14 +213,19 @@ def _operation(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
 # ---- loops and branches ----
 
 
-def _agreed(one: Place, other: Place) -> Place:
+def _agreed(one: ShardingOrWhole, other: ShardingOrWhole) -> ShardingOrWhole:
     """How a value is spread that comes from two places."""
     if one is None or other is None:
         return None
     return one if alike(one, other) else one.whole_everywhere
 
 
-def _loop_places(body: ClosedJaxpr, fixed: list[Place], carry: list[Place], xs: list[Place]) -> Any:
+def _loop_places(
+    body: ClosedJaxpr,
+    fixed: list[ShardingOrWhole],
+    carry: list[ShardingOrWhole],
+    xs: list[ShardingOrWhole],
+) -> Any:
     """How carries are spread, before an iteration as after it, and the body's other results."""
     while True:
         outs = own_program(body, (*fixed, *carry, *xs)).places
@@ -240,7 +249,7 @@ def _scan(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
     return [Part(out, place) for out, place in zip(outs, (*carry, *stacks))]
 
 
-def _along_loop(place: Place, ndim: int) -> Place:
+def _along_loop(place: ShardingOrWhole, ndim: int) -> ShardingOrWhole:
     """A place where each process has all slices of an array: a part of each."""
     return None if place is None else place_of_spec(place, [(), *spec_of(place, ndim)[1:]])
 

@@ -21,7 +21,7 @@ from tinyjax.core.bind import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.core.inlining import CALLS, inlined_fun
+from tinyjax.core.inlining import CALLS, eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.many_devices import invariant_collectives as _collectives  # noqa: F401  (fills rule tables)
@@ -48,7 +48,7 @@ from tinyjax.transform.batching import AxisData
 # Parameters: jaxpr, the program of one device; mesh; in_specs and out_specs, one an operand or result;
 # newly_manual_axes, the mesh axes that it maps over (others are whole); check_vma, whether types say what
 # varies along them.
-shard_map_p = Primitive("shard_map", multiple_results=True, takes_arrays=True)
+shard_map_p = Primitive("shard_map", multiple_results=True, impl_binds_primitives=True)
 
 
 def mapped_axes(params: dict[str, Any]) -> MeshAxes:
@@ -153,7 +153,7 @@ def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
     if spans_devices(mesh):
         return shard_map_on_devices(args, mesh, params)
     places = _places_of_results(mesh, params)
-    outs = map(as_array, inlined_fun(unrolled(params))(*map(_without_type, args)))
+    outs = map(as_array, eager_jaxpr_fun(unrolled(params))(*map(_without_type, args)))
     return [put_at(x, at) for x, at in zip(outs, places)]
 
 

@@ -16,6 +16,10 @@ RENAMED = {  # those that stand in the lessons' files
     "Source": "ValueOrigin",
     "meaning": "cse_key",
     "merge": "merge_lists",
+    "dies": "last_uses",
+    "inlined_fun": "eager_jaxpr_fun",
+    "takes_arrays": "impl_binds_primitives",
+    "takes_over": "reuses_buffer_of",
 }
 
 

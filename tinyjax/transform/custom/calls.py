@@ -48,7 +48,7 @@ class CallWithRules(Primitive):
     takes_functions = True
 
     def __init__(self, name: str, from_eqn: Callable[..., dict]):
-        super().__init__(name, multiple_results=True, takes_arrays=True)
+        super().__init__(name, multiple_results=True, impl_binds_primitives=True)
         self.from_eqn = from_eqn
         impl_rules[self] = lambda *args, fun, **params: fun(*args)
         abstract_eval_rules[self] = lambda *avals, call_jaxpr, **params: call_jaxpr.out_avals

@@ -16,7 +16,7 @@ from tinyjax.core.api_util import FlatFun, fun_name
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer, context
 from tinyjax.core.config import config
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.trace_memory import memory_of, memory_of_traces
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -40,7 +40,7 @@ class TracedRule:
 
     def __call__(self, *args: Any) -> Any:
         leaves = tree_flatten(args)[0]
-        return tree_unflatten(self.out_tree, inlined_fun(self.closed)(*leaves))
+        return tree_unflatten(self.out_tree, eager_jaxpr_fun(self.closed)(*leaves))
 
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         return self.closed.consts, (self.closed.jaxpr, self.out_tree)
@@ -130,7 +130,7 @@ def _converted(
             )
         given = iter(args[num_args:])
         consts = [next(given) if h else x for h, x in zip(is_hoisted, kept)]
-        return tree_unflatten(out_tree, inlined_fun(ClosedJaxpr(jaxpr, consts))(*flat))
+        return tree_unflatten(out_tree, eager_jaxpr_fun(ClosedJaxpr(jaxpr, consts))(*flat))
 
     return converted_fun
 

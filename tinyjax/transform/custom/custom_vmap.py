@@ -22,7 +22,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from tinyjax.transform.batching import AxisData, axis_batch_rules, bdim_at_front
@@ -34,7 +34,7 @@ from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 
 # Parameters: call, a jaxpr; rule, (axis_size, whether each operand is batched, operands) -> (results,
 # whether each is batched), all flat and with the batch in front; in_tree and out_tree, to be printed.
-custom_vmap_p = Primitive("custom_vmap_call", multiple_results=True, takes_arrays=True)
+custom_vmap_p = Primitive("custom_vmap_call", multiple_results=True, impl_binds_primitives=True)
 
 
 def _custom_vmap_batch(
@@ -91,7 +91,7 @@ def _jvp_of_rule(
     return flat, [*out_batched, *(b for _, b in moving)]
 
 
-impl_rules[custom_vmap_p] = lambda *args, call, **params: inlined_fun(call)(*args)
+impl_rules[custom_vmap_p] = lambda *args, call, **params: eager_jaxpr_fun(call)(*args)
 abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_avals
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp

@@ -25,7 +25,7 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.debug_info import DebugInfo
 from tinyjax.core.facts import MOVES
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.core.lists import pick
 from tinyjax.core.pretty_printer import JaxprPpContext, Params, printed_params
@@ -99,7 +99,7 @@ def _jvp_functions(
     def rule(primals: Any, tangents: Any) -> Any:
         return _call_traced(jvp, primals[num_consts:], tangents[num_consts:])
 
-    return {"fun": lambda *args: inlined_fun(call_jaxpr)(*args), "jvp": rule, **params}
+    return {"fun": lambda *args: eager_jaxpr_fun(call_jaxpr)(*args), "jvp": rule, **params}
 
 
 def _call_traced(jvp: Callable, primals: Any, tangents: Any) -> tuple[list, list]:
@@ -115,7 +115,7 @@ def _call_traced(jvp: Callable, primals: Any, tangents: Any) -> tuple[list, list
         return [*outs, *(t for t in out_tangents if type(t) is not Zero)]
 
     args = [*primals, *(t for t in tangents if type(t) is not Zero)]
-    flat = inlined_fun(trace_to_jaxpr(traced, [get_aval(x) for x in args]))(*args)
+    flat = eager_jaxpr_fun(trace_to_jaxpr(traced, [get_aval(x) for x in args]))(*args)
     outs, nonzero = flat[: len(out_zeros)], iter(flat[len(out_zeros) :])
     return outs, [zero_tangent(x) if z else next(nonzero) for x, z in zip(outs, out_zeros)]
 

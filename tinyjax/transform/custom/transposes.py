@@ -15,7 +15,7 @@ from typing import Any
 from tinyjax.core.api_util import FlatFun
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
@@ -28,7 +28,7 @@ from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 # Operands: what the function closes over, residuals, linear operands. Parameters: callee, the function
 # as a jaxpr; transpose_thunk, which gives the transpose (a jaxpr) and what that closes over;
 # num_callee_consts; num_res.
-linear_call_p = Primitive("linear_call", multiple_results=True, takes_arrays=True)
+linear_call_p = Primitive("linear_call", multiple_results=True, impl_binds_primitives=True)
 Transpose = tuple[ClosedJaxpr, Sequence[Any]]
 
 
@@ -109,7 +109,7 @@ def _linear_call_batch(
     return outs, out_dims
 
 
-impl_rules[linear_call_p] = lambda *args, callee, **params: inlined_fun(callee)(*args)
+impl_rules[linear_call_p] = lambda *args, callee, **params: eager_jaxpr_fun(callee)(*args)
 abstract_eval_rules[linear_call_p] = lambda *avals, callee, **params: callee.out_avals
 jvp_rules[linear_call_p] = _linear_call_jvp
 transpose_rules[linear_call_p] = _linear_call_transpose

@@ -23,7 +23,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.core.lists import drop, pick
 from tinyjax.core.pretty_printer import JaxprPpContext, Params, printed_params
@@ -70,7 +70,7 @@ def _custom_lin_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
 # Parameters: num_res, of the operands that are residuals; bwd, (residuals, cotangents) -> cotangents;
 # out_avals; in_zeros, which tangents are Zero and so no operands; names; symbolic_zeros.
 # It stands where jvp met a custom_vjp function, and can be transposed, no more.
-custom_lin_p = Primitive("custom_lin", multiple_results=True, takes_arrays=True)
+custom_lin_p = Primitive("custom_lin", multiple_results=True, impl_binds_primitives=True)
 abstract_eval_rules[custom_lin_p] = lambda *avals, out_avals, **params: out_avals
 for _table in (impl_rules, jvp_rules, batch_rules, lowering_rules):
     _table[custom_lin_p] = no_forward_mode
@@ -108,7 +108,7 @@ def _vjp_functions(
         zeros = [Zero(get_aval(x).to_tangent_aval()) for x in primals[:num_consts]]
         return outs, residuals, lambda res, cts: [*zeros, *bwd(res, cts)]
 
-    return {"fun": lambda *args: inlined_fun(call_jaxpr)(*args), "fwd": rule, **params}
+    return {"fun": lambda *args: eager_jaxpr_fun(call_jaxpr)(*args), "fwd": rule, **params}
 
 
 def _call_traced(fwd: Callable, primals: Any, perturbed: Any) -> tuple[list, list, Callable]:
@@ -120,7 +120,7 @@ def _call_traced(fwd: Callable, primals: Any, perturbed: Any) -> tuple[list, lis
         found.extend((len(outs), bwd))
         return [*outs, *residuals]
 
-    flat = inlined_fun(trace_to_jaxpr(traced, [get_aval(x) for x in primals]))(*primals)
+    flat = eager_jaxpr_fun(trace_to_jaxpr(traced, [get_aval(x) for x in primals]))(*primals)
     num_outs, bwd = found
     return flat[:num_outs], flat[num_outs:], bwd
 

@@ -34,7 +34,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, devices
-from tinyjax.runtime.placement import Asked, Place, committed_place
+from tinyjax.runtime.placement import Asked, DeviceOrSpread, committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p, read_arguments
 from tinyjax.transform.jit.stages import Traced
@@ -241,7 +241,7 @@ class PjitFunction:
         return self  # as of Python's functions
 
 
-def _place_of(x: Any) -> Place | None:
+def _place_of(x: Any) -> DeviceOrSpread | None:
     """Where an argument was put, or will be; None if nowhere."""
     if isinstance(x, ShapeDtypeStruct):
         return x.sharding and placement.places.place_of(x.sharding)
@@ -250,7 +250,7 @@ def _place_of(x: Any) -> Place | None:
 
 def _place_before_call(
     jaxpr: ClosedJaxpr, places: Sequence[Any], name: str, out_places: Sequence[Any]
-) -> Place | None:
+) -> DeviceOrSpread | None:
     """As place_of_call, of arguments of which only the places are known."""
     by_arguments = [
         Asked(f"argument args[{i}] of {name}", place)

@@ -19,7 +19,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
 )
 from tinyjax.core.config import config
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr, prepare_jaxpr
 from tinyjax.core.key_reuse import follow_call
 from tinyjax.core.nan_checks import check_finite
@@ -27,14 +27,20 @@ from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, default_device
-from tinyjax.runtime.placement import Asked, Place, committed_place, home_of, put_results
+from tinyjax.runtime.placement import (
+    Asked,
+    DeviceOrSpread,
+    committed_place,
+    compile_device,
+    put_results,
+)
 
 if TYPE_CHECKING:
     from tinyjax.runtime.executable import Executable
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
 is_committed = operator.attrgetter("committed")
-jit_p = BodyPrimitive("jit", multiple_results=True, takes_arrays=True)
+jit_p = BodyPrimitive("jit", multiple_results=True, impl_binds_primitives=True)
 
 
 def _jit_impl(
@@ -50,13 +56,16 @@ def _jit_impl(
 
 
 def run_compiled(
-    jaxpr: ClosedJaxpr, place: Place | None, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+    jaxpr: ClosedJaxpr,
+    place: DeviceOrSpread | None,
+    arrays: Sequence[ArrayImpl],
+    params: dict[str, Any],
 ) -> list[ArrayImpl]:
     """The results, computed at `place`, or where the arguments were put, or on the default device."""
     name = params["name"]
     if place is None and any(map(is_committed, arrays)):
         place = place_of_call(jaxpr, arrays, name)
-    device = default_device() if place is None else home_of(place)
+    device = default_device() if place is None else compile_device(place)
     outs = compiled(jaxpr, device, name, params["donated_invars"])(arrays)
     if place is not None:
         put_results(place, "jit", params | {"jaxpr": jaxpr}, arrays, outs)
@@ -111,7 +120,7 @@ def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, na
     try:
         check_finite(f"jit({name})", outs)
     except FloatingPointError:
-        inlined_fun(jaxpr)(*args)
+        eager_jaxpr_fun(jaxpr)(*args)
         raise
 
 

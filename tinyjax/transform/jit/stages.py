@@ -26,7 +26,7 @@ from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Place, commit, devices_of, home_of
+from tinyjax.runtime.placement import DeviceOrSpread, commit, compile_device, devices_of
 from tinyjax.transform.jit.primitive import read_arguments
 from tinyjax.transform.jit.wrong_arguments import (
     argument_name,
@@ -122,7 +122,7 @@ class Traced(_Signature):
         in_tree: PyTreeDef,
         out_tree: PyTreeDef,
         fun_name: str,
-        device: Place | None,
+        device: DeviceOrSpread | None,
         consts: Sequence[Any] = (),
         donated: Sequence[bool] = (),
         places: Sequence[Any] = (),
@@ -166,7 +166,7 @@ class Lowered(_Signature):
         from tinyjax.compile.lowered import lower_jaxpr
 
         self.traced = traced
-        self.device = home_of(traced.device or default_device())
+        self.device = compile_device(traced.device or default_device())
         self.lowered = lower_jaxpr(_prepared(traced), self.device, traced.fun_name, traced.donated)
 
     def as_text(self, dialect: str | None = None) -> str:
@@ -326,7 +326,7 @@ class Compiled(_Signature):
         return placement.places.are_alike(place, got, x.ndim)
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> DeviceOrSpread:
         """Where the program runs."""
         return self.traced.device or self.executable.device
 

@@ -21,7 +21,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     JaxprEqn,
@@ -61,8 +61,8 @@ from tinyjax.transform.transposition import (
 # differentiated: whether it is the staged part, which computes again.
 # A residual, rounded to its own type: lax/reduce_precision.py
 reduce_precision_p = Primitive("reduce_precision", axes="elementwise", cost=1, makes_nan=False)
-remat_p = BodyPrimitive("remat2", multiple_results=True, takes_arrays=True)
-impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
+remat_p = BodyPrimitive("remat2", multiple_results=True, impl_binds_primitives=True)
+impl_rules[remat_p] = lambda *args, jaxpr, **params: eager_jaxpr_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"
 
@@ -109,7 +109,7 @@ def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
     known = with_rounded_residuals(known, sum(used_residuals))
 
     with set_current_trace(trace.parent):
-        computed = inlined_fun(known)(*pick(drop(args, unknown_ins), used_known))
+        computed = eager_jaxpr_fun(known)(*pick(drop(args, unknown_ins), used_known))
     residuals = computed[num_known:]
     prevent_cse = params["prevent_cse"]
     if isinstance(prevent_cse, tuple):
@@ -179,7 +179,7 @@ def _transposed(
             Zero(aval) if is_zero else next(given)
             for aval, is_zero in zip(closed_jaxpr.out_avals, zero_cts)
         ]
-        computed = inlined_fun(known)(*values)
+        computed = eager_jaxpr_fun(known)(*values)
         residuals = values_of(sources, {"in": values, "out": computed})
         tangents = [UndefinedPrimal(aval) for aval in pick(closed_jaxpr.in_avals, linear)]
         outs = backward_pass(

@@ -1,7 +1,7 @@
 """platform_dependent: another function for each kind of device.
 
-It is chosen where the function is traced, for the device on which it will run by default. (JAX writes all of
-them down, and chooses where the program is compiled.)
+The function is chosen where the caller is traced, for the device on which it will run by default. (JAX writes
+all of them down, and chooses where the program is compiled.)
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.platform_dependent.html
 """

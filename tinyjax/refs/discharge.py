@@ -1,6 +1,6 @@
 """Discharge: a program with Refs becomes one without, which takes and gives what they hold.
 
-It is run as in eager mode, on boxes in which there are tracers: so each box has, at each point of the
+The program runs as in eager mode, on boxes in which there are tracers: so each box has, at each point of the
 program, a value that has been written down, and the last ones are additional results. A loop, a branch or a
 jit that takes Refs takes and gives values in their places, and what comes out is written back.
 

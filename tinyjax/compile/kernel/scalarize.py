@@ -1,9 +1,9 @@
 """Scalarization: a loop that works element by element, as the same loop of scalars.
 
-They are those whose equations compute an element of their result from the elements at the same place. Scalars
-in the carry (a counter, say) are uniform: each element computes them. Arrays are varying: written for one
-element, they are scalars. What is computed from constants alone may read what it likes (a row that is
-broadcast): of that, each element needs its own.
+A loop that each element can run by itself is one whose equations compute an element of their result from the
+elements at the same place. Scalars in the carry (a counter, say) are uniform: each element computes them.
+Arrays are varying: written for one element, they are scalars. What is computed from constants alone may read
+what it likes (a row that is broadcast): of that, each element needs its own.
 """
 
 from __future__ import annotations

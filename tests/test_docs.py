@@ -17,6 +17,7 @@ from tinyjax.studio import viz
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+QUESTIONS = (ROOT / "tutorials" / "questions.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 COMPILER = (ROOT / "docs" / "compiler.md").read_text()
 WRITTEN = [
@@ -25,6 +26,8 @@ WRITTEN = [
     "docs/compiler.md",
     "docs/dependencies.md",
     "docs/golden.md",
+    "docs/teachers.md",
+    "tutorials/questions.md",
 ]
 
 
@@ -49,6 +52,21 @@ def test_an_example_of_the_readme_prints_what_it_says(code, output):
     expected_text, expected_numbers = without_fractions(output)
     assert text == expected_text
     np.testing.assert_allclose(numbers, expected_numbers, rtol=1e-5)
+
+
+def test_each_answer_to_a_question_prints_what_it_says():
+    names, printed = {}, ""
+    for language, text in re.findall(
+        r"^```(python|text)\n(.*?)^```$", QUESTIONS, re.DOTALL | re.MULTILINE
+    ):
+        if language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                exec(text, names)
+            printed = output.getvalue()
+        else:
+            assert without_fractions(printed)[0] == without_fractions(text)[0]
+            numbers = without_fractions(printed)[1], without_fractions(text)[1]
+            np.testing.assert_allclose(*numbers, rtol=1e-5)
 
 
 def test_the_picture_of_the_readme_is_that_of_its_example():

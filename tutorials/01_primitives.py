@@ -387,6 +387,9 @@ viz.values(f, 3.0)
 #   happens.
 # - A transformation is a trace with tracers; with none active, `EvalTrace` checks avals and runs NumPy.
 #
+# Questions people ask: [why are my numbers float32](questions.md#why-are-my-numbers-float32); [what
+# is a weak type](questions.md#what-is-a-weak-type).
+#
 # ## Exercises
 #
 # Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are

@@ -357,6 +357,8 @@ viz.jvp(model, params, 3.0)
 # - Every transformation flattens on the way in and unflattens on the way out; in between all is flat.
 # - Your classes take part once they are registered; a prefix says one thing about a whole subtree.
 #
+# Questions people ask: [how do I jit a method](questions.md#how-do-i-jit-a-method).
+#
 # ## Exercises
 #
 # Write the walk, the way back and what is made of them, up to `jvp` itself; and then a class of your own:

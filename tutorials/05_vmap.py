@@ -464,6 +464,9 @@ viz.vmap(weighted, rows.T, weights, in_axes=(1, None))
 # - Each primitive has a batching rule: from values and batch dims to a value and its batch dim.
 # - What is not mapped passes by; and since rules bind primitives again, `vmap` composes with all else.
 #
+# Questions people ask: [is vmap as fast as a batch written by
+# hand](questions.md#is-vmap-as-fast-as-a-batch-written-by-hand).
+#
 # ## Exercises
 #
 # The rules, the trace, `vmap` itself; tables of each with each; and last the rule of a primitive that you

@@ -532,6 +532,9 @@ viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5), open_calls=False)
 #   gives both halves of reverse mode.
 # - `grad` of a real function of `x + iy` is `du/dx - i du/dy`; go downhill along its conjugate.
 #
+# Questions people ask: [what nondiff_argnums is
+# for](questions.md#what-is-nondiff_argnums-of-custom_vjp-for).
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 09` makes a folder in which these functions are empty, for you to

@@ -417,6 +417,11 @@ viz.dot(jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0))
 #   `explain_cache_misses` says which part is new.
 # - Inside other transformations a jit is one equation: its jaxpr is transformed, and stays jitted.
 #
+# Questions people ask: [why does it compile
+# again](questions.md#why-does-my-function-compile-again-and-again); [arrays whose shape depends on
+# the data](questions.md#how-do-i-select-elements-when-their-number-depends-on-the-data); [does
+# .at[i].set copy](questions.md#does-xatisetv-copy-the-array).
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 10` makes a folder in which these functions are empty, for you to

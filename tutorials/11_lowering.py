@@ -441,6 +441,9 @@ viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)
 #   to its arguments.
 # - Each stage is data: print it, run it in Python, or ask of any line of C where it is from.
 #
+# Questions people ask: [where StableHLO and XLA come
+# in](questions.md#where-do-stablehlo-and-xla-come-in).
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 11` makes a folder in which these functions are empty, for you to

@@ -423,6 +423,9 @@ viz.dot(jax.make_jaxpr(zero_near)(3.0))
 # - Branches must agree: on types, tangents, batch dims and residuals. A batch of predicates runs all.
 # - What a part of a carry has once, it has always: a fixed point. With no known length there is no `grad`.
 #
+# Questions people ask: [the gradient of a
+# while_loop](questions.md#why-cant-i-take-the-gradient-of-a-while_loop).
+#
 # ## Exercises
 #
 # Write the rules of `cond`, the fixed point that loops need, and a loop of your own:

@@ -51,6 +51,7 @@ def write_pages(folder: Path) -> Pages:
     write_names(pages)
     for file, page, title in (
         ("tutorials/glossary.md", "glossary", "Glossary"),
+        ("tutorials/questions.md", "questions", "Questions people ask"),
         ("examples/README.md", "examples/index", "Examples"),
         ("benchmarks/RESULTS.md", "benchmarks", "Benchmarks"),
     ):

@@ -18,6 +18,7 @@ PAGES = {  # what of the repository is a page of another name
     "README.md": "index",
     "tutorials/README.md": "lessons/index",
     "tutorials/glossary.md": "glossary",
+    "tutorials/questions.md": "questions",
     "tutorials/exercises.toml": "exercises/index",
     "examples/README.md": "examples/index",
     "benchmarks/RESULTS.md": "benchmarks",

@@ -62,7 +62,7 @@ from tinyjax.transform.jit.api import clear_caches as clear_caches
 from tinyjax.transform.jit.api import jit as jit
 from tinyjax.transform.jvp import jvp as jvp
 from tinyjax.transform.linear_transpose import linear_transpose as linear_transpose
-from tinyjax.transform.partial_eval import linearize as linearize
+from tinyjax.transform.linearize import linearize as linearize
 from tinyjax.transform.vjp import grad as grad
 from tinyjax.transform.vjp import value_and_grad as value_and_grad
 from tinyjax.transform.vjp import vjp as vjp

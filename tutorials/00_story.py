@@ -237,9 +237,9 @@ show(make_jaxpr(f)(3.0))
 #
 # A jaxpr runs by binding its equations one by one, so any trace can transform it again. That is `eval_jaxpr`.
 #
-# A jaxpr can also be made of a *part* of a function. Run `jvp` with a primal that is known and a tangent that
-# is not. `PartialEvalTrace` computes now what needs the primal alone; what needs the tangent has to wait, and
-# is written down. That part is [linear](glossary.md#linear): sums, and products with known numbers.
+# A jaxpr can also be made of the tangents alone. `LinearizeTrace` is a `JVPTrace` that gets what its rules
+# bind. What needs primals alone, it has computed now; what needs a tangent waits, and is written down. That
+# part is [linear](glossary.md#linear): sums, and products with known numbers.
 #
 # <details><summary>The derivative of <code>f</code> has a sine and a cosine. Which has to wait?</summary>
 #
@@ -253,19 +253,19 @@ def eval_jaxpr(jaxpr, *args):  # core/jaxpr.py
         env[outvar] = p.bind(*[env.get(v, v) for v in invars], **params)
     return [env.get(v, v) for v in jaxpr.outvars]
 
-class PartialEvalTrace:  # transform/partial_eval.py
-    def __init__(self, parent, unknown): self.parent, self.unknown = parent, unknown
+class LinearizeTrace(JVPTrace):  # transform/linearize.py
+    def __init__(self, known, unknown): self.parent, self.known, self.unknown = self, known, unknown
     def process_primitive(self, primitive, args, params):
-        waits = any(owns(self.unknown, x) for x in args)
-        return (self.unknown if waits else self.parent).process_primitive(primitive, args, params)
+        if any(owns(self, x) for x in args): return super().process_primitive(primitive, args, params)
+        trace = self.unknown if any(owns(self.unknown, x) for x in args) else self.known
+        return trace.process_primitive(primitive, args, params)
 
 def linearize(fun, x):
-    unknown = JaxprTrace()
-    trace = JVPTrace(PartialEvalTrace(context.trace, unknown))
+    trace = LinearizeTrace(context.trace, JaxprTrace())
     with set_current_trace(trace):
-        out = fun(JVPTracer(trace, x, unknown.new_arg(x)))
+        out = fun(JVPTracer(trace, x, trace.unknown.new_arg(x)))
     primal, tangent = trace.primal_and_tangent(out)
-    return primal, unknown.finish(0.0 if tangent is None else tangent)
+    return primal, trace.unknown.finish(0.0 if tangent is None else tangent)
 
 y, linear = linearize(f, 3.0)
 show(linear)
@@ -393,7 +393,7 @@ print(jit(grad(f))(3.0), jit(vmap(grad(f)))(xs), grad(jit(f))(3.0))
 # | `jvp` | `transform/jvp.py` | dicts and classes of arrays | [2](02_jvp.py), [3](03_nesting.py) |
 # | `vmap` | `transform/batching.py` | any axis; axes with names | [5](05_vmap.py) |
 # | `make_jaxpr` | `core/tracing.py` | types; the line of your program | [6](06_jaxprs.py) |
-# | `linearize` | `transform/partial_eval.py` | jaxprs, split in two | [7](07_linearize.py) |
+# | `linearize` | `transform/linearize.py` | rules of jit, loops | [7](07_linearize.py) |
 # | `backward_pass`, `grad` | `transform/transposition.py`, `vjp.py` | calls, loops | [8](08_grad.py) |
 # | `jit` | `transform/jit/` | a primitive, so that it nests | [10](10_jit.py) |
 # | `fuse`, `codegen` | `compile/` | sums, loops; what pays | [11](11_lowering.py), [12](12_fusion.py) |

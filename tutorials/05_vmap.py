@@ -114,8 +114,8 @@ jax.vmap(show)(rows)
 
 # %% [markdown]
 # It printed once, not three times: the function ran once. What it saw is a [tracer](glossary.md#tracer),
-# a `BatchTracer`. It claims to be one row (`aval=float32[2]`), and carries all three
-# (`batched=float32[3,2]`). It is a pair:
+# a `BatchTracer`, which prints itself as `VmapTracer`. It claims to be one row (`aval=float32[2]`), and
+# carries all three (`batched=float32[3,2]`). It is a pair:
 #
 # - `val`: the whole array;
 # - `batch_dim`: the number of the axis in it that counts the examples, the **[batch
@@ -439,8 +439,6 @@ print(jax.vmap(lambda x: jnp.where(x > 2.0, x, -x))(xs))
 # %% [markdown]
 # ## Where tinyjax differs from JAX
 #
-# - JAX shows the tracer as `VmapTracer(aval=float32[2], batched=float32[3,2])`; its class is called
-#   `BatchTracer` there too.
 # - Without `jit`, JAX compiles each operation; tinyjax calls NumPy for it. The rules are the same, and
 #   so are the equations that they write (lesson 6), letter for letter.
 #

@@ -101,8 +101,8 @@ print(jax.make_jaxpr(talking)(3.0))
 
 # %% [markdown]
 # The prints ran, and are not in the jaxpr. `x` is no number: it is a [tracer](glossary.md#tracer), here a
-# `JaxprTracer`. It has an aval (`float32`, no axes) but no value. Running a function on such tracers is
-# called **[tracing](glossary.md#tracing)**.
+# `JaxprTracer`, which prints itself as `JitTracer`. It has an aval (`float32`, no axes) but no value.
+# Running a function on such tracers is called **[tracing](glossary.md#tracing)**.
 #
 # (The `~` marks a [weak type](glossary.md#weak-type): the argument was the Python number `3.0`, which
 # takes the dtype of what it meets.)
@@ -432,8 +432,8 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 # ## Where tinyjax differs from JAX
 #
 # - The printed jaxprs are the same, letter for letter; tests compare them with text recorded from JAX.
-# - JAX calls the tracer `JitTracer(~float32[])`, and its class `DynamicJaxprTracer`. `JaxprTrace` is in
-#   JAX the name of the trace that tinyjax calls `PartialEvalTrace` ([lesson 7](07_linearize.py)).
+# - The class of the tracer is called `DynamicJaxprTracer` in JAX. `JaxprTrace` is there
+#   the name of another trace, that of partial evaluation ([lesson 7](07_linearize.py)).
 # - The errors have JAX's classes, and words of their own.
 # - JAX's jaxprs also keep sets of *effects*; tinyjax looks at the primitives (`has_effects`).
 #

@@ -3,9 +3,9 @@ from tinyjax.studio.learn.ask import ask_first
 ask_first()  # with --ask: questions come before their answers
 
 # %% [markdown]
-# # 7. linearize and partial evaluation
+# # 7. linearize
 #
-# After this lesson you can split a program into the part that can be computed now and the part that has
+# After this lesson you can split a derivative into the part that can be computed now and the part that has
 # to wait; say what `linearize` keeps from its run of a function; and read the linear jaxpr that is left.
 #
 # You need [lesson 2](02_jvp.py) (`jvp`) and [lesson 6](06_jaxprs.py) (jaxprs and tracing). [Lesson
@@ -51,7 +51,7 @@ print("direction 0.001:", f_jvp(0.001))
 # <details><summary>Three directions are asked for. How often does the function run, and does it get a
 # number or a tracer?</summary>
 #
-# Once, and both: a pair of the number 3.0 and of a tracer that stands for every direction.
+# Once, and both: a tracer that has the number 3.0, and of its tangent the type alone.
 # </details>
 
 
@@ -65,9 +65,9 @@ _, tangent_of = jax.linearize(talking, 3.0)
 print(tangent_of(1.0), tangent_of(2.0), tangent_of(3.0))
 
 # %% [markdown]
-# Look at what the function got: a pair, as in [lesson 2](02_jvp.py). Its
-# [primal](glossary.md#primal) is a number, 3.0. But its [tangent](glossary.md#tangent) is a
-# tracer, as in [lesson 6](06_jaxprs.py): an aval without a value. The first half of the pair is
+# Look at what the function got: a `GradTracer`. It is a pair, as in [lesson 2](02_jvp.py). Its
+# [primal](glossary.md#primal) is a number, 3.0. Of its [tangent](glossary.md#tangent) there is the type
+# alone, as of a tracer in [lesson 6](06_jaxprs.py). The first half of the pair is
 # **[known](glossary.md#known)**, the second half **[unknown](glossary.md#known)**.
 #
 # ## Now or later
@@ -140,46 +140,48 @@ print(*filled_in(later, {name: values[name] for name in residuals}), sep="\n")
 # %% [markdown]
 # Run the second for as many directions as you like.
 #
-# ## The trace that decides
+# ## One trace
 #
-# tinyjax does not make the whole jaxpr first. It decides for each operation as it comes by, in a trace:
-# `PartialEvalTrace`. It has two places to send a primitive to:
+# tinyjax does not make the whole jaxpr first, as JAX does not. It decides for each operation as it comes
+# by, in one trace: `LinearizeTrace`. There are three ways for a primitive to go, by its operands:
 #
-# - `parent`, if all operands are known. In the simplest case that is the trace that runs NumPy. What
-#   comes back is a value, and known again.
-# - `unknown`, if one operand is not known. That is a `JaxprTrace`, which writes an equation
-#   ([lesson 6](06_jaxprs.py)).
-#   What comes back is a tracer of that trace: so that is how an unknown value is recognised. A known
-#   array among the operands is for `unknown` a value from outside, and becomes a
+# - To `parent`, if all are known: no operand is a tracer of this trace. In the simplest case that is the
+#   trace that runs NumPy. What comes back is a value, and known again.
+# - To `unknown`, if one is unknown. That is a `JaxprTrace`, which writes an equation
+#   ([lesson 6](06_jaxprs.py)). What comes back is a tracer of that trace: so that is how an unknown value
+#   is recognised. A known array among the operands is for `unknown` a value from outside, and becomes a
 #   [constvar](glossary.md#constvar). *That* is a residual.
+# - If one is a *pair*, the operation is **linearized**. Its JVP rule ([lesson 2](02_jvp.py)) gets the primals
+#   and the tangents, and is run in this trace itself. What the rule does with primals goes to `parent`,
+#   what it does with a tangent to `unknown`. The result and its tangent are a pair again.
 #
-# A few primitives can do a part of themselves now, and a part later: those with jaxprs inside, such as a
-# jitted function. They have a rule in `partial_eval_rules`: `rule(trace, args, params)`.
-#
-# Let us play `linearize` by hand. On top there is a `JVPTrace`. What its rules bind goes to its parent,
-# the `PartialEvalTrace`; and that has the trace that was current as its parent:
+# So each operation is parted at once, by its own rule. Let us play `linearize` by hand:
 
 # %%
 from tinyjax.core import context, set_current_trace
 from tinyjax.core.tracing import JaxprTrace
-from tinyjax.transform.jvp import JVPTrace, JVPTracer
-from tinyjax.transform.partial_eval import PartialEvalTrace
+from tinyjax.transform.linearize import LinearizeTrace, LinearizeTracer
 
 
-class TalkingTrace(PartialEvalTrace):
+class TalkingTrace(LinearizeTrace):
     def process_primitive(self, primitive, args, params):
-        waits = [self.is_unknown(x) for x in args]
-        print("later:" if any(waits) else "now:  ", primitive, *args)
+        if any(isinstance(x, LinearizeTracer) for x in args):
+            print("pair:   ", primitive)
+        else:
+            print("  later:" if any(map(self.is_unknown, args)) else "  now:  ", primitive, *args)
         return super().process_primitive(primitive, args, params)
 
 
 unknown = JaxprTrace()
-jvp_trace = JVPTrace(TalkingTrace(context.trace, unknown))
+trace = TalkingTrace(context.trace, unknown)
 x = jnp.float32(3.0)
-with set_current_trace(jvp_trace):
-    result = f(JVPTracer(jvp_trace, x, unknown.new_arg(x.aval)))
+with set_current_trace(trace):
+    result = f(LinearizeTracer(trace, x, unknown.new_arg(x.aval)))
 
 # %% [markdown]
+# `sin` of a pair came by. Its JVP rule asked for the sine and the cosine of 3, which are known, and for a
+# product with the tangent, which is not. Then the same for the product of two pairs.
+#
 # Now the result is a pair of a number and a tracer. Ending the inner trace gives the jaxpr of what waits:
 #
 # <details><summary>How many numbers does the linear part keep from the run at 3.0, and is there a sine in
@@ -199,7 +201,7 @@ print(linear)
 # no `cos` in the jaxpr, and no `x`. (Above, where the point was the Python number 3.0, it would be a
 # literal in place of a constvar.)
 #
-# Here is the way of one `bind` through the traces, from the top: what `sin(x)` becomes.
+# Here is the way of one `bind` through the trace: what `sin(x)` becomes.
 
 # %%
 viz.trace_stack(lambda x: jax.linearize(f, x)[0], 3.0)
@@ -208,6 +210,35 @@ viz.trace_stack(lambda x: jax.linearize(f, x)[0], 3.0)
 # That is all of `linearize`, but for pytrees, checks, and inputs without tangents (integers do not move
 # in small steps, so they have none).
 #
+# ## Rules that say it themselves
+#
+# A primitive may have a rule for `linearize` alone, in `linearize_rules`. It looks like `linearize`
+# itself: it gets the primals, and gives the result and a linear function of the tangents. (`nonzeros` says
+# which operands have a tangent.) This would be one for `sin`:
+
+
+# %%
+def sin_linearize(primals, nonzeros):
+    (x,) = primals
+    cos_x = jnp.cos(x)  # now
+    return jnp.sin(x), lambda tangent: tangent * cos_x  # later
+
+
+y, later = sin_linearize((3.0,), [True])
+print(y, later(1.0), later(2.0))
+
+# %% [markdown]
+# The first part runs in `parent`, the linear function in `unknown`. What the function closes over, here
+# `cos_x`, is a residual. `sin` needs no such rule: its JVP rule says the same. But a jitted function does.
+# Its JVP rule would make *one* jit, of primals and tangents together. There is nothing to be computed of
+# that before the tangents are known. So `jit`, `cond` and `scan` have rules that make two. Here the jit
+# computes `f` and the residuals, and the linear part is a jit too:
+
+# %%
+jitted_f = jax.jit(f)
+print(jax.make_jaxpr(lambda x, t: jax.linearize(jitted_f, x)[1](t))(3.0, 1.0))
+
+# %% [markdown]
 # ## if works here
 #
 # A side effect of the known half: there is a value to ask. So Python's `if` works under `linearize`, and
@@ -285,38 +316,47 @@ print(after)
 # dead code in there: those have a rule in `dce_rules`, which gives a smaller equation. `linearize` cleans
 # its linear jaxpr in this way, so that no residual is kept for nothing.
 #
-# ## Splitting a jaxpr
+# ## A jaxpr in two
 #
-# Sometimes there is no function to run, but a jaxpr: the body of a loop, or a function under `jit`. It
-# must not be run now, and yet be split. `partial_eval_jaxpr` makes *two jaxprs* of one, given which
-# inputs are unknown. It runs the jaxpr under a `PartialEvalTrace` whose parent is a `JaxprTrace` too:
+# How does the rule of `jit` make two? There is no function to run now, but a jaxpr. `linearize_jaxpr` runs
+# it under a `LinearizeTrace` whose parent is a `JaxprTrace` too. So it becomes *two jaxprs*: one of the
+# primals, one of the tangents. Its second argument says which inputs have tangents:
 
 # %%
-from tinyjax.transform.partial_eval import partial_eval_jaxpr
+from tinyjax.transform.partial_eval import linearize_jaxpr
 
-known, later, unknown_outs, known_outs, residuals = partial_eval_jaxpr(closed, (False, True))
-print("known:", known)
-print("later:", later)
-print("which results wait: ", unknown_outs)
-print("known results are:  ", known_outs)
-print("the residuals are:  ", residuals)
+parts = linearize_jaxpr(jax.make_jaxpr(f)(3.0), (True,))
+print("known:", parts.known)
+print("later:", parts.later)
+print("which results have tangents:", parts.later_outs)
+print("the result is:     ", parts.known_outs)
+print("the residuals are: ", parts.residuals)
 
 # %% [markdown]
-# The first jaxpr takes the known inputs. The second takes the residuals, then the unknown inputs. The
-# last two lines say where to find values: `("out", 1)` is result 1 of the first jaxpr, `("in", 0)` is
-# known input 0 of the whole. So the point itself, which is a residual, is not copied through the first
-# jaxpr; and a value that is both a result and a residual is computed once. Put together again, the two
-# give what the whole gives:
+# The second takes the residuals, then the tangents. The last two lines say where to find values:
+# `("out", 1)` is result 1 of the first jaxpr, `("in", 0)` is input 0 of the whole. So the point itself,
+# which is a residual, is not copied through the first jaxpr; and a value that is both a result and a
+# residual is computed once. Put together again:
 
 # %%
 from tinyjax.core.jaxpr import jaxpr_as_fun
-from tinyjax.transform.partial_eval import values_of
 
-values = {"in": [3.0], "out": jaxpr_as_fun(known)(3.0)}
-print("now:  ", *values_of(known_outs, values))
-print("later:", *jaxpr_as_fun(later)(*values_of(residuals, values), 1.0))
+(y,), residuals = parts.values([3.0], jaxpr_as_fun(parts.known)(3.0))
+print("now:  ", y)
+print("later:", *jaxpr_as_fun(parts.later)(*residuals, 1.0))
 
 # %% [markdown]
+# ## How it was before
+#
+# Until July 2025 JAX made `linearize` of two transformations: it ran `jvp` under partial evaluation, with
+# the primals known and the tangents unknown. That is what `split_notes` did above, and the linear jaxprs
+# are the same. But the rule of a loop was split only after it had mixed primals and tangents. Now one trace
+# does both jobs, and a primitive can have a rule that never mixes them.
+#
+# Partial evaluation is still needed where primals and tangents *are* mixed, as in a JVP rule of yours that
+# calls a jitted function of both. Such a jit has an unknown operand, and is parted by its rule in
+# `partial_eval_rules`. `jax.checkpoint`, which computes residuals a second time, needs it too.
+#
 # ## What it is good for
 #
 # Many directions at one point: the residuals are there, and each direction costs the linear part alone.
@@ -336,7 +376,7 @@ print(jax.vmap(g_jvp)(jnp.eye(2)).T)
 #
 # Or ask for one direction after the other, each chosen by what the last one gave. That is how large
 # systems of equations are solved without a matrix. Newton's method for `g(x) = 0` goes from `x` to where
-# the *linear* function would be zero, and does that again from there. Exercise 07.5 is three lines of
+# the *linear* function would be zero, and does that again from there. Exercise 07.6 is three lines of
 # `linearize`:
 
 # %%
@@ -384,10 +424,10 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #
 # ## Where tinyjax differs from JAX
 #
-# - JAX's `linearize` has one trace for both jobs, `LinearizeTrace`, and shows its tracers as
-#   `GradTracer(primal=3.0, typeof(tangent)=f32[])`; tinyjax stacks a `JVPTrace` on a
-#   `PartialEvalTrace`. The linear jaxprs are the same.
-# - JAX calls its partial evaluation trace `JaxprTrace`.
+# - JAX runs a JVP rule in a trace of partial evaluation (`JaxprTrace`), makes a jaxpr of what waits, and
+#   runs that in the trace that writes the linear jaxpr. Here the rule is run in the `LinearizeTrace`
+#   itself, which writes at once. The linear jaxprs are the same.
+# - JAX's linearize rules also give their residuals, as a list, to the linear function.
 # - Some operations can't be parted: reverse mode of a `while_loop` is an error in both.
 #
 # ## The picture
@@ -411,8 +451,9 @@ viz.linearize(f, 3.0)
 # %% [markdown]
 # ## Summary
 #
-# - Partial evaluation computes what the known inputs allow, and writes the rest down as a jaxpr.
-# - `linearize` is `jvp` with the point known and the direction unknown; what is left is linear.
+# - `linearize` runs a function once, with the point known and the direction unknown.
+# - One trace parts each operation: what is known is computed, and what involves a tangent is written into a
+#   linear jaxpr.
 # - The values that the linear part needs from the known part are the residuals.
 #
 # ## Exercises
@@ -421,7 +462,8 @@ viz.linearize(f, 3.0)
 #
 # ## Where this lives in JAX
 #
-# - `jax/_src/interpreters/ad.py`: `linearize`, `LinearizeTrace`, `linearize_jaxpr`.
-# - `jax/_src/interpreters/partial_eval.py`: `JaxprTrace` (our `PartialEvalTrace`),
-#   `partial_eval_jaxpr_nounits`, `dce_jaxpr`.
+# - `jax/_src/interpreters/ad.py`: `linearize`, `LinearizeTrace`, `fallback_linearize_rule`,
+#   `primitive_linearizations` (our `linearize_rules`), `linearize_jaxpr`.
+# - `jax/_src/interpreters/partial_eval.py`: `JaxprTrace`, `partial_eval_jaxpr_nounits`, `dce_jaxpr`.
+# - JAX's note on the change: <https://docs.jax.dev/en/latest/direct_linearize_migration.html>
 # - `jax/_src/api.py`: `linearize`.

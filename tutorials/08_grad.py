@@ -156,7 +156,7 @@ print("operand of shape ():     ", unbroadcast(get_aval(1.0), matrix).tolist())
 # Here is what `linearize` leaves of `f` at 3.0. It is the linear jaxpr of [lesson 7](07_linearize.py):
 
 # %%
-from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.linearize import linearize_flat
 
 _, linearized = linearize_flat(lambda x: [f(x)], [jnp.float32(3.0)])
 a, b, c = (float(r) for r in linearized.residuals)
@@ -200,27 +200,35 @@ print(run_backwards(later, notes.result, 1.0))
 
 # %% [markdown]
 # `b` is the direction here, and counts what `d` did above. `backward_pass` does the same for every linear
-# jaxpr (exercise 08.5):
+# jaxpr (exercise 08.5). Each linear value has an **[accumulator](glossary.md#accumulator)**, in which its
+# cotangents are added up. It is an `UndefinedPrimal` that can count:
 
 # %%
-from tinyjax.transform.transposition import backward_pass
+from tinyjax.transform.transposition import ValAccum, backward_pass
 
-undefined = [UndefinedPrimal(v.aval) for v in linearized.jaxpr.invars]
-print(backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0]))
+accum = ValAccum(get_aval(1.0))
+accum.accum(jnp.float32(2.0))
+accum.accum(jnp.float32(3.0))
+print(accum, "has", accum.freeze())
+
+accums = [ValAccum(v.aval) for v in linearized.jaxpr.invars]
+backward_pass(linearized.jaxpr, linearized.residuals, accums, [1.0])
+print(accums, "has", accums[0].freeze())
 
 # %% [markdown]
 # It takes the jaxpr, the values of its constvars (the [residuals](glossary.md#residual)), its arguments
-# (an `UndefinedPrimal` for each linear one), and a cotangent for each result. What it does:
+# (an accumulator for each linear one), and a cotangent for each result. What it does:
 #
 # 1. **Forwards**: go through the equations. Those without a linear operand are computed: now and then,
-#    residuals are combined with each other. Of the others, note the operands; their results are
-#    `UndefinedPrimal`s too.
-# 2. Give each result of the jaxpr its cotangent. (A variable may be there twice: add.)
-# 3. **Backwards**: for each noted equation, from the last to the first, take the cotangent that its
-#    result has by now. It is complete: the equations that use a value come after the one that makes it,
-#    and have been gone through. If it has none, nothing that counts depends on it: skip the equation.
-#    Else call the rule, and *add* what it gives to what the operands have.
-# 4. The cotangents of the jaxpr's arguments are the answer.
+#    residuals are combined with each other. Of the others, note the operands, and make an accumulator for
+#    each result.
+# 2. Give each result of the jaxpr its cotangent. (A variable may be there twice: it adds up.)
+# 3. **Backwards**: for each noted equation, from the last to the first, take what its results' accumulators
+#    have by now. That is complete: the equations that use a value come after the one that makes it,
+#    and have been gone through. If it is nothing, nothing that counts depends on it: skip the equation.
+#    Else call the rule, and give what comes back to the operands' accumulators.
+# 4. The accumulators of the jaxpr's arguments have the answer. They may have had something before: a loop
+#    goes on adding to those of the iteration before.
 #
 # A cotangent that is zero is a [`Zero`](glossary.md#zero), as for tangents: no memory, no arithmetic.
 #
@@ -233,9 +241,9 @@ print(backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0]))
 def my_grad(fun):
     def gradient(x):
         _, linearized = linearize_flat(lambda x: [fun(x)], [x])
-        undefined = [UndefinedPrimal(v.aval) for v in linearized.jaxpr.invars]
-        (ct,) = backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0])
-        return ct
+        accum = ValAccum(get_aval(x))
+        backward_pass(linearized.jaxpr, linearized.residuals, [accum], [1.0])
+        return accum.freeze()
 
     return gradient
 
@@ -426,8 +434,9 @@ print(gauss_newton_step(misses, {"slope": 0.0, "offset": 0.0}))
 #
 # ## Where tinyjax differs from JAX
 #
-# - JAX's backward pass adds cotangents up in objects (`GradAccum`), some of which add in place; and its
-#   transpose rules may write to these. Names, results and jaxprs are the same.
+# - JAX has two kinds of transpose rules: those that give cotangents, and "fancy" ones, which add to the
+#   accumulators themselves (`fancy_transposes`). Here a rule may do either. JAX's accumulators may also be
+#   Refs (`RefAccum`), so that a gradient is added up in memory that is there already.
 #
 # ## The picture
 #
@@ -460,7 +469,8 @@ viz.transpose(f, 3.0)
 #
 # ## Where this lives in JAX
 #
-# - `jax/_src/interpreters/ad.py`: `backward_pass`, `UndefinedPrimal`, `deflinear2`, `defbilinear`.
+# - `jax/_src/interpreters/ad.py`: `backward_pass3`, `ValAccum`, `UndefinedPrimal`, `deflinear2`,
+#   `defbilinear`.
 # - `jax/_src/lax/lax.py`: the rules of each primitive, such as `_reduce_sum_transpose_rule`, and
 #   `_unbroadcast`.
 # - `jax/_src/api.py`: `vjp`, `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`.

@@ -197,7 +197,7 @@ def test_a_tracer_that_is_kept_is_found_where_the_trace_ends():
 
 def test_a_tracer_of_vmap_that_is_kept_is_found_too():
     kept = []
-    with jax.checking_leaks(), pytest.raises(jax.errors.UnexpectedTracerError, match="BatchTracer"):
+    with jax.checking_leaks(), pytest.raises(jax.errors.UnexpectedTracerError, match="VmapTracer"):
         jax.vmap(lambda x: kept.append(x) or x)(jnp.ones(3))
     with jax.checking_leaks():
         assert jax.vmap(jax.grad(lambda x: jnp.sin(x) * x))(jnp.ones(3)).shape == (3,)

@@ -17,7 +17,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.jaxpr import Jaxpr, subjaxprs
 from tinyjax.transform.batching import axis_batch_rules, batch_rules
 from tinyjax.transform.jvp import jvp_rules
-from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.linearize import linearize_flat
 from tinyjax.transform.transposition import transpose_rules
 
 TABLES = {

@@ -165,7 +165,7 @@ def test_a_traced_function_runs_on_tracers_that_show_avals(capsys):
         return sin(x)
 
     jax.make_jaxpr(f)(np.ones(3, np.float32))
-    assert capsys.readouterr().out == "JaxprTracer(float32[3])\n"
+    assert capsys.readouterr().out == "JitTracer(float32[3])\n"
 
 
 def test_python_control_flow_is_gone_from_the_jaxpr():

@@ -92,7 +92,7 @@ def test_only_the_last_chapter_is_of_a_feature():
 
 TESTED_THROUGH_OTHERS = {
     *("core.api_util", "core.bodies", "transform.jvp_of_jaxpr"),
-    "transform.batching_of_jaxpr",
+    *("transform.batching_of_jaxpr", "transform.transposition_of_jaxpr"),
     *("compile.fusion.groups", "compile.fusion.backward_slice"),
     "compile.kernel.builder",
     *("runtime.loops", "runtime.step_program_builder", "runtime.executable"),

@@ -11,6 +11,7 @@ from tinyjax.core.primitives import add, mul, neg, reduce_sum, sin
 from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import (
     UndefinedPrimal,
+    ValAccum,
     backward_pass,
     product_transpose,
     transpose_rules,
@@ -115,12 +116,33 @@ def test_the_rules_of_a_product_are_given_its_parameters():
 # ---- the backward pass ----
 
 
+def linear_of(aval, so_far=None):
+    """An accumulator, of what other equations have given so far."""
+    accum = ValAccum(aval)
+    accum.accum(so_far)
+    return accum
+
+
+def run_backwards(jaxpr, consts, args, cotangents):
+    """What the accumulators among the arguments have after the backward pass; None for other arguments."""
+    backward_pass(jaxpr, consts, args, cotangents)
+    return [x.freeze() if isinstance(x, ValAccum) else None for x in args]
+
+
+def test_an_accumulator_adds_up_what_it_is_given():
+    accum = ValAccum(aval(3))
+    assert type(accum.freeze()) is Zero and accum.freeze().aval is aval(3)
+    accum.accum(None), accum.accum(Zero(aval(3)))
+    assert type(accum.freeze()) is Zero, "None, or a Zero, is nothing to add"
+    for ct in (row, None, row, Zero(aval(3))):
+        accum.accum(ct)
+    np.testing.assert_array_equal(accum.freeze(), 2 * row)
+
+
 def pulled_back(fun, cotangents, *avals):
     """The cotangents of the arguments of a linear function of these avals."""
     closed = jax.make_jaxpr(fun)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
-    return backward_pass(
-        closed.jaxpr, closed.consts, [UndefinedPrimal(a) for a in avals], cotangents
-    )
+    return run_backwards(closed.jaxpr, closed.consts, [linear_of(a) for a in avals], cotangents)
 
 
 def test_equations_are_transposed_from_the_last_to_the_first():
@@ -148,16 +170,14 @@ def test_a_result_that_is_used_further_on_gets_both_cotangents():
     assert float(ct) == -51.0, "y counts 1 as a result, and 10 * 5 as a factor"
 
 
-def test_a_known_argument_is_a_factor_and_has_a_zero_cotangent():
+def test_a_known_argument_is_a_factor_and_has_no_cotangent():
     closed = jax.make_jaxpr(lambda a, x: mul(sin(a), x))(1.0, 1.0)
-    got = backward_pass(closed.jaxpr, [], [2.0, linear()], [1.0])
-    assert type(got[0]) is Zero, "arguments that have values are not differentiated"
-    np.testing.assert_allclose(got[1], np.sin(2.0), rtol=1e-6)
+    _, ct = run_backwards(closed.jaxpr, [], [2.0, linear_of(aval())], [1.0])
+    np.testing.assert_allclose(ct, np.sin(2.0), rtol=1e-6)
 
     both = jax.make_jaxpr(lambda a, x: (a, mul(a, x)))(1.0, 1.0)  # and here it is a result, too
-    got = backward_pass(both.jaxpr, [], [2.0, linear()], [1.0, 5.0])
-    assert type(got[0]) is Zero, "an argument that has a value is not differentiated, result or not"
-    assert float(got[1]) == 10.0
+    _, ct = run_backwards(both.jaxpr, [], [2.0, linear_of(aval())], [1.0, 5.0])
+    assert float(ct) == 10.0, "an argument that has a value is not differentiated, result or not"
 
 
 def test_known_equations_run_with_consts_parameters_and_several_results():
@@ -178,25 +198,21 @@ def test_a_rule_is_given_the_parameters():
     np.testing.assert_array_equal(ct, [[1, 1, 1], [10, 10, 10]])
 
 
-def test_a_rule_of_several_results_gets_all_cotangents_and_may_give_none(monkeypatch):
+def test_a_rule_of_several_results_gets_all_cotangents_and_may_add_up_itself(monkeypatch):
     pair_p, seen = bind.Primitive("pair", multiple_results=True), []
-    rule = lambda cts, x, y, k: seen.append(cts) or [mul(cts[0], 3.0), None, 7.0]  # noqa: E731
+    rule = lambda cts, x, y, k: seen.append(cts) or [mul(cts[0], 3.0), y.accum(5.0), 7.0]  # noqa: E731
     monkeypatch.setitem(transpose_rules, pair_p, rule)
     x, y, k, out, unused = (Var(aval()) for _ in range(5))
     jaxpr = Jaxpr([], [x, y, k], [out], [JaxprEqn(pair_p, [x, y, k], [out, unused], {})])
-    got = backward_pass(jaxpr, [], [linear(), linear(), 2.0], [1.0])
+    args = [
+        linear_of(aval()),
+        linear_of(aval()),
+        2.0,
+    ]  # a value gets no cotangent, whatever a rule says
+    got = run_backwards(jaxpr, [], args, [1.0])
     assert isinstance(seen[0], list) and [type(ct) for ct in seen[0]] == [float, Zero]
     assert float(got[0]) == 3.0
-    assert type(got[1]) is Zero, "None says that there is nothing for this operand"
-    assert type(got[2]) is Zero, "what has a value gets no cotangent, whatever a rule says"
-
-
-def test_what_a_loop_has_so_far_is_added():
-    neg_jaxpr = jax.make_jaxpr(lambda x, y: (neg(x), neg(y)))(1.0, 1.0).jaxpr
-    cts = backward_pass(neg_jaxpr, [], [linear(), linear()], [1.0, 1.0], [bind.as_array(10.0)])
-    assert [float(ct) for ct in cts] == [9.0, -1.0], (
-        "so_far is of the first invars; others begin at 0"
-    )
+    assert got[1] == 5.0, "the rule has added to this accumulator itself, and gives None"
 
 
 def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch):
@@ -209,9 +225,9 @@ def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch)
         return [ct] if len(lines) == 1 else 1 / 0
 
     monkeypatch.setitem(transpose_rules, note_p, rule)
-    backward_pass(jaxpr, [], [linear()], [1.0])
+    backward_pass(jaxpr, [], [linear_of(aval())], [1.0])
     with pytest.raises(ZeroDivisionError):
-        backward_pass(jaxpr, [], [linear()], [1.0])
+        backward_pass(jaxpr, [], [linear_of(aval())], [1.0])
     left, bind.context.source_info = bind.context.source_info, None
     assert lines == [("program.py", 7, "f")] * 2
     assert left is None, "afterwards the line is what it was before, also after an error"
@@ -221,12 +237,15 @@ def test_an_equation_without_a_transpose_rule_is_named():
     x, out = Var(aval()), Var(aval())
     jaxpr = Jaxpr([], [x], [out], [JaxprEqn(bind.Primitive("new"), [x], [out], {})])
     with pytest.raises(NotImplementedError, match="for 'new' not implemented"):
-        backward_pass(jaxpr, [], [linear()], [1.0])
+        backward_pass(jaxpr, [], [linear_of(aval())], [1.0])
 
 
-def test_an_argument_that_no_result_needs_has_a_zero_cotangent():
-    used, unused = pulled_back(lambda x, y: neg(x), [1.0], aval(), aval())
-    assert float(used) == -1.0 and type(unused) is Zero
+def test_the_arguments_accumulators_are_added_to():
+    jaxpr = jax.make_jaxpr(lambda x, y, unused: (neg(x), neg(y)))(1.0, 1.0, 1.0).jaxpr
+    args = [linear_of(aval(), bind.as_array(10.0)), linear_of(aval()), linear_of(aval())]
+    x, y, unused = run_backwards(jaxpr, [], args, [1.0, 1.0])
+    assert float(x) == 9.0, "it had 10 already, as a loop has what the iterations before gave"
+    assert float(y) == -1.0 and type(unused) is Zero
 
 
 def test_an_equation_whose_result_has_no_cotangent_is_not_transposed():
@@ -236,5 +255,6 @@ def test_an_equation_whose_result_has_no_cotangent_is_not_transposed():
         JaxprEqn(primitives.neg_p, [a], [b], {}),
         JaxprEqn(untransposable_p, [a], [c], {}),
     ]
-    (ct,) = backward_pass(Jaxpr([], [a], [b, c], eqns), [], [linear()], [1.0, Zero(aval())])
+    jaxpr = Jaxpr([], [a], [b, c], eqns)
+    (ct,) = run_backwards(jaxpr, [], [linear_of(aval())], [1.0, Zero(aval())])
     assert float(ct) == -1.0

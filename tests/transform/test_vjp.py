@@ -8,7 +8,7 @@ import tinyjax.numpy as jnp
 from tinyjax.core import bind, dtypes
 from tinyjax.core.primitives import add, mul, reduce_sum, sin
 from tinyjax.transform.jvp import jvp_rules
-from tinyjax.transform.transposition import UndefinedPrimal, backward_pass
+from tinyjax.transform.transposition import ValAccum, backward_pass
 
 
 def f(x):
@@ -30,8 +30,9 @@ def test_a_value_used_twice_adds_up_its_cotangents():
 
 def test_the_backward_pass_transposes_equations_from_the_last_to_the_first():
     closed = jax.make_jaxpr(lambda x: mul(add(x, x), 5.0))(1.0)
-    (ct,) = backward_pass(closed.jaxpr, [], [UndefinedPrimal(closed.in_avals[0])], [1.0])
-    assert float(ct) == 10.0
+    accum = ValAccum(closed.in_avals[0])
+    backward_pass(closed.jaxpr, [], [accum], [1.0])
+    assert float(accum.freeze()) == 10.0
 
 
 def test_vjp_pulls_a_cotangent_back_to_every_primal():

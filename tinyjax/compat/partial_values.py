@@ -14,7 +14,7 @@ from tinyjax.core.jaxpr import Jaxpr
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.extend.linear_util import WrappedFun, transformation_with_aux
-from tinyjax.transform.partial_eval import PartialEvalTrace
+from tinyjax.transform.linearize import LinearizeTrace
 
 
 class PartialVal(tuple):
@@ -41,7 +41,7 @@ def trace_to_jaxpr_nounits(
     """Computes what follows from the known arguments, and writes down the rest: the jaxpr of the unknown
     results, all results as PartialVals, and the jaxpr's constants. `instantiate`: all count as unknown."""
     later = JaxprTrace()
-    trace = PartialEvalTrace(context.trace, later)
+    trace = LinearizeTrace(context.trace, later)
     args = [p[1] if p.is_known() else later.new_arg(p.get_aval()) for p in pvals]
     with set_current_trace(trace):
         outs = fun.call_wrapped(*args)

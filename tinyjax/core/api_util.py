@@ -78,6 +78,14 @@ class FlatFun:
         return out
 
 
+class FlatArgsFun(FlatFun):
+    """The same for a function of positional arguments alone: `in_tree` is that of their tuple."""
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        out, self.out_tree = tree_flatten(self.fun(*tree_unflatten(self.in_tree, leaves)))
+        return out
+
+
 def split_aux(out: Any) -> tuple[Any, Any]:
     """The (result, aux) pair that a function under has_aux=True must give."""
     if not isinstance(out, (tuple, list)) or len(out) != 2:
@@ -115,18 +123,17 @@ def function_of(
 
     Raises `error` for one that the caller did not pass (JAX's grad and jacfwd differ in its class)."""
     numbers = as_argnums(argnums, "argnums")
-    if not all([-len(args) <= i < len(args) for i in numbers]):
+    if numbers and not -len(args) <= min(numbers) <= max(numbers) < len(args):
         raise error(
             f"differentiating with respect to argnums={argnums} requires at least {max(numbers) + 1} "
             "positional arguments to be passed by the caller, but got only "
             f"{len(args)} positional arguments."
         )
-    positions = [i % len(args) for i in numbers]
 
     def partial_fun(*dynamic: Any) -> Any:
         full_args = list(args)
-        for i, x in zip(positions, dynamic):
+        for i, x in zip(numbers, dynamic):
             full_args[i] = x
         return fun(*full_args, **kwargs)
 
-    return tuple([args[i] for i in positions]), partial_fun
+    return tuple(map(args.__getitem__, numbers)), partial_fun

@@ -56,8 +56,8 @@ class TracerArrayConversionError(JAXTypeError):
         }
         other = f"{same_name}. Where there is none, jax.pure_callback calls NumPy."
         super().__init__(
-            f"The numpy.ndarray conversion method __array__() was called on {tracer}: NumPy functions need "
-            f"its elements.{why(tracer, advice, other)}"
+            "The numpy.ndarray conversion method __array__() was called on traced array with shape "
+            f"{tracer.aval.str_short()}: NumPy functions need its elements.{why(tracer, advice, other)}"
         )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from tinyjax.core.array import LiteralArray, ShapedArray
@@ -23,7 +24,11 @@ from tinyjax.core.lists import pick
 
 # ---- the parts of a jaxpr ----
 
-SourceLine = tuple[str, int, str]  # a line of the user's program: file, number, function
+
+class SourceLine(tuple[str, int, str]):
+    """A line of the user's program: file, number, function. `where` says more exactly which part of it."""
+
+    where: tuple[CodeType, int] | None = None  # the code of the function, and the instruction in it
 
 
 class Var:

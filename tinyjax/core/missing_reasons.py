@@ -82,7 +82,7 @@ REASONS = {
         "jax.interpreters.batching.register_vmappable jax.interpreters.batching.unregister_vmappable"
     ),
     "it is a rule of JAX's own partial evaluation, of another form than those in "
-    "tinyjax.transform.partial_eval.partial_eval_rules": (
+    "tinyjax.transform.linearize.partial_eval_rules": (
         "jax.interpreters.partial_eval.Val jax.interpreters.partial_eval.custom_partial_eval_rules "
         "jax.interpreters.partial_eval.dce_jaxpr_call_rule "
         "jax.interpreters.partial_eval.dce_jaxpr_closed_call_rule "

@@ -79,7 +79,10 @@ def user_line() -> SourceLine | None:
         frame = frame.f_back
     if frame is None:
         return None
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    code = frame.f_code
+    line = SourceLine((code.co_filename, frame.f_lineno, code.co_name))
+    line.where = code, frame.f_lasti
+    return line
 
 
 def user_level() -> int:
@@ -118,12 +121,15 @@ class JaxprTracer(Tracer):
     def line(self) -> str | None:
         return line_text(self.source_info)
 
+    def __repr__(self) -> str:
+        return f"JitTracer({self.aval})"
+
 
 class JaxprTrace(Trace):
     """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values constvars.
 
     It is JAX's DynamicJaxprTrace: "dynamic" was said of a stack of traces that there is no more.
-    JAX's JaxprTrace is PartialEvalTrace here, which says what it is for."""
+    JAX's JaxprTrace is another one, for partial evaluation, which LinearizeTrace does here."""
 
     def __init__(self, debug_info: DebugInfo | None = None) -> None:
         self.debug_info = debug_info
@@ -146,7 +152,7 @@ class JaxprTrace(Trace):
             return x.atom
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
             raise escaped_tracer_error(x)
-        aval = get_aval(x)
+        aval = x.aval if isinstance(x, Array) else get_aval(x)
         is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array | ShapeDtypeStruct)
         is_literal = is_literal and type(aval) is ShapedArray and dtypes.kind(aval.dtype) != "V"
         if is_literal and not aval.shape:
@@ -177,10 +183,11 @@ class JaxprTrace(Trace):
     def add_eqn(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """Writes the equation, with the user's line, and gives a tracer of its result, or a list of
         them. Raises NotImplementedError if the primitive has no abstract_eval rule."""
-        atoms = [
-            x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
-        ]
-        avals = [atom.aval for atom in atoms]
+        atoms, avals = [], []
+        for x in args:
+            atom = x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x)
+            atoms.append(atom)
+            avals.append(atom.aval)
         for check in check_values:
             check(primitive, avals)
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
@@ -194,13 +201,13 @@ class JaxprTrace(Trace):
 
     def finish(self, outs: Sequence[Any]) -> ClosedJaxpr:
         """The jaxpr that gives `outs`. The trace's tracers can't be used any more."""
-        outvars = [self.atom(x) for x in outs]
+        outvars = list(map(self.atom, outs))
         self.finished = True
-        consts = list(self.consts.values())
-        jaxpr = Jaxpr([var for var, _ in consts], self.invars, outvars, self.eqns)
+        constvars, consts = zip(*self.consts.values()) if self.consts else ((), ())
+        jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns)
         if config.jax_enable_checks:
             check_jaxpr(jaxpr)
-        return ClosedJaxpr(jaxpr, [value for _, value in consts])
+        return ClosedJaxpr(jaxpr, consts)
 
 
 # primitive -> (trace, args, params) -> results, or NotImplemented to write an equation as usual

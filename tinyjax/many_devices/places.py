@@ -41,7 +41,7 @@ from tinyjax.transform.batching import axis_batch_rules
 from tinyjax.transform.jit import rules as _rules  # noqa: F401  (those that are wrapped below)
 from tinyjax.transform.jit.primitive import jit_p, place_of_call, read_arguments, run_compiled
 from tinyjax.transform.jvp import jvp_rules
-from tinyjax.transform.partial_eval import partial_eval_rules
+from tinyjax.transform.linearize import linearize_rules, partial_eval_rules
 from tinyjax.transform.transposition import transpose_rules
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _of_constraints(rule: Callable) -> Callable:
 
 def _fill_hooks() -> None:
     placement.places = sys.modules[__name__]
-    for rules in (jvp_rules, axis_batch_rules, transpose_rules):
+    for rules in (jvp_rules, linearize_rules, axis_batch_rules, transpose_rules):
         rules[jit_p] = _of_constraints(rules[jit_p])
     partial_eval, dce = partial_eval_rules[jit_p], dce_rules[jit_p]
     result_types = abstract_eval_rules[jit_p]

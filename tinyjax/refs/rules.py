@@ -9,7 +9,8 @@ Source: https://docs.jax.dev/en/latest/array_refs.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, context, set_current_trace
+from tinyjax.core.bind import Primitive, set_current_trace
 from tinyjax.core.primitives import broadcast_in_dim, shape_of, transpose
 from tinyjax.refs.indices import OPERAND, Indexer, Slice, array_axes
 from tinyjax.refs.ref import (
@@ -38,7 +39,11 @@ from tinyjax.transform.batching import (
     not_mapped,
 )
 from tinyjax.transform.jvp import JVPTrace, Zero, full, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.transform.partial_eval import PartialEvalTrace
+from tinyjax.transform.linearize import (
+    LinearizeTrace,
+    LinearizeTracer,
+    linearize_rules,
+)
 from tinyjax.transform.transposition import inverse
 
 # ---- traces that see each operation on a Ref ----
@@ -64,10 +69,16 @@ def _always_batched(
     return out if primitive.multiple_results else trace.tracer(out, dim)
 
 
-def _always_evaluated(
-    trace: PartialEvalTrace, primitive: Primitive, args: Sequence[Any], params: dict
+def _always_linearized(
+    trace: LinearizeTrace, primitive: Primitive, args: Sequence[Any], params: dict
 ) -> Any:
-    """What is known is bound in the parent, which may be one of those above."""
+    """A Ref that is made has a tangent, also where no operand has one. What is known is bound in the parent,
+    which may be one of those above."""
+    if any([type(x) is LinearizeTracer and x._trace is trace for x in args]):
+        return trace.process_primitive(primitive, args, params)
+    if primitive in linearize_rules:
+        tangents = list(map(zero_tangent, args))
+        return trace.pair(*trace.by_rule(linearize_rules[primitive], args, tangents, params))
     known = not any(map(trace.is_unknown, args))
     with set_current_trace(trace.parent if known else trace.unknown):
         return primitive.bind(*args, **params)
@@ -75,29 +86,38 @@ def _always_evaluated(
 
 always_seen_by[JVPTrace] = _always_jvp
 always_seen_by[BatchTrace] = _always_batched
-always_seen_by[PartialEvalTrace] = _always_evaluated
+always_seen_by[LinearizeTrace] = _always_linearized
 
 
 # ---- forward mode ----
 
 
-def _new_ref_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
-    """A Ref of floats has a tangent, whatever it holds. While linearizing, it is the linear part's."""
+def _new_ref_linearize(primals: Any, nonzeros: Any, **params: Any) -> Any:
+    """A Ref of floats has a tangent, whatever it holds."""
     ref = new_ref_p.bind(*primals, **params)
-    if not dtypes.is_inexact(ref.dtype):
-        return ref, zero_tangent(ref)
-    trace = context.trace
-    with set_current_trace(trace.unknown if isinstance(trace, PartialEvalTrace) else trace):
-        return ref, new_ref_p.bind(instantiate_zeros(tangents[0]), **params)
+
+    def linear(tangent: Any) -> Any:
+        if not dtypes.is_inexact(ref.dtype):
+            return zero_tangent(ref)
+        return new_ref_p.bind(instantiate_zeros(tangent), **params)
+
+    return ref, linear
 
 
-def _empty_ref_jvp(primals: Any, tangents: Any, *, ty: Any, memory_space: Any) -> Any:
+def _empty_ref_linearize(primals: Any, nonzeros: Any, *, ty: Any, memory_space: Any) -> Any:
     ref = empty_ref_p.bind(ty=ty, memory_space=memory_space)
-    if not dtypes.is_inexact(ty.dtype):
-        return ref, zero_tangent(ref)
-    trace = context.trace
-    with set_current_trace(trace.unknown if isinstance(trace, PartialEvalTrace) else trace):
-        return ref, new_ref_p.bind(full(ty, 0), kind=None, memory_space=memory_space)
+
+    def linear() -> Any:
+        if not dtypes.is_inexact(ty.dtype):
+            return zero_tangent(ref)
+        return new_ref_p.bind(full(ty, 0), kind=None, memory_space=memory_space)
+
+    return ref, linear
+
+
+def _jvp_by_linearizing(linearize: Callable, primals: Any, tangents: Any, **params: Any) -> Any:
+    ref, linear = linearize(primals, (), **params)
+    return ref, linear(*tangents)
 
 
 def _get_jvp(primals: Any, tangents: Any, *, indexer: Indexer) -> Any:
@@ -145,8 +165,9 @@ def _free_ref_jvp(primals: Any, tangents: Any) -> Any:
     return [], []
 
 
-jvp_rules[new_ref_p] = _new_ref_jvp
-jvp_rules[empty_ref_p] = _empty_ref_jvp
+for _primitive, _rule in ((new_ref_p, _new_ref_linearize), (empty_ref_p, _empty_ref_linearize)):
+    linearize_rules[_primitive] = _rule
+    jvp_rules[_primitive] = functools.partial(_jvp_by_linearizing, _rule)
 jvp_rules[get_p] = _get_jvp
 jvp_rules[swap_p] = _swap_jvp
 jvp_rules[addupdate_p] = _addupdate_jvp

@@ -63,7 +63,7 @@ CHAPTERS = (
     Chapter(
         "Reverse mode",
         {
-            "transform.partial_eval": "linearize: known now, unknown later",
+            "transform.linearize": "linearize: the result now, a linear jaxpr for later",
             "transform.transposition": "a linear jaxpr run backwards",
             "transform.vjp": "vjp and grad",
         },
@@ -306,9 +306,11 @@ CHAPTERS = (
             "transform.jit.api": "jit: functions that remember their jaxprs",
             "transform.jvp_of_jaxpr": "the jvp of a jaxpr that is a parameter",
             "transform.batching_of_jaxpr": "vmap of a jaxpr that is a parameter",
-            "transform.jit.rules": "the jvp, vmap, partial-eval and transpose rules of jit",
+            "transform.transposition_of_jaxpr": "a linear jaxpr's transpose",
+            "transform.jit.rules": "the jvp, vmap, linearize and transpose rules of jit",
         },
         {
+            "transform.partial_eval": "a jaxpr in two: one that runs now, one for later",
             "transform.jit.static_arguments": "arguments that are part of the cache key",
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "transform.jit.wrong_arguments": "what a compiled program says of other arguments than its own",
@@ -349,7 +351,7 @@ CHAPTERS = (
             "core.bodies": "functions within a program as jaxprs",
             "lax.control_flow.bodies": "what a loop's body must give",
             "lax.control_flow.cond": "one of several branches",
-            "lax.control_flow.cond_rules": "the jvp, vmap, partial-eval and transpose rules of cond",
+            "lax.control_flow.cond_rules": "the jvp, vmap, linearize and transpose rules of cond",
             "lax.control_flow.while_loop": "a loop until a condition fails",
             "lax.control_flow.while_rules": "the jvp, vmap, partial-eval and transpose rules of while",
         },
@@ -359,7 +361,7 @@ CHAPTERS = (
         "Loops over an axis",
         {
             "lax.control_flow.scan": "a loop over an axis",
-            "lax.control_flow.scan_rules": "the jvp, vmap and partial-eval rules of scan",
+            "lax.control_flow.scan_rules": "the jvp, vmap and dead-code rules of scan",
             "lax.control_flow.scan_reverse": "reverse mode: one loop forwards, one backwards",
             "lax.control_flow.fori_loop": "a loop over a range of numbers: as a scan or as a while_loop",
         },

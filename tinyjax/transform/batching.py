@@ -88,7 +88,7 @@ class BatchTracer(Tracer):
 
     def __repr__(self) -> str:
         batched = get_aval(self.val).str_short()
-        return f"BatchTracer(aval={self.aval}, batched={batched})"
+        return f"VmapTracer(aval={self.aval}, batched={batched})"
 
 
 class BatchTrace(Trace):

@@ -84,7 +84,7 @@ bind.impl_rules[add_any_p] = np.add
 
 
 def _add_any_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
-    return ShapedArray(x.shape, x.dtype, x.weak_type and y.weak_type)
+    return x if x is y else ShapedArray(x.shape, x.dtype, x.weak_type and y.weak_type)
 
 
 bind.abstract_eval_rules[add_any_p] = _add_any_aval
@@ -105,7 +105,7 @@ class JVPTracer(Tracer):
 
     __slots__ = ("aval", "primal", "tangent")
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any):
+    def __init__(self, trace: Trace, primal: Any, tangent: Any):
         self._trace = trace
         self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)
         self.primal = primal

@@ -48,7 +48,12 @@ def primals_and_tangents(
 ) -> tuple[list[Any], list[Any]]:
     """What a jaxpr made by jvp_jaxpr gave: the results, and a tangent for each, Zero among them."""
     primals_out, nonzero_tangents = split_list(outs, len(nonzero_outs))
-    found = iter(nonzero_tangents)
-    return primals_out, [
-        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
-    ]
+    return primals_out, with_zeros(nonzero_tangents, nonzero_outs, primals_out)
+
+
+def with_zeros(
+    tangents: Sequence[Any], nonzeros: Sequence[bool], primals: Sequence[Any]
+) -> list[Any]:
+    """A tangent for each primal: Zero for those that have none among `tangents`."""
+    found = iter(tangents)
+    return [next(found) if nz else zero_tangent(x) for x, nz in zip(primals, nonzeros)]

@@ -15,8 +15,8 @@ from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import instantiate_zeros
-from tinyjax.transform.partial_eval import PartialEvalTrace
-from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent
+from tinyjax.transform.linearize import LinearizeTrace
+from tinyjax.transform.transposition import ValAccum, backward_pass, checked_cotangent
 
 
 def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
@@ -30,7 +30,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
     avals = [get_aval(x) for x in leaves]
     flat_fun = FlatFun(fun, in_tree)
     unknown = JaxprTrace()
-    with set_current_trace(PartialEvalTrace(context.trace, unknown)):
+    with set_current_trace(LinearizeTrace(context.trace, unknown)):
         outs = flat_fun(*[unknown.new_arg(aval) for aval in avals])
     closed = unknown.finish(outs)
     for aval in (*avals, *closed.out_avals):
@@ -51,8 +51,8 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
         cts = [
             checked_cotangent(ct, aval, who, TypeError) for ct, aval in zip(cts, closed.out_avals)
         ]
-        undefined = [UndefinedPrimal(aval) for aval in avals]
-        outs = backward_pass(closed.jaxpr, closed.consts, undefined, cts)
-        return tree_unflatten(primal_tree, [instantiate_zeros(ct) for ct in outs])
+        accums = [ValAccum(aval) for aval in avals]
+        backward_pass(closed.jaxpr, closed.consts, accums, cts)
+        return tree_unflatten(primal_tree, [instantiate_zeros(x.freeze()) for x in accums])
 
     return transposed

@@ -1,9 +1,8 @@
 """Transposition: a linear jaxpr run backwards, from the cotangents of its results to its arguments'.
 
-A transpose rule says, for a linear operation, how a cotangent of the result becomes the operands'. The
-backward pass walks the linear equations from the last to the first, applies the rules, and adds up where a
-value was used twice. vjp and grad, the next file, need it after linearizing; `linear_transpose` runs it
-alone.
+The transpose rule of a linear operation says how a cotangent of the result becomes the operands'. The
+backward pass walks the linear equations from the last to the first, applies the rules, and adds up the
+cotangents of each value in an accumulator.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """
@@ -21,17 +20,13 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, as_array, context, missing_rule
 from tinyjax.core.facts import declare
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr, literal_value
-from tinyjax.core.lists import drop, pick
-from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.jaxpr import Jaxpr, Literal, literal_value
 from tinyjax.core.tree_util.pytrees import register_pytree_node
 from tinyjax.transform.jvp import (
     Zero,
     add_any_p,
-    add_tangents,
     defjvp,
     deflinear_jvp,
-    instantiate_zeros,
 )
 
 # ---- running a linear jaxpr backwards ----
@@ -46,112 +41,83 @@ class UndefinedPrimal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"UndefinedPrimal({self.aval.str_short(short_dtypes=True)})"
+        return f"{type(self).__name__}({self.aval.str_short(short_dtypes=True)})"
 
 
-register_pytree_node(UndefinedPrimal, lambda x: ((), x.aval), lambda aval, _: UndefinedPrimal(aval))
+class ValAccum(UndefinedPrimal):
+    """Adds up the cotangents of a linear value: one that is used twice has the sum of both uses'."""
+
+    __slots__ = ("total",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+        self.total: Any = None
+
+    def accum(self, ct: Any) -> None:
+        """Adds a cotangent; None, or a Zero, is nothing to add."""
+        if ct is not None and type(ct) is not Zero:
+            self.total = ct if self.total is None else add_any_p.bind(self.total, ct)
+
+    def freeze(self) -> Any:
+        """The sum so far."""
+        return Zero(self.aval) if self.total is None else self.total
+
+
+for _kind in (UndefinedPrimal, ValAccum):
+    register_pytree_node(_kind, lambda x: ((), x.aval), lambda aval, _: UndefinedPrimal(aval))
 
 
 def is_undefined_primal(x: Any) -> bool:
-    return type(x) is UndefinedPrimal
+    return isinstance(x, UndefinedPrimal)
 
 
 def backward_pass(
-    jaxpr: Jaxpr,
-    consts: Sequence[Any],
-    args: Sequence[Any],
-    cotangents: Sequence[Any],
-    so_far: Sequence[Any] = (),
-) -> list[Any]:
-    """The cotangents of the UndefinedPrimals among `args` (Zero for the other arguments).
+    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cotangents: Sequence[Any]
+) -> None:
+    """Adds the cotangents of the linear arguments to these: `args` are values and ValAccums.
 
-    `cotangents` are those of the jaxpr's results, Zero among them. Equations without an UndefinedPrimal
-    are run first, forwards. `so_far`: what the cotangents of the first arguments are added to (a loop's;
-    None: nothing). Raises NotImplementedError if a primitive has no transpose rule."""
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
+    `cotangents` are those of the jaxpr's results, Zero among them. Each linear value has a ValAccum. First
+    the equations without one are run, forwards. Then the linear ones are transposed, from the last to the
+    first. Raises NotImplementedError if a primitive has no transpose rule."""
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
-
+    linear: set[Any] = {v for v in jaxpr.invars if isinstance(env[v], UndefinedPrimal)}
     linear_eqns = []
     for eqn in jaxpr.eqns:
-        invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
-        if any(map(is_undefined_primal, invals)):
-            env.update([(v, UndefinedPrimal(v.aval)) for v in eqn.outvars])
-            linear_eqns.append((eqn, invals))
-        else:  # an equation of residuals alone
-            outs = eqn.primitive.bind(*invals, **eqn.params)
+        operands = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
+        if linear.isdisjoint(eqn.invars):  # an equation of residuals alone
+            outs = eqn.primitive.bind(*operands, **eqn.params)
             env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+        else:
+            for v in eqn.outvars:
+                env[v] = ValAccum(v.aval)
+            linear.update(eqn.outvars)
+            linear_eqns.append((eqn, operands))
 
-    ct_env: dict[Var, Any] = {}
-
-    def accumulate(v: Any, ct: Any) -> None:
-        """A value used twice has the sum of both uses' cotangents."""
-        if ct is not None and type(v) is Var and type(env[v]) is UndefinedPrimal:
-            ct_env[v] = add_tangents(ct_env[v], ct) if v in ct_env else ct
-
-    for v, ct in zip([*jaxpr.invars[: len(so_far)], *jaxpr.outvars], [*so_far, *cotangents]):
-        accumulate(v, ct)
+    for atom, ct in zip(jaxpr.outvars, cotangents):
+        if atom in linear:
+            env[atom].accum(ct)
     source_before = context.source_info
     try:
-        for eqn, invals in reversed(linear_eqns):
-            cts = [ct_env.pop(v) if v in ct_env else Zero(v.aval) for v in eqn.outvars]
-            if all([type(ct) is Zero for ct in cts]):
+        for eqn, operands in reversed(linear_eqns):
+            cts = [env[v].freeze() for v in eqn.outvars]
+            if set(map(type, cts)) <= {Zero}:
                 continue
             context.source_info = eqn.source_info  # what goes backwards is from the same line
             rule = transpose_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "transpose")
-            cts_in = rule(cts if eqn.primitive.multiple_results else cts[0], *invals, **eqn.params)
-            for v, ct in zip(eqn.invars, cts_in):
-                accumulate(v, ct)
+            ct = cts if eqn.primitive.multiple_results else cts[0]
+            cts_in = rule(ct, *operands, **eqn.params)
+            for operand, ct in zip(operands, cts_in):
+                if isinstance(operand, ValAccum):
+                    operand.accum(ct)
     finally:
         context.source_info = source_before
-    return [ct_env.get(v, Zero(v.aval)) for v in jaxpr.invars]
-
-
-@cached_on_jaxpr
-def transpose_jaxpr(
-    closed_jaxpr: ClosedJaxpr,
-    linear: tuple[bool, ...],
-    zero_cts: tuple[bool, ...],
-    instantiate: bool | tuple[bool, ...] = False,
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
-    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, and
-    those that `instantiate` asks for: all, or some (an entry a linear argument)."""
-    jaxpr = closed_jaxpr.jaxpr
-    fixed, ct_avals = drop(closed_jaxpr.in_avals, linear), drop(closed_jaxpr.out_avals, zero_cts)
-    nonzero: list[bool] = []
-
-    def backward(*flat: Any) -> list[Any]:
-        values = iter(flat)
-        args = [
-            UndefinedPrimal(v.aval) if is_linear else next(values)
-            for v, is_linear in zip(jaxpr.invars, linear)
-        ]
-        cts = [Zero(v.aval) if z else next(values) for v, z in zip(jaxpr.outvars, zero_cts)]
-        outs = backward_pass(jaxpr, closed_jaxpr.consts, args, cts)
-        wanted = pick(outs, linear)
-        forced = (instantiate,) * len(wanted) if isinstance(instantiate, bool) else instantiate
-        wanted = [instantiate_zeros(ct) if f else ct for ct, f in zip(wanted, forced)]
-        nonzero.extend(type(ct) is not Zero for ct in wanted)
-        return [ct for ct in wanted if type(ct) is not Zero]
-
-    return trace_to_jaxpr(backward, fixed + ct_avals), tuple(nonzero)
-
-
-def operand_cotangents(
-    operands: Sequence[Any], outs: Sequence[Any], nonzero: Sequence[bool]
-) -> list[Any]:
-    """What a jaxpr made by transpose_jaxpr gave, as a transpose rule gives it: an entry an operand,
-    None for those that are not linear."""
-    found, flags = iter(outs), iter(nonzero)
-    return [
-        (next(found) if next(flags) else Zero(x.aval)) if is_undefined_primal(x) else None
-        for x in operands
-    ]
 
 
 # ---- rules ----
 
-# primitive -> (ct, *operands, **params) -> a cotangent for each operand, None for non-linear ones
+# primitive -> (ct, *operands, **params) -> a cotangent for each operand; None for those that are not linear,
+# and those to whose accumulators the rule itself has added
 transpose_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
@@ -191,11 +157,11 @@ def product_transpose(
     """A product is linear in each operand while the other is known: that one gets None.
 
     Raises `not_linear` if both are UndefinedPrimals."""
-    if is_undefined_primal(x) and is_undefined_primal(y):
+    if not isinstance(x, UndefinedPrimal):
+        return None, rhs_transpose(ct, x, y, **params)
+    if isinstance(y, UndefinedPrimal):
         raise not_linear(primitive)
-    if is_undefined_primal(x):
-        return lhs_transpose(ct, x, y, **params), None
-    return None, rhs_transpose(ct, x, y, **params)
+    return lhs_transpose(ct, x, y, **params), None
 
 
 def not_linear(primitive: Primitive) -> NotImplementedError:

@@ -12,7 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of, wraps
+from tinyjax.core.api_util import (
+    FlatArgsFun,
+    as_argnums,
+    check_callable,
+    fun_name,
+    function_of,
+    wraps,
+)
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import check_values
@@ -20,8 +27,8 @@ from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import full, instantiate_zeros
-from tinyjax.transform.partial_eval import Linearized, linearize_flat, with_aux_apart
-from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent
+from tinyjax.transform.linearize import Linearized, linearize_flat, with_aux_apart
+from tinyjax.transform.transposition import ValAccum, backward_pass, checked_cotangent
 
 # ---- vjp ----
 
@@ -47,12 +54,11 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html"""
     check_callable(fun, "differentiate")
     main, aux = with_aux_apart(fun, has_aux)
-    leaves, in_tree = tree_flatten((primals, {}))
-    flat_fun = FlatFun(main, in_tree)
+    leaves, in_tree = tree_flatten(primals)
+    flat_fun = FlatArgsFun(main, in_tree)
     outs, linearized = linearize_flat(flat_fun, leaves)
     out_tree = flat_fun.out_tree
-    primal_tree = tree_flatten(primals)[1]
-    in_avals, out_avals = ([get_aval(x).to_tangent_aval() for x in xs] for xs in (leaves, outs))
+    out_avals = [get_aval(x).to_tangent_aval() for x in outs]
 
     def f_vjp(residuals: Sequence[Any], cotangent: Any) -> Any:
         cts, ct_tree = tree_flatten(cotangent)
@@ -63,26 +69,22 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
                 + structures_differ("the result", out_tree, "the cotangent", ct_tree)
             )
         cts = [checked_cotangent(ct, aval, "vjp function") for ct, aval in zip(cts, out_avals)]
-        return tree_unflatten(primal_tree, pull_back(linearized, residuals, in_avals, cts))
+        return tree_unflatten(in_tree, pull_back(linearized, residuals, cts))
 
     return tree_unflatten(out_tree, outs), VJP(f_vjp, linearized.residuals), *aux
 
 
-def pull_back(
-    linearized: Linearized,
-    residuals: Sequence[Any],
-    in_avals: Sequence[ShapedArray],
-    cts: Sequence[Any],
-) -> list[Any]:
+def pull_back(linearized: Linearized, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
     """The cotangents of all primals from those of all results. Zeros are made into arrays: also for
-    primals that are not in the linear jaxpr (integers), of the dtype that `in_avals` says."""
+    primals that are not in the linear jaxpr (integers, whose tangents have dtype float0)."""
     jaxpr = linearized.jaxpr
     used = [ct for ct, nonzero in zip(cts, linearized.nonzero_outs) if nonzero]
-    args = [UndefinedPrimal(v.aval) for v in jaxpr.invars]
-    found = iter(backward_pass(jaxpr, residuals, args, used))
+    accums = [ValAccum(v.aval) for v in jaxpr.invars]
+    backward_pass(jaxpr, residuals, accums, used)
+    found = iter(accums)
     return [
-        instantiate_zeros(next(found)) if nonzero else full(aval, 0)
-        for aval, nonzero in zip(in_avals, linearized.nonzero_ins)
+        full(aval, 0) if aval.dtype == dtypes.float0 else instantiate_zeros(next(found).freeze())
+        for aval in linearized.in_avals
     ]
 
 
@@ -129,17 +131,16 @@ def value_and_grad(
     @wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
-        leaves, in_tree = tree_flatten((dynamic, {}))
+        leaves, in_tree = tree_flatten(dynamic)
         for x in leaves:
             check_reverse_input("grad", x, holomorphic, allow_int)
         main, aux = with_aux_apart(partial_fun, has_aux)
-        flat_fun = FlatFun(main, in_tree)
+        flat_fun = FlatArgsFun(main, in_tree)
         outs, linearized = linearize_flat(flat_fun, leaves)
         out = tree_unflatten(flat_fun.out_tree, outs)
         seed = full(_checked_grad_output(out, holomorphic, fun), 1)
-        in_avals = [get_aval(x).to_tangent_aval() for x in leaves]
-        cts = pull_back(linearized, linearized.residuals, in_avals, [seed])
-        gradients, _ = tree_unflatten(in_tree, cts)
+        cts = pull_back(linearized, linearized.residuals, [seed])
+        gradients = tree_unflatten(in_tree, cts)
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((out, *aux) if has_aux else out), gradient
 

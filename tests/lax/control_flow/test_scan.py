@@ -9,7 +9,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
 from tinyjax.transform.jvp import Zero
-from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.linearize import linearize_flat
 from tinyjax.transform.transposition import UndefinedPrimal, transpose_rules
 
 

@@ -77,7 +77,7 @@ def test_a_type_check_shows_the_rule_that_was_applied(function, rule):
 
 def test_the_traces_are_listed_from_the_outermost():
     events = events_of(jax.vmap(jax.grad(f)), jnp.arange(3.0))
-    assert events[1].trace == ("EvalTrace", "BatchTrace", "PartialEvalTrace", "JVPTrace")
+    assert events[1].trace == ("EvalTrace", "BatchTrace", "LinearizeTrace")
 
 
 def test_jvp_applies_a_rule_to_primals_and_tangents():

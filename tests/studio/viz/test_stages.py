@@ -199,7 +199,7 @@ def test_of_many_devices_some_are_drawn_and_the_picture_says_so():
 def test_a_bind_goes_from_the_innermost_trace_to_numpy():
     titles = frames(viz.trace_stack(jax.vmap(jax.grad(f)), jnp.arange(3.0)).source)
     kinds = [title.split(":")[0] for title in titles]
-    assert kinds == ["JVPTrace", "PartialEvalTrace", "BatchTrace", "EvalTrace", "JaxprTrace"]
+    assert kinds == ["LinearizeTrace", "BatchTrace", "EvalTrace", "JaxprTrace"]
 
 
 def test_each_of_two_traces_of_a_kind_has_a_number():

@@ -281,3 +281,15 @@ def test_a_policy_of_ones_own_sees_primitive_avals_and_parameters():
     jax.grad(jax.checkpoint(loss, policy=policy))(x, w)
     name, shapes, params = asked[0]
     assert (name, shapes) == ("dot_general", [(2, 3), (3, 4)]) and "dimension_numbers" in params
+
+
+def test_a_residual_is_from_a_line_a_column_and_a_function(capsys):
+    def f(x):
+        return x * jnp.sin(x)
+
+    print_saved_residuals(f, 1.0)
+    line = f.__code__.co_firstlineno + 1
+    _, sine, cosine = capsys.readouterr().out.splitlines()
+    place = f"{__file__}:{line}:19 ({f.__qualname__})"
+    assert sine == f"f32[] output of sin from {place}"
+    assert cosine == f"f32[] output of cos from {place}"

@@ -1,4 +1,4 @@
-"""The jvp, vmap, partial-eval, transpose and dce rules of `cond`: each transforms the branches.
+"""The jvp, vmap, linearize, partial-eval, transpose and dce rules of `cond`: each transforms the branches.
 
 The branches must keep equal types, so what one of them needs (a tangent, a batch dim, a cotangent, a
 residual), all of them get.
@@ -8,10 +8,12 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import set_current_trace
 from tinyjax.core.inlining import eager_jaxpr_fun
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
@@ -43,21 +45,21 @@ from tinyjax.transform.batching import (
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.custom.forward_rules import stop_gradient
 from tinyjax.transform.jvp import Zero, jvp_rules
-from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
+from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
 from tinyjax.transform.partial_eval import (
-    PartialEvalTrace,
+    Parts,
     ValueOrigin,
+    linearize_jaxpr,
     partial_eval_jaxpr,
-    partial_eval_rules,
     values_of,
 )
 from tinyjax.transform.transposition import (
     is_undefined_primal,
     not_linear,
-    operand_cotangents,
-    transpose_jaxpr,
     transpose_rules,
 )
+from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 Branches = tuple[ClosedJaxpr, ...]
 
@@ -145,46 +147,75 @@ def _choose(which: Any, *cases: Any) -> Any:
 axis_batch_rules[cond_p] = _cond_batch
 
 
-# ---- partial evaluation ----
+# ---- two conds: one now, one later ----
 
 
-def _cond_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
-    """A cond of the known parts of the branches now, which also gives the residuals; one of the unknown
-    parts later."""
+def _cond_linearize(
+    primals: Any, nonzeros: Any, *, branches: Branches
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """A cond of the branches' results and residuals, and one of their linear parts. Where any branch has a
+    tangent, all must give one."""
+    nonzeros = tuple(nonzeros[1:])  # an index has no tangent
+    nonzero_outs = _in_any(linearize_jaxpr(branch, nonzeros).later_outs for branch in branches)
+    parts = [linearize_jaxpr(branch, nonzeros, nonzero_outs) for branch in branches]
+    index, *operands = primals
+    outs, residuals, linear_branches = _cond_now(parts, index, operands)
+
+    def linear(_: Any, *tangents: Any) -> list[Any]:
+        given = [index, *residuals, *pick(tangents, nonzeros)]
+        found = cond_p.bind(*given, branches=linear_branches) if any(nonzero_outs) else []
+        return with_zeros(found, nonzero_outs, outs)
+
+    return outs, linear
+
+
+def _cond_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    """The same for branches of which some operands are known."""
     index, *operands = args
     if trace.is_unknown(index):
         return trace.unknown.process_primitive(cond_p, args, params)
     branches: Branches = params["branches"]
     unknown_ins = tuple([trace.is_unknown(x) for x in operands])
-    unknown_outs = _in_any(partial_eval_jaxpr(branch, unknown_ins)[2] for branch in branches)
-    splits = [partial_eval_jaxpr(branch, unknown_ins, unknown_outs) for branch in branches]
-
-    residual_avals, places = common_residuals(
-        [unknown.in_avals[: len(sources)] for _, unknown, _, _, sources in splits]
+    unknown_outs = _in_any(
+        partial_eval_jaxpr(branch, unknown_ins).later_outs for branch in branches
     )
+    parts = [partial_eval_jaxpr(branch, unknown_ins, unknown_outs) for branch in branches]
+    with set_current_trace(trace.parent):
+        outs, residuals, later_branches = _cond_now(parts, index, drop(operands, unknown_ins))
+    given = [index, *residuals, *pick(operands, unknown_ins)]
+    with set_current_trace(trace.unknown):
+        later = cond_p.bind(*given, branches=later_branches) if any(unknown_outs) else []
+    return merge_lists(unknown_outs, outs, later)
+
+
+def _cond_now(
+    parts: Sequence[Parts], index: Any, inputs: Sequence[Any]
+) -> tuple[list[Any], list[Any], Branches]:
+    """Binds the cond of the known parts. Gives its results, all branches' residuals, and the branches of the
+    cond for later, which take these first. A residual that is an input is not given back."""
+    made = [[origin for origin in p.residuals if origin[0] != "in"] for p in parts]
+    made_avals = [
+        [a for a, (kind, _) in zip(p.later.in_avals, p.residuals) if kind != "in"] for p in parts
+    ]
+    avals, places = common_residuals(made_avals)
     known_branches = tuple(
-        with_residual_outputs(known, out_sources, residual_sources, place, residual_avals)
-        for (known, _, _, out_sources, residual_sources), place in zip(splits, places)
+        [
+            with_residual_outputs(p.known, p.known_outs, m, place, avals)
+            for p, m, place in zip(parts, made, places)
+        ]
     )
-    unknown_branches = tuple(
-        with_residual_inputs(unknown, place, residual_avals)
-        for (_, unknown, *_), place in zip(splits, places)
-    )
+    computed = cond_p.bind(index, *inputs, branches=known_branches)
+    outs, residuals = split_list(computed, len(parts[0].known_outs))
 
-    outs = trace.parent.process_primitive(
-        cond_p, [index, *drop(operands, unknown_ins)], {"branches": known_branches}
-    )
-    now, residuals = split_list(outs, unknown_outs.count(False))
-    later = (
-        trace.unknown.process_primitive(
-            cond_p,
-            [index, *residuals, *pick(operands, unknown_ins)],
-            {"branches": unknown_branches},
-        )
-        if any(unknown_outs)
-        else []
-    )
-    return merge_lists(unknown_outs, now, later)
+    numbers = dict.fromkeys(i for p in parts for kind, i in p.residuals if kind == "in")
+    inputs_at = {i: len(avals) + n for n, i in enumerate(numbers)}
+    avals = avals + [get_aval(inputs[i]) for i in numbers]
+    later = []
+    for part, own in zip(parts, places):
+        given = iter(own)
+        at = [inputs_at[i] if kind == "in" else next(given) for kind, i in part.residuals]
+        later.append(with_residual_inputs(part.later, at, avals))
+    return outs, residuals + [inputs[i] for i in numbers], tuple(later)
 
 
 def common_residuals(
@@ -212,36 +243,35 @@ def common_residuals(
 
 def with_residual_outputs(
     known: ClosedJaxpr,
-    out_sources: Sequence[ValueOrigin],
-    residual_sources: Sequence[ValueOrigin],
+    known_outs: Sequence[ValueOrigin],
+    residuals: Sequence[ValueOrigin],
     places: Sequence[int],
-    residual_avals: Sequence[ShapedArray],
+    avals: Sequence[ShapedArray],
 ) -> ClosedJaxpr:
     """The known part of a branch, giving its residuals at their places and fillings at the others."""
 
     def branch(*args: Any) -> list[Any]:
         values = {"in": args, "out": jaxpr_as_fun(known)(*args)}
-        residuals = [empty_like_aval(aval) for aval in residual_avals]
-        for place, x in zip(places, values_of(residual_sources, values)):
-            residuals[place] = x
-        return values_of(out_sources, values) + residuals
+        filled = [empty_like_aval(aval) for aval in avals]
+        for place, x in zip(places, values_of(residuals, values)):
+            filled[place] = x
+        return values_of(known_outs, values) + filled
 
     return trace_to_jaxpr(branch, known.in_avals)
 
 
 def with_residual_inputs(
-    unknown: ClosedJaxpr, places: Sequence[int], residual_avals: Sequence[ShapedArray]
+    later: ClosedJaxpr, places: Sequence[int], avals: Sequence[ShapedArray]
 ) -> ClosedJaxpr:
-    """The unknown part of a branch, which takes all branches' residuals and reads its own."""
-    invars = unknown.jaxpr.invars
-    residuals = [Var(aval) for aval in residual_avals]
+    """The later part of a branch, which takes all branches' residuals and reads its own."""
+    invars = later.jaxpr.invars
+    residuals = [Var(aval) for aval in avals]
     for place, v in zip(places, invars):
         residuals[place] = v
-    return ClosedJaxpr(
-        unknown.jaxpr.replace(invars=residuals + invars[len(places) :]), unknown.consts
-    )
+    return later.replace(later.jaxpr.replace(invars=residuals + invars[len(places) :]))
 
 
+linearize_rules[cond_p] = _cond_linearize
 partial_eval_rules[cond_p] = _cond_partial_eval
 
 

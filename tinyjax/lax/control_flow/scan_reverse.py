@@ -1,151 +1,200 @@
 """`scan` in reverse mode: one loop that runs now, and a linear one for later, which is run backwards.
 
-Partial evaluation makes one loop that runs now and saves what the other, linear one needs of each iteration
-(stacked; what is the same at each iteration is saved once), and transposition runs the linear one backwards.
+The derivative of a loop is two loops. Linearizing makes one that runs now and saves what the other, linear
+one needs of each iteration (stacked; what is the same at each iteration is saved once). Transposition runs
+the linear one backwards.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import set_current_trace
 from tinyjax.core.inlining import eager_jaxpr_fun
-from tinyjax.core.jaxpr import ClosedJaxpr, Literal, cached_on_jaxpr, has_effects, literal_value
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, has_effects
 from tinyjax.core.lists import Flags, drop, merge_lists, pick, split_list
-from tinyjax.core.primitives import broadcast_in_dim_p
-from tinyjax.core.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.transform.jvp import Zero, full, instantiate_zeros
+from tinyjax.transform.jvp_of_jaxpr import with_zeros
+from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
 from tinyjax.transform.partial_eval import (
-    PartialEvalTrace,
+    Parts,
     ValueOrigin,
+    linearize_jaxpr,
     partial_eval_jaxpr,
-    partial_eval_rules,
     values_of,
     with_outputs,
 )
 from tinyjax.transform.transposition import (
-    UndefinedPrimal,
+    ValAccum,
     backward_pass,
     is_undefined_primal,
     transpose_rules,
 )
 
-# ---- partial evaluation: one loop now, one later ----
+# ---- two loops: one now, one later ----
 
 
 class SplitBody(NamedTuple):
-    """The body of a loop of which some operands are unknown, in three parts.
+    """The body of a loop in three parts.
 
     `before`: what the known part needs of known consts alone, to be computed once, before the loop.
     `known`: the loop that can run now; its consts come from `known_consts`, and it gives the known
     results and then the residuals that differ from iteration to iteration, to be stacked.
-    `unknown`: the loop for later, of (residuals that are the same at each iteration, unknown operands,
+    `later`: the loop for later, of (residuals that are the same at each iteration, what comes later,
     residuals that differ)."""
 
     before: ClosedJaxpr
     known: ClosedJaxpr
     known_consts: list[ValueOrigin]
-    unknown: ClosedJaxpr
+    later: ClosedJaxpr
     same_residuals: list[ValueOrigin]
     stacked_residuals: list[ValueOrigin]
-    unknown_outs: Flags
+    later_outs: Flags
 
 
 @cached_on_jaxpr
-def _split_body(
-    jaxpr: ClosedJaxpr, const_uk: Flags, init_uk: Flags, xs_uk: Flags, num_carry: int
+def _linearized_body(
+    jaxpr: ClosedJaxpr, const_nz: Flags, init_nz: Flags, xs_nz: Flags
 ) -> SplitBody:
-    """The parts of a body of which the named operands are unknown."""
+    """The parts of a body whose named operands have tangents. A carry has one if its first value has, or if
+    the body makes one."""
+    num_consts, num_carry = len(const_nz), len(init_nz)
     no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
 
-    def split(carry_uk: Flags) -> Any:
+    def parts(carry_nz: Flags) -> Parts:
+        return linearize_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *no_ys))
+
+    carry_nz = fixed_point(lambda nz: parts(nz).later_outs[:num_carry], init_nz)
+    body = _split_body(parts(carry_nz), num_consts, num_carry)
+    return _without_copies(body, num_carry)
+
+
+def _without_copies(body: SplitBody, num_carry: int) -> SplitBody:
+    """The known loop gives no residual twice, and none that it gives as a y already."""
+    outvars = body.known.jaxpr.outvars
+    first: dict[Any, int] = {}
+    for i, v in enumerate(outvars[num_carry:], num_carry):
+        first.setdefault(v, i)
+    num_outs = len(body.later_outs)
+    kept = [i for i, v in enumerate(outvars) if i < num_outs or first[v] == i]
+    jaxpr = body.known.jaxpr.replace(outvars=[outvars[i] for i in kept])
+    residuals = [
+        (kind, kept.index(first[outvars[i]])) if kind == "loop" else (kind, i)
+        for kind, i in body.stacked_residuals
+    ]
+    return body._replace(known=body.known.replace(jaxpr), stacked_residuals=residuals)
+
+
+@cached_on_jaxpr
+def _partly_known_body(
+    jaxpr: ClosedJaxpr, const_uk: Flags, init_uk: Flags, xs_uk: Flags
+) -> SplitBody:
+    """The parts of a body whose named operands are unknown."""
+    num_carry = len(init_uk)
+    no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
+
+    def parts(carry_uk: Flags) -> Parts:
         return partial_eval_jaxpr(jaxpr, (*const_uk, *carry_uk, *xs_uk), (*carry_uk, *no_ys))
 
-    carry_uk = fixed_point(lambda uk: split(uk)[2][:num_carry], init_uk)
-    known, unknown, unknown_outs, out_sources, residual_sources = split(carry_uk)
-    num_consts, first_x = const_uk.count(False), const_uk.count(False) + carry_uk.count(False)
+    carry_uk = fixed_point(lambda uk: parts(uk).later_outs[:num_carry], init_uk)
+    return _split_body(parts(carry_uk), const_uk.count(False), carry_uk.count(False))
 
-    def is_made(source: ValueOrigin) -> bool:
+
+def _split_body(parts: Parts, num_consts: int, num_carry: int) -> SplitBody:
+    """The known part has that many consts and carries; what depends on its consts alone is taken out."""
+    first_x = num_consts + num_carry
+
+    def is_made(origin: ValueOrigin) -> bool:
         """Whether the known loop has to give a residual: a value of the body, or a carry."""
-        kind, i = source
+        kind, i = origin
         return kind == "out" or kind == "in" and num_consts <= i < first_x
 
-    made = [source for source in residual_sources if is_made(source)]
-    known = with_outputs(known, [*out_sources, *made])
+    made = [origin for origin in parts.residuals if is_made(origin)]
+    known = with_outputs(parts.known, [*parts.known_outs, *made])
+    num_outs = len(parts.known_outs)
     before, loop, from_loop, hoisted, loop_consts = partial_eval_jaxpr(
         known,
         (False,) * num_consts + (True,) * (len(known.in_avals) - num_consts),
-        (True,) * len(out_sources) + (False,) * len(made),
+        (True,) * num_outs + (False,) * len(made),
     )
-    stacked = iter([("loop", i) for i in range(len(out_sources), len(loop.out_avals))])
-    values, in_loop = iter(hoisted), iter(from_loop[len(out_sources) :])
+    stacked = iter([("loop", i) for i in range(num_outs, len(loop.out_avals))])
+    values, in_loop = iter(hoisted), iter(from_loop[num_outs:])
     residuals = [
-        source if not is_made(source) else next(stacked) if next(in_loop) else next(values)
-        for source in residual_sources
+        origin if not is_made(origin) else next(stacked) if next(in_loop) else next(values)
+        for origin in parts.residuals
     ]
     differs = [kind == "loop" or kind == "in" and i >= num_consts for kind, i in residuals]
-    binders, operands = split_list(unknown.jaxpr.invars, len(residuals))
+    binders, operands = split_list(parts.later.jaxpr.invars, len(residuals))
     invars = drop(binders, differs) + operands + pick(binders, differs)
     return SplitBody(
         before,
         loop,
         loop_consts,
-        unknown.replace(jaxpr=unknown.jaxpr.replace(invars=invars)),
+        parts.later.replace(parts.later.jaxpr.replace(invars=invars)),
         drop(residuals, differs),
         pick(residuals, differs),
-        unknown_outs,
+        parts.later_outs,
     )
 
 
-def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+def _scan_now(
+    body: SplitBody, num_consts: int, num_carry: int, args: Sequence[Any], params: dict
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Runs the known loop: its results, the residuals that are the same at each iteration, and those that
+    differ."""
+    consts, carry_and_xs = split_list(args, num_consts)
+    values: dict[str, Any] = {"in": args, "out": eager_jaxpr_fun(body.before)(*consts)}
+    loop_consts = values_of(body.known_consts, values)
+    numbers = {"num_consts": len(loop_consts), "num_carry": num_carry}
+    values["loop"] = _bind_needed(body.known, [*loop_consts, *carry_and_xs], params | numbers)
+    same = values_of(body.same_residuals, values)
+    return values["loop"], same, values_of(body.stacked_residuals, values)
+
+
+def _scan_linearize(
+    primals: Any, nonzeros: Any, **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    const_nz, init_nz, xs_nz = map(tuple, split_list(nonzeros, num_consts, num_carry))
+    body = _linearized_body(params["jaxpr"], const_nz, init_nz, xs_nz)
+    loop_outs, same, differing = _scan_now(body, num_consts, num_carry, primals, params)
+    outs = loop_outs[: len(body.later_outs)]
+    carry_nz = body.later_outs[:num_carry]
+
+    def linear(*tangents: Any) -> list[Any]:
+        flags = (*const_nz, *carry_nz, *xs_nz)
+        given = [instantiate_zeros(t) for t in pick(tangents, flags)]
+        numbers = {"num_consts": len(same) + sum(const_nz), "num_carry": sum(carry_nz)}
+        found = _bind_needed(body.later, [*same, *given, *differing], params | numbers)
+        return with_zeros(found, body.later_outs, outs)
+
+    return outs, linear
+
+
+def _scan_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     flags = [trace.is_unknown(x) for x in args]
     const_uk, init_uk, xs_uk = map(tuple, split_list(flags, num_consts, num_carry))
-    body = _split_body(params["jaxpr"], const_uk, init_uk, xs_uk, num_carry)
-    carry_uk = body.unknown_outs[:num_carry]
+    body = _partly_known_body(params["jaxpr"], const_uk, init_uk, xs_uk)
+    carry_uk = body.later_outs[:num_carry]
     flags = [*const_uk, *carry_uk, *xs_uk]
-    args = [_zeros_again(trace, x) if uk else x for x, uk in zip(args, flags)]
-    unknown_args, known_args = pick(args, flags), drop(args, flags)
-    known_consts, carry_and_xs = split_list(known_args, const_uk.count(False))
-
     with set_current_trace(trace.parent):
-        computed = eager_jaxpr_fun(body.before)(*known_consts)
-        values = {"in": known_args, "out": computed}
-        known_consts = values_of(body.known_consts, values)
-        values["loop"] = _bind_needed(
-            body.known,
-            [*known_consts, *carry_and_xs],
-            params | {"num_consts": len(known_consts), "num_carry": carry_uk.count(False)},
+        outs, same, differing = _scan_now(
+            body, const_uk.count(False), carry_uk.count(False), drop(args, flags), params
         )
-    same = values_of(body.same_residuals, values)
-    differing = values_of(body.stacked_residuals, values)
+    numbers = {"num_consts": len(same) + sum(const_uk), "num_carry": sum(carry_uk)}
     with set_current_trace(trace.unknown):
-        later = _bind_needed(
-            body.unknown,
-            [*same, *unknown_args, *differing],
-            params | {"num_consts": len(same) + sum(const_uk), "num_carry": sum(carry_uk)},
-        )
-    return merge_lists(body.unknown_outs, values["loop"], later)
-
-
-def _zeros_again(trace: PartialEvalTrace, x: Any) -> Any:
-    """An operand of the unknown loop. Zeros that are there to begin a carry's tangent are not kept
-    for it, but made again."""
-    if isinstance(trace.parent, JaxprTrace) and isinstance(x, JaxprTracer):
-        for eqn in trace.parent.eqns:
-            if x.atom in eqn.outvars and eqn.primitive is broadcast_in_dim_p:
-                (operand,) = eqn.invars
-                if isinstance(operand, Literal):
-                    zero = literal_value(operand)
-                    return trace.unknown.process_primitive(eqn.primitive, [zero], eqn.params)
-    return x
+        given = [*same, *pick(args, flags), *differing]
+        later = _bind_needed(body.later, given, params | numbers)
+    return merge_lists(body.later_outs, outs, later)
 
 
 def _bind_needed(jaxpr: ClosedJaxpr, args: list[Any], params: dict) -> list[Any]:
@@ -222,17 +271,19 @@ def _transpose_body(
 
     def backward(*flat: Any) -> list[Any]:
         consts, so_far, ct_carry, ct_ys, xs = split_list(flat, *sizes)
-        values, sums, nonzero_ys = iter(consts + xs), iter(so_far), iter(ct_ys)
+        values, nonzero_ys = iter(consts + xs), iter(ct_ys)
         # A carry has the (weak) type of its cotangent, not that of the first carry, as in JAX.
         avals = [*const_avals, *map(get_aval, ct_carry), *x_avals]
-        operands = [UndefinedPrimal(a) if lin else next(values) for a, lin in zip(avals, linear)]
+        operands = [ValAccum(a) if lin else next(values) for a, lin in zip(avals, linear)]
+        for accum, total in zip(pick(operands[: len(consts_lin)], consts_lin), so_far):
+            accum.accum(total)
         cts = ct_carry + [Zero(a) if z else next(nonzero_ys) for a, z in zip(y_avals, zero_ys)]
-        start = [next(sums) if lin else None for lin in consts_lin]
-        outs = backward_pass(jaxpr.jaxpr, jaxpr.consts, operands, cts, start)
-        return [instantiate_zeros(ct) for ct in pick(outs, linear)]
+        backward_pass(jaxpr.jaxpr, jaxpr.consts, operands, cts)
+        return [instantiate_zeros(accum.freeze()) for accum in pick(operands, linear)]
 
     return trace_to_jaxpr(backward, in_avals)
 
 
+linearize_rules[scan_p] = _scan_linearize
 partial_eval_rules[scan_p] = _scan_partial_eval
 transpose_rules[scan_p] = _scan_transpose

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, cached_on_jaxpr, dce_jaxpr, dce_rules
 from tinyjax.core.lists import Flags, pick, split_list
 from tinyjax.lax.control_flow.bodies import fixed_point
@@ -18,7 +17,6 @@ from tinyjax.transform.batching import AxisData, axis_batch_rules, move_batch_di
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.transform.partial_eval import PartialEvalTrace
 
 # ---- forward mode ----
 
@@ -38,7 +36,7 @@ def _scan_jvp(
         jaxpr, tuple(const_nz), tuple(init_nz), tuple(xs_nz), num_carry
     )
     consts_dot, init_dot, xs_dot = split_list(tangents, num_consts, num_carry)
-    init_dot = [_zeros_later(t) if nz else t for t, nz in zip(init_dot, carry_nz)]
+    init_dot = [instantiate_zeros(t) if nz else t for t, nz in zip(init_dot, carry_nz)]
     dots = [[t for t in ts if type(t) is not Zero] for ts in (consts_dot, init_dot, xs_dot)]
     consts, init, xs = split_list(primals, num_consts, num_carry)
     outs = scan_p.bind(
@@ -79,13 +77,6 @@ def _jvp_body(
     outvars = [*carry, *carry_dot, *ys, *ys_dot]
     rearranged = ClosedJaxpr(body.jaxpr.replace(invars=invars, outvars=outvars), body.consts)
     return rearranged, carry_nz, nonzero_outs[num_carry:]
-
-
-def _zeros_later(tangent: Any) -> Any:
-    """A tangent as an array; while linearizing, zeros are the linear part's to make, not to keep."""
-    trace = context.trace
-    with set_current_trace(trace.unknown if isinstance(trace, PartialEvalTrace) else trace):
-        return instantiate_zeros(tangent)
 
 
 # ---- vmap ----

@@ -36,7 +36,7 @@ from tinyjax.transform.jvp import (
 )
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr
 from tinyjax.transform.linear_transpose import linear_transpose
-from tinyjax.transform.partial_eval import linearize
+from tinyjax.transform.linearize import linearize
 from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- what both share ----

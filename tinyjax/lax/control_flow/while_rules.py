@@ -1,4 +1,4 @@
-"""The jvp, partial-eval, transpose and vmap rules of `while_loop`: each transforms condition and body.
+"""The jvp, partial-eval, dce, transpose and vmap rules of `while_loop`: each transforms condition and body.
 
 A rule finds by a fixed point which parts of the carry have a tangent (or a batch dim). vmap runs loops of
 different lengths together: all examples go on until the last one is done, and those that are done keep their
@@ -13,8 +13,17 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tinyjax.core.avals import get_aval
-from tinyjax.core.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Var,
+    cached_on_jaxpr,
+    dce_closed_jaxpr,
+    dce_jaxpr,
+    dce_rules,
+    jaxpr_as_fun,
+)
+from tinyjax.core.lists import Flags, drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.while_loop import while_p
@@ -22,12 +31,8 @@ from tinyjax.transform.batching import AxisData, axis_batch_rules, move_batch_di
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.transform.partial_eval import (
-    PartialEvalTrace,
-    partial_eval_jaxpr,
-    partial_eval_rules,
-    with_outputs,
-)
+from tinyjax.transform.linearize import LinearizeTrace, partial_eval_rules
+from tinyjax.transform.partial_eval import partial_eval_jaxpr, with_outputs
 from tinyjax.transform.transposition import transpose_rules
 
 # ---- forward mode ----
@@ -84,7 +89,7 @@ jvp_rules[while_p] = _while_jvp
 # ---- linearize, and why not grad ----
 
 
-def _while_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+def _while_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
     """The loop over the known carries, now, and the whole loop once more, later.
 
     Nothing is saved from one for the other: as many residuals as there will be iterations would have
@@ -122,8 +127,8 @@ def _known_part(
     closed: ClosedJaxpr, unknown_ins: tuple[bool, ...], force_unknown: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The jaxpr from known inputs to known results, and which results are unknown."""
-    known, _, unknown_outs, sources, _ = partial_eval_jaxpr(closed, unknown_ins, force_unknown)
-    return with_outputs(known, sources), unknown_outs
+    parts = partial_eval_jaxpr(closed, unknown_ins, force_unknown)
+    return with_outputs(parts.known, parts.known_outs), parts.later_outs
 
 
 def _while_transpose(cts: Any, *args: Any, **params: Any) -> NoReturn:
@@ -134,6 +139,39 @@ def _while_transpose(cts: Any, *args: Any, **params: Any) -> NoReturn:
     )
 
 
+def _while_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
+    """A carry goes that no used result, nor the condition, needs, from one iteration to the next."""
+    cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
+    num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    _, used_by_cond = dce_closed_jaxpr(cond, (True,))
+    used_cond_consts, in_cond = split_list(used_by_cond, num_cond)
+
+    def carry_before(carry: Flags) -> list[bool]:
+        return dce_closed_jaxpr(body, carry)[1][num_body:]
+
+    used = tuple([out or c for out, c in zip(used_outputs, in_cond)])
+    carry_used = fixed_point(carry_before, used)
+    used_body_consts = dce_closed_jaxpr(body, carry_used)[1][:num_body]
+    params = {
+        "cond_nconsts": sum(used_cond_consts),
+        "cond_jaxpr": _dce_part(cond, (True,), (*used_cond_consts, *carry_used)),
+        "body_nconsts": sum(used_body_consts),
+        "body_jaxpr": _dce_part(body, carry_used, (*used_body_consts, *carry_used)),
+    }
+    used_inputs = (*used_cond_consts, *used_body_consts, *carry_used)
+    invars, outvars = pick(eqn.invars, used_inputs), pick(eqn.outvars, carry_used)
+    return eqn.replace(invars=invars, outvars=outvars, params=params)
+
+
+@cached_on_jaxpr
+def _dce_part(closed: ClosedJaxpr, used_outputs: Flags, used_inputs: Flags) -> ClosedJaxpr:
+    """The jaxpr with these results and inputs alone."""
+    jaxpr, used_consts, _ = dce_jaxpr(closed.jaxpr, used_outputs)
+    jaxpr = jaxpr.replace(invars=pick(jaxpr.invars, used_inputs))
+    return ClosedJaxpr(jaxpr, pick(closed.consts, used_consts))
+
+
+dce_rules[while_p] = _while_dce
 partial_eval_rules[while_p] = _while_partial_eval
 transpose_rules[while_p] = _while_transpose
 

@@ -1,4 +1,5 @@
-"""The jvp, vmap, partial-eval, transpose and dce rules of shard_map: each transforms one device's program.
+"""The jvp, vmap, linearize, partial-eval, transpose and dce rules of shard_map: each transforms one device's
+program.
 
 Residuals are values of each device; between the forward and the backward pass they are whole arrays, split
 over the axes that they vary over. The rules follow those of jit, and give each new operand and result a spec.
@@ -11,11 +12,12 @@ Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import set_current_trace
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     JaxprEqn,
@@ -40,20 +42,20 @@ from tinyjax.many_devices.varying import pvary_p
 from tinyjax.transform.batching import AxisData, axis_batch_rules, not_mapped
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
-from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
+from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
 from tinyjax.transform.partial_eval import (
-    PartialEvalTrace,
+    Parts,
+    linearize_jaxpr,
     partial_eval_jaxpr,
-    partial_eval_rules,
     with_outputs,
 )
 from tinyjax.transform.remat.policies import EqnSplit, policy_rules, split_by_policy
 from tinyjax.transform.transposition import (
     is_undefined_primal,
-    operand_cotangents,
-    transpose_jaxpr,
     transpose_rules,
 )
+from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 Params = dict[str, Any]
 
@@ -130,54 +132,87 @@ def _names_used(body: ClosedJaxpr) -> set[Any]:
     return {name for names in said for name in names if not isinstance(name, int)}
 
 
-# ---- partial evaluation ----
+# ---- two shard_maps: one now, one later ----
 
 
-def _partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: Params) -> list[Any]:
-    """One shard_map for the known part, now, and one for the unknown part, later. A residual that is an
-    operand is taken as it came; others are results of the first."""
-    unknown_ins = tuple(trace.is_unknown(x) for x in args)
+def _linearize(
+    primals: Any, nonzeros: Any, **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """One shard_map for the results and residuals, and a linear one."""
     with manual_env(params):
-        known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
-            params["jaxpr"], unknown_ins
-        )
-        is_operand = [kind == "in" for kind, _ in residual_sources]
-        made = drop(residual_sources, is_operand)
-        known = with_outputs(known, [*made, *out_sources])
-        residual_avals = unknown.in_avals[: len(is_operand)]
+        parts = linearize_jaxpr(params["jaxpr"], tuple(nonzeros))
+    outs, residuals, later = _run_now(parts, primals, nonzeros, (), params)
+
+    def linear(*tangents: Any) -> list[Any]:
+        found = _bind_later([*residuals, *pick(tangents, nonzeros)], later)
+        return with_zeros(found, parts.later_outs, outs)
+
+    return outs, linear
+
+
+def _partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: Params) -> list[Any]:
+    """One shard_map for the known part, now, and one for the unknown part, later."""
+    unknown_ins = tuple([trace.is_unknown(x) for x in args])
+    with manual_env(params):
+        parts = partial_eval_jaxpr(params["jaxpr"], unknown_ins)
+    known_args = drop(args, unknown_ins)
+    with set_current_trace(trace.parent):
+        outs, residuals, later = _run_now(parts, known_args, unknown_ins, unknown_ins, params)
+    with set_current_trace(trace.unknown):
+        found = _bind_later([*residuals, *pick(args, unknown_ins)], later)
+    return merge_lists(parts.later_outs, outs, found)
+
+
+def _run_now(
+    parts: Parts, inputs: Sequence[Any], later_ins: Any, unknown_ins: Any, params: Params
+) -> tuple[list[Any], list[Any], Params]:
+    """The known results and the residuals, and the parameters of the shard_map for later, whose operands are
+    these and the inputs that `later_ins` names. A residual that is an operand is taken as it came; others
+    are results of the first."""
+    is_operand = [kind == "in" for kind, _ in parts.residuals]
+    with manual_env(params):
+        known = with_outputs(parts.known, [*drop(parts.residuals, is_operand), *parts.known_outs])
+        residual_avals = parts.later.in_avals[: len(is_operand)]
         specs = [_residual_spec(aval, params) for aval in residual_avals]
         rows = [
             bool(spec) and not (taken or aval.shape)
             for taken, aval, spec in zip(is_operand, residual_avals, specs)
         ]
-        known = _with_rows(known, outs=drop(rows, is_operand) + [False] * len(out_sources))
-        unknown = _with_rows(unknown, ins=rows)
+        made_rows = drop(rows, is_operand)
+        known = _with_rows(known, outs=made_rows + [False] * len(parts.known_outs))
+        later = _with_rows(parts.later, ins=rows)
     specs = drop(specs, is_operand)
     in_specs, out_specs = params["in_specs"], params["out_specs"]
-    known_args, known_specs = drop(args, unknown_ins), drop(in_specs, unknown_ins)
+    known_specs = drop(in_specs, unknown_ins) if any(unknown_ins) else in_specs
+    known_out_specs = drop(out_specs, parts.later_outs) if any(unknown_ins) else out_specs
     now = {
         "jaxpr": known,
         "in_specs": tuple(known_specs),
-        "out_specs": (*specs, *drop(out_specs, unknown_outs)),
+        "out_specs": (*specs, *known_out_specs),
     }
-    computed = trace.parent.process_primitive(shard_map_p, known_args, params | now)
-    residuals, known_outs = split_list(computed, len(made))
-    operands = [i for kind, i in residual_sources if kind == "in"]
-    inputs = merge_lists(is_operand, residuals, [known_args[i] for i in operands])
-    input_specs = merge_lists(is_operand, specs, [known_specs[i] for i in operands])
-    later = {
-        "jaxpr": unknown,
-        "in_specs": (*input_specs, *pick(in_specs, unknown_ins)),
-        "out_specs": tuple(pick(out_specs, unknown_outs)),
-    }
-    outs = (
-        trace.unknown.process_primitive(
-            shard_map_p, inputs + pick(args, unknown_ins), params | later
-        )
-        if any(unknown_outs) or any(map(has_effects, unknown.eqns))
-        else []
+    computed = shard_map_p.bind(*inputs, **(params | now))
+    made, outs = split_list(computed, len(specs))
+    operands = [i for kind, i in parts.residuals if kind == "in"]
+    residuals = merge_lists(is_operand, made, [inputs[i] for i in operands])
+    residual_specs = merge_lists(is_operand, specs, [known_specs[i] for i in operands])
+    return (
+        outs,
+        residuals,
+        params
+        | {
+            "jaxpr": later,
+            "in_specs": (*residual_specs, *pick(in_specs, later_ins)),
+            "out_specs": tuple(pick(out_specs, parts.later_outs)),
+        },
     )
-    return merge_lists(unknown_outs, known_outs, outs)
+
+
+def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
+    """The shard_map of the later part, if it does anything."""
+    jaxpr = params["jaxpr"]
+    if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
+        return []
+    return shard_map_p.bind(*inputs, **params)
 
 
 def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
@@ -315,6 +350,7 @@ def _dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
 
 jvp_rules[shard_map_p] = _jvp
 axis_batch_rules[shard_map_p] = _batch
+linearize_rules[shard_map_p] = _linearize
 partial_eval_rules[shard_map_p] = _partial_eval
 policy_rules[shard_map_p] = _split
 transpose_rules[shard_map_p] = _transpose

@@ -22,6 +22,7 @@ COLOURS = {
     "jvp rule": "36",
     "batch rule": "36",
     "transpose rule": "36",
+    "linearize rule": "36",
     "partial eval rule": "36",
     "equation": "33",
     "trace": "35",

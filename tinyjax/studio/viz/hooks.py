@@ -32,11 +32,12 @@ from tinyjax.runtime import executable, step_program_builder
 from tinyjax.runtime.queue import Queue
 from tinyjax.runtime.step_program import HostStep, StepProgram
 from tinyjax.studio.viz.events import CodeLine, place_of, wrapped_function
-from tinyjax.transform import partial_eval, transposition
+from tinyjax.transform import linearize as linearizing
+from tinyjax.transform import transposition
 from tinyjax.transform.batching import axis_batch_rules, batch_rules
 from tinyjax.transform.jvp import jvp_rules
-from tinyjax.transform.partial_eval import partial_eval_rules
-from tinyjax.transform.transposition import transpose_rules
+from tinyjax.transform.linearize import linearize_rules, partial_eval_rules
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 ADD_EQN = place_of(JaxprTrace.add_eqn)
 
@@ -129,6 +130,14 @@ def partial_eval_rule(
     return Call("partial eval rule", primitive.name, listed(args), params, place_of(rule))
 
 
+def linearize_rule(
+    primitive: Primitive, rule: Callable, primals: Any, nonzeros: Any, /, **params: Any
+) -> Call:
+    operands = listed(primals, "primal")
+    results = lambda out: listed(out[0], "primal")  # noqa: E731
+    return Call("linearize rule", primitive.name, operands, params, place_of(rule), results)
+
+
 def abstract_eval(primitive: Primitive, rule: Callable, /, *avals: Any, **params: Any) -> Call:
     return Call("abstract eval", primitive.name, listed(avals), {}, place_of(rule))
 
@@ -140,6 +149,7 @@ TABLES: list[tuple[dict[Primitive, Callable], Callable[..., Call]]] = [
     (axis_batch_rules, axis_batch_rule),
     (transpose_rules, transpose_rule),
     (partial_eval_rules, partial_eval_rule),
+    (linearize_rules, linearize_rule),
 ]
 
 
@@ -159,24 +169,25 @@ def trace(flat_fun: Callable, in_avals: Sequence[Any]) -> Call:
     return call
 
 
-def linearize(jvp_trace: Any, fun: Callable, primals: Sequence[Any]) -> Call:
+def linearize(linearize_trace: Any, fun: Callable, primals: Sequence[Any]) -> Call:
     def results(out: Any) -> Roles:
-        call.params |= {"linear equations": len(out[1].eqns)}
-        call.text = str(out[1])
+        call.params |= {"linear equations": len(out[1].jaxpr.eqns)}
+        call.text = str(out[1].jaxpr)
         return listed(out[0], "primal")
 
-    rule = place_of(partial_eval.trace_linear)
+    rule = place_of(linearizing.trace_linear)
     call = Call("trace", "linearize", listed(primals, "primal"), {}, rule, results)
     return call
 
 
-def backward_pass(
-    jaxpr: Any, consts: Sequence[Any], args: Any, cotangents: Any, so_far: Sequence[Any] = ()
-) -> Call:
+def backward_pass(jaxpr: Any, consts: Sequence[Any], args: Any, cotangents: Any) -> Call:
     rule = place_of(transposition.backward_pass)
     operands = listed(cotangents, "cotangent")
     params = {"linear equations": len(jaxpr.eqns)}
-    results = lambda out: listed(out, "cotangent")  # noqa: E731
+
+    def results(_: Any) -> Roles:
+        return listed([x.freeze() for x in args if is_undefined_primal(x)], "cotangent")
+
     return Call("trace", "backward pass", operands, params, rule, results)
 
 
@@ -309,7 +320,7 @@ METHODS: list[tuple[type, str, Callable[..., Call]]] = [
 # Other modules have imported these by their names: see `replace_everywhere` in record.py.
 FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
     (tracing.trace_to_jaxpr, trace),
-    (partial_eval.trace_linear, linearize),
+    (linearizing.trace_linear, linearize),
     (transposition.backward_pass, backward_pass),
     (executable.compile_jaxpr, compiling),
     (pipeline.simplify, simplifying),

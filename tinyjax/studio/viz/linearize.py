@@ -8,6 +8,7 @@ The residuals are the values that go from what is known to what is not.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tinyjax.core import dtypes
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
 from tinyjax.core.lists import pick
@@ -19,8 +20,7 @@ from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 from tinyjax.studio.viz.style import NodeStyle
 from tinyjax.studio.viz.values import all_values, value_text
-from tinyjax.transform.jvp import JVPTrace
-from tinyjax.transform.partial_eval import PartialEvalTrace, trace_linear
+from tinyjax.transform.linearize import LinearizeTrace, trace_linear
 
 
 def linearize(f: Callable[..., Any], *primals: Any) -> Graph:
@@ -69,14 +69,14 @@ class KnownAndLinear:
         program = Program(f, tuple(primals))
         self.debug_info = program.debug_info
         known, unknown = JaxprTrace(), JaxprTrace()
-        trace = JVPTrace(PartialEvalTrace(known, unknown))
+        trace = LinearizeTrace(known, unknown)
         args = [known.new_arg(get_aval(x)) for x in program.leaves]
-        outs, linear, nonzero_ins, _ = trace_linear(trace, jaxpr_as_fun(program.closed), args)
-        linear = without_dead_code(linear)
+        outs, linear = trace_linear(trace, jaxpr_as_fun(program.closed), args)
         self.leaves = program.leaves
         self.num_outs = len(outs)
-        self.known = without_dead_code(known.finish([*outs, *linear.consts]))
-        self.differentiated = pick(self.known.jaxpr.invars, nonzero_ins)
+        self.known = without_dead_code(known.finish([*outs, *linear.residuals]))
+        nonzero = [aval.dtype != dtypes.float0 for aval in linear.in_avals]
+        self.differentiated = pick(self.known.jaxpr.invars, nonzero)
         self.residuals = self.known.jaxpr.outvars[len(outs) :]
         self.linear = renamed(linear.jaxpr, dict(zip(linear.jaxpr.constvars, self.residuals)))
 

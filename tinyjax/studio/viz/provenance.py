@@ -19,7 +19,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
-class Mark(tuple):
+class Mark(SourceLine):
     """A source line that knows its equation's number; where only the line matters it is one as any other."""
 
     eqn: int

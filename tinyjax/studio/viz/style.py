@@ -187,7 +187,7 @@ GOING = NodeStyle(
 # A primitive, by the trace that it meets.
 JVP_TRACE = NodeStyle({"fillcolor": "orange"}, base="EQUATION")
 BATCH_TRACE = NodeStyle({"fillcolor": "green"}, base="EQUATION")
-PARTIAL_EVAL_TRACE = NodeStyle({"fillcolor": "yellow"}, base="EQUATION")
+LINEARIZE_TRACE = NodeStyle({"fillcolor": "yellow"}, base="EQUATION")
 JAXPR_TRACE = NodeStyle({"fillcolor": "pink"}, base="EQUATION")
 EVAL_TRACE = NodeStyle({"fillcolor": "blue"}, base="EQUATION")
 

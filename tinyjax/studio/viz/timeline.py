@@ -28,6 +28,7 @@ STAGES = {
     "jvp rule": "forward mode: the value, and how fast it moves",
     "batch rule": "vmap: one operation for the whole batch",
     "transpose rule": "reverse mode: what comes in at the result goes out at the operands",
+    "linearize rule": "the value now, and a linear function of its tangent for later",
     "partial eval rule": "what is known is computed, what is unknown is written down",
     "equation": "it is written down as an equation of a jaxpr",
     "trace": "a whole function is run to find out what it does",

@@ -21,13 +21,13 @@ from tinyjax.studio.viz.record import Recorder
 _WORK = {
     "JVPTrace": "applies the jvp rule",
     "BatchTrace": "applies the batch rule",
-    "PartialEvalTrace": "sends what is known one way, the rest the other",
+    "LinearizeTrace": "computes what is known, and writes the rest down",
     "JaxprTrace": "writes an equation",
     "EvalTrace": "runs NumPy",
 }
 Trace = tuple[str, ...]  # the names of the traces from the outermost to this one
 
-_RULES = ("jvp rule", "batch rule", "partial eval rule")
+_RULES = ("jvp rule", "linearize rule", "batch rule", "partial eval rule")
 _ENDS = {"impl": ("EvalTrace",), "equation": ("JaxprTrace",)}
 _LONGEST_VALUE = 40
 _MOST = 6  # boxes that one box leads to and that are drawn
@@ -140,7 +140,7 @@ def _style_of(kind: str) -> style.NodeStyle:
     styles = {
         "JVPTrace": style.JVP_TRACE,
         "BatchTrace": style.BATCH_TRACE,
-        "PartialEvalTrace": style.PARTIAL_EVAL_TRACE,
+        "LinearizeTrace": style.LINEARIZE_TRACE,
         "JaxprTrace": style.JAXPR_TRACE,
         "EvalTrace": style.EVAL_TRACE,
     }

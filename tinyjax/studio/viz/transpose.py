@@ -20,7 +20,7 @@ from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.style import NodeStyle
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.jvp import add_any_p, full, instantiate_zeros
-from tinyjax.transform.transposition import UndefinedPrimal, backward_pass
+from tinyjax.transform.transposition import ValAccum, backward_pass
 
 
 def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
@@ -70,9 +70,9 @@ def _backward(parts: KnownAndLinear) -> Jaxpr:
     cotangents = [trace.new_arg(v.aval) for v in linear.outvars]
     jaxpr = linear.replace(constvars=residuals)
     with set_current_trace(trace):
-        undefined = [UndefinedPrimal(v.aval) for v in linear.invars]
-        outs = backward_pass(jaxpr, args, undefined, cotangents)
-        closed = trace.finish([instantiate_zeros(ct) for ct in outs])
+        accums = [ValAccum(v.aval) for v in linear.invars]
+        backward_pass(jaxpr, args, accums, cotangents)
+        closed = trace.finish([instantiate_zeros(accum.freeze()) for accum in accums])
     return renamed(closed.jaxpr, {a.atom: v for a, v in zip(args, residuals)})
 
 

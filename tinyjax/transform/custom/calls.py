@@ -27,13 +27,13 @@ from tinyjax.core.bind import (
     restore_source_info,
     set_current_trace,
 )
-from tinyjax.core.jaxpr import ClosedJaxpr, constvars_as_invars
+from tinyjax.core.jaxpr import ClosedJaxpr, SourceLine, constvars_as_invars
 from tinyjax.core.tracing import JaxprTrace, is_ours, staging_rules, trace_to_jaxpr
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
 from tinyjax.transform.batching import AxisData, BatchTrace, move_batch_dim
 from tinyjax.transform.jvp import Zero, full, zero_tangent
-from tinyjax.transform.partial_eval import PartialEvalTrace, partial_eval_rules
+from tinyjax.transform.linearize import LinearizeTrace, partial_eval_rules
 from tinyjax.transform.transposition import backward_pass, transpose_rules
 
 # ---- a primitive of Python functions ----
@@ -77,14 +77,16 @@ def trace_call(fun: Callable, in_avals: Sequence[ShapedArray]) -> tuple[ClosedJa
     return constvars_as_invars(closed), closed.consts
 
 
-def _run_linear_function(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> Any:
+def _run_linear_function(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> Any:
     """Applied to a tangent, within the rule of another function, it is linear: it needs no rule."""
     with set_current_trace(trace):
         return params["fun"](*args)
 
 
 def _transpose_function(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
-    return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+    """The operands' accumulators are the jaxpr's: the backward pass adds to them."""
+    backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+    return [None] * len(args)
 
 
 # ---- functions of a batch ----
@@ -225,7 +227,7 @@ def with_user_source_info(rule: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(rule)
     def call(*args: Any, **kwargs: Any) -> Any:
         with restore_source_info():
-            if type(context.source_info) is tuple:
+            if type(context.source_info) is SourceLine:
                 context.source_info = None
             return rule(*args, **kwargs)
 

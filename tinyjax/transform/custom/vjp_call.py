@@ -36,7 +36,8 @@ from tinyjax.transform.custom.calls import (
     cotangent_of_batch,
     from_symbolic_zero,
 )
-from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.linearize import linearize_rules
 from tinyjax.transform.transposition import transpose_rules
 
 # ---- custom_lin: a linear function that is known by its transpose alone ----
@@ -128,26 +129,36 @@ def _call_traced(fwd: Callable, primals: Any, perturbed: Any) -> tuple[list, lis
 custom_vjp_call_p = CallWithRules("custom_vjp_call", _vjp_functions)
 
 
-def _custom_vjp_jvp(
-    primals: Any, tangents: Any, *, fwd: Callable, names: Any, symbolic_zeros: bool, **params: Any
-) -> Any:
-    """The pair (outs, out_tangents): outs are those of fwd, and the tangents those of custom_lin, which
-    is bound to the residuals and to the tangents that are not Zero. See its parameters above.
+def _custom_vjp_linearize(
+    primals: Any, nonzeros: Any, *, fwd: Callable, names: Any, symbolic_zeros: bool, **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """The results are those of fwd. The linear function is custom_lin, which is bound to the residuals and
+    to the tangents that are not Zero; see its parameters above.
 
     Tangents of integers and bools (dtype float0) become Zero again, by from_symbolic_zero."""
-    in_zeros = [type(t) is Zero for t in tangents]
-    outs, residuals, bwd = fwd(primals, [not zero for zero in in_zeros])
-    tangents_out = custom_lin_p.bind(
-        *residuals,
-        *(t for t in tangents if type(t) is not Zero),
-        num_res=len(residuals),
-        bwd=bwd,
-        out_avals=[get_aval(x).to_tangent_aval() for x in outs],
-        in_zeros=in_zeros,
-        names=names,
-        symbolic_zeros=symbolic_zeros,
-    )
-    return outs, [from_symbolic_zero(t) for t in tangents_out]
+    outs, residuals, bwd = fwd(primals, nonzeros)
+    out_avals = [get_aval(x).to_tangent_aval() for x in outs]
+
+    def linear(*tangents: Any) -> list[Any]:
+        tangents_out = custom_lin_p.bind(
+            *residuals,
+            *pick(tangents, nonzeros),
+            num_res=len(residuals),
+            bwd=bwd,
+            out_avals=out_avals,
+            in_zeros=[not nonzero for nonzero in nonzeros],
+            names=names,
+            symbolic_zeros=symbolic_zeros,
+        )
+        return [from_symbolic_zero(t) for t in tangents_out]
+
+    return outs, linear
+
+
+def _custom_vjp_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    outs, linear = _custom_vjp_linearize(primals, nonzeros, **params)
+    return outs, linear(*tangents)
 
 
 def _custom_vjp_batch(
@@ -204,8 +215,6 @@ def _custom_vjp_dce(eqn: JaxprEqn, used: list[bool]) -> JaxprEqn:
     """Drops unused results, whose cotangents are zero. All operands stay: fwd may need them."""
     closed, fwd = eqn.params["call_jaxpr"], eqn.params["fwd"]
     zeros = [Zero(aval.to_tangent_aval()) for aval in closed.out_avals]
-    if not eqn.params["symbolic_zeros"]:
-        zeros = [instantiate_zeros(zero) for zero in zeros]
 
     def smaller_fwd(primals: Any, perturbed: Any) -> Any:
         outs, residuals, bwd = fwd(primals, perturbed)
@@ -231,6 +240,7 @@ def _custom_vjp_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     return [*shown, ("symbolic_zeros", eqn.params["symbolic_zeros"])]
 
 
+linearize_rules[custom_vjp_call_p] = _custom_vjp_linearize
 jvp_rules[custom_vjp_call_p] = _custom_vjp_jvp
 axis_batch_rules[custom_vjp_call_p] = _custom_vjp_batch
 dce_rules[custom_vjp_call_p] = _custom_vjp_dce

@@ -1,36 +1,32 @@
-"""The jvp, vmap, partial-eval, transpose and dce rules of `jit`: each transforms the jaxpr.
+"""The jvp, vmap, linearize, partial-eval, transpose and dce rules of `jit`: each transforms the jaxpr.
 
-grad of a jitted function compiles one jit for what is known now, which gives the residuals too, and one, of
-the transposed rest, for the backward pass. The rules of all primitives with a jaxpr as a parameter follow
-this pattern.
+Grad of a jitted function compiles two jits: one of its results, which gives the residuals too, and one, of
+the transposed linear jaxpr, for the backward pass. The rules of all primitives that have a jaxpr as a
+parameter follow this pattern.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinyjax.core.bind import set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
-from tinyjax.core.lists import drop, merge_lists, pick
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jvp import Zero, jvp_rules
-from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.transform.partial_eval import (
-    PartialEvalTrace,
-    partial_eval_jaxpr,
-    partial_eval_rules,
-    values_of,
-)
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
+from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
+from tinyjax.transform.partial_eval import linearize_jaxpr, partial_eval_jaxpr
 from tinyjax.transform.transposition import (
     is_undefined_primal,
-    operand_cotangents,
-    transpose_jaxpr,
     transpose_rules,
 )
+from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 
 def with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
@@ -57,22 +53,43 @@ def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **pa
     return jit_p.bind(*vals, **with_inputs(params, new_jaxpr)), out_dims
 
 
-def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
-    """One jit for the known part, now, and one for the unknown part, later."""
-    unknown_ins = tuple(trace.is_unknown(x) for x in args)
-    known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
-        params["jaxpr"], unknown_ins
-    )
+def _jit_linearize(
+    primals: Any, nonzeros: Any, *, jaxpr: ClosedJaxpr, **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """The results, by one jit, which gives the residuals too; and the linear function, which is one of the
+    linear jaxpr."""
+    parts = linearize_jaxpr(jaxpr, tuple(nonzeros))
+    computed = jit_p.bind(*primals, **with_inputs(params, parts.known))
+    outs, residuals = parts.values(primals, computed)
+
+    def linear(*tangents: Any) -> list[Any]:
+        inputs = residuals + pick(tangents, nonzeros)
+        return with_zeros(_bind_later(inputs, parts.later, params), parts.later_outs, outs)
+
+    return outs, linear
+
+
+def _jit_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    """One jit for the known part, now, and one for the unknown part, later, whose residuals come last."""
+    unknown_ins = tuple([trace.is_unknown(x) for x in args])
+    parts = partial_eval_jaxpr(params["jaxpr"], unknown_ins)
     known_args = drop(args, unknown_ins)
-    computed = trace.parent.process_primitive(jit_p, known_args, with_inputs(params, known))
-    values = {"in": known_args, "out": computed}
-    inputs = values_of(residual_sources, values) + pick(args, unknown_ins)
-    later = (
-        trace.unknown.process_primitive(jit_p, inputs, with_inputs(params, unknown))
-        if any(unknown_outs) or any(map(has_effects, unknown.eqns))
-        else []
-    )
-    return merge_lists(unknown_outs, values_of(out_sources, values), later)
+    with set_current_trace(trace.parent):
+        computed = jit_p.bind(*known_args, **with_inputs(params, parts.known))
+    known_outs, residuals = parts.values(known_args, computed)
+    inputs, jaxpr = pick(args, unknown_ins) + residuals, parts.later.jaxpr
+    binders, operands = split_list(jaxpr.invars, len(residuals))
+    unknown = parts.later.replace(jaxpr.replace(invars=operands + binders))
+    with set_current_trace(trace.unknown):
+        later = _bind_later(inputs, unknown, params)
+    return merge_lists(parts.later_outs, known_outs, later)
+
+
+def _bind_later(inputs: Sequence[Any], jaxpr: ClosedJaxpr, params: dict) -> list[Any]:
+    """The jit of the later part, if it does anything."""
+    if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
+        return []
+    return jit_p.bind(*inputs, **with_inputs(params, jaxpr))
 
 
 def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
@@ -96,6 +113,7 @@ def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
 
 jvp_rules[jit_p] = _jit_jvp
 axis_batch_rules[jit_p] = _jit_batch
+linearize_rules[jit_p] = _jit_linearize
 partial_eval_rules[jit_p] = _jit_partial_eval
 transpose_rules[jit_p] = _jit_transpose
 dce_rules[jit_p] = _jit_dce

@@ -37,12 +37,8 @@ from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.transform.partial_eval import (
-    PartialEvalTrace,
-    partial_eval_jaxpr,
-    partial_eval_rules,
-    values_of,
-)
+from tinyjax.transform.linearize import LinearizeTrace, partial_eval_rules
+from tinyjax.transform.partial_eval import partial_eval_jaxpr
 from tinyjax.transform.remat.policies import (
     call_split,
     nothing_saveable,
@@ -50,12 +46,12 @@ from tinyjax.transform.remat.policies import (
     split_by_policy,
 )
 from tinyjax.transform.transposition import (
-    UndefinedPrimal,
+    ValAccum,
     backward_pass,
     is_undefined_primal,
-    operand_cotangents,
     transpose_rules,
 )
+from tinyjax.transform.transposition_of_jaxpr import operand_cotangents
 
 # Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
 # differentiated: whether it is the staged part, which computes again.
@@ -95,7 +91,7 @@ def _remat_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **
     return bind_remat(new_jaxpr, vals, params), out_dims
 
 
-def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+def _remat_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
     """The known part is computed now, as if there were no remat; the staged part becomes a remat."""
     unknown_ins = tuple(trace.is_unknown(x) for x in args)
     policy = params["policy"] or nothing_saveable
@@ -169,7 +165,7 @@ def _transposed(
     """The jaxpr that computes again what the linear part needs, then runs that backwards.
 
     As transpose_jaxpr of transposition.py, for a jaxpr in which linear equations stand among others."""
-    known, unknown, unknown_outs, _, sources = partial_eval_jaxpr(closed_jaxpr, linear)
+    parts = partial_eval_jaxpr(closed_jaxpr, linear)
     in_avals = drop(closed_jaxpr.in_avals, linear)
     nonzero: list[bool] = []
 
@@ -179,12 +175,11 @@ def _transposed(
             Zero(aval) if is_zero else next(given)
             for aval, is_zero in zip(closed_jaxpr.out_avals, zero_cts)
         ]
-        computed = eager_jaxpr_fun(known)(*values)
-        residuals = values_of(sources, {"in": values, "out": computed})
-        tangents = [UndefinedPrimal(aval) for aval in pick(closed_jaxpr.in_avals, linear)]
-        outs = backward_pass(
-            unknown.jaxpr, unknown.consts, [*residuals, *tangents], pick(cts, unknown_outs)
-        )[len(residuals) :]
+        _, residuals = parts.values(values, eager_jaxpr_fun(parts.known)(*values))
+        accums = [ValAccum(aval) for aval in pick(closed_jaxpr.in_avals, linear)]
+        jaxpr, consts = parts.later.jaxpr, parts.later.consts
+        backward_pass(jaxpr, consts, [*residuals, *accums], pick(cts, parts.later_outs))
+        outs = [accum.freeze() for accum in accums]
         nonzero.extend(type(ct) is not Zero for ct in outs)
         return [ct for ct in outs if type(ct) is not Zero]
 

@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +16,11 @@ from tinyjax.core.api_util import FlatFun
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import context
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, SourceLine, Var
 from tinyjax.core.tracing import JaxprTrace, line_text, trace_to_jaxpr
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import tree_flatten
-from tinyjax.transform.jvp import JVPTrace
-from tinyjax.transform.partial_eval import PartialEvalTrace, trace_linear, without_dead_code
+from tinyjax.transform.linearize import LinearizeTrace, trace_linear
 from tinyjax.transform.remat.named_policies import name_p
 from tinyjax.transform.remat.primitive import reduce_precision_p
 
@@ -31,8 +31,8 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
     flat_fun = FlatFun(fun, in_tree)
 
     def residuals(*xs: Any) -> list[Any]:
-        trace = JVPTrace(PartialEvalTrace(context.trace, _TraceThatKeepsLiterals()))
-        return without_dead_code(trace_linear(trace, flat_fun, xs)[1]).consts
+        trace = LinearizeTrace(context.trace, _TraceThatKeepsLiterals())
+        return list(trace_linear(trace, flat_fun, xs)[1].residuals)
 
     jaxpr = trace_to_jaxpr(residuals, [get_aval(x) for x in leaves]).jaxpr
     rounded = {e.outvars[0]: e.invars[0] for e in jaxpr.eqns if e.primitive is reduce_precision_p}
@@ -56,20 +56,31 @@ def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
 
 class _TraceThatKeepsLiterals(JaxprTrace):
     """A number of the program, as 2.0 in `2.0 * x`, stands in the linear jaxpr: it takes no memory.
-    JAX lists it all the same if it was converted, as to x's float32: each is a residual here."""
+    JAX lists it all the same if it was converted, as to x's float32: each is a residual here. The zeros that
+    a Zero is made into are none."""
 
     def atom(self, x: Any) -> Atom:
         was_converted = isinstance(x, LiteralArray) and x.written is x._value
-        return self.constvar(x, x.aval) if was_converted else super().atom(x)
+        is_residual = was_converted and context.trace is not self
+        return self.constvar(x, x.aval) if is_residual else super().atom(x)
 
 
 def _origin(eqn: JaxprEqn) -> str:
-    line = line_text(eqn.source_info)
+    line = _place_text(eqn.source_info)
     if eqn.primitive is name_p:
         return f"named '{eqn.params['name']}' from {line}"
     if eqn.primitive.name == "jit":
         return f"output of jitted function '{eqn.params['name']}' from {line}"
     return f"output of {eqn.primitive} from {line}"
+
+
+def _place_text(source_info: SourceLine | None) -> str | None:
+    """The line, with its column and the function's qualified name where these are known."""
+    if source_info is None or source_info.where is None:
+        return line_text(source_info)
+    code, instruction = source_info.where
+    _, _, column, _ = next(itertools.islice(code.co_positions(), instruction // 2, None))
+    return f"{source_info[0]}:{source_info[1]}:{column} ({code.co_qualname})"
 
 
 def _argument_names(fun: Callable, args: tuple, kwargs: dict) -> list[str]:

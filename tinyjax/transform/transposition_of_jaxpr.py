@@ -1,0 +1,58 @@
+"""Transposition of a whole jaxpr: what primitives need that have one as a parameter.
+
+The backward pass is traced, so that a jit, a loop or a branch of a linear jaxpr becomes one of its transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
+from tinyjax.core.lists import drop, pick
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.transform.jvp import Zero, instantiate_zeros
+from tinyjax.transform.transposition import ValAccum, backward_pass, is_undefined_primal
+
+
+@cached_on_jaxpr
+def transpose_jaxpr(
+    closed_jaxpr: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    zero_cts: tuple[bool, ...],
+    instantiate: bool | tuple[bool, ...] = False,
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
+    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, and
+    those that `instantiate` asks for: all, or some (an entry a linear argument)."""
+    jaxpr = closed_jaxpr.jaxpr
+    fixed, ct_avals = drop(closed_jaxpr.in_avals, linear), drop(closed_jaxpr.out_avals, zero_cts)
+    nonzero: list[bool] = []
+
+    def backward(*flat: Any) -> list[Any]:
+        values = iter(flat)
+        args = [
+            ValAccum(v.aval) if is_linear else next(values)
+            for v, is_linear in zip(jaxpr.invars, linear)
+        ]
+        cts = [Zero(v.aval) if z else next(values) for v, z in zip(jaxpr.outvars, zero_cts)]
+        backward_pass(jaxpr, closed_jaxpr.consts, args, cts)
+        found = [accum.freeze() for accum in pick(args, linear)]
+        forced = (instantiate,) * len(found) if isinstance(instantiate, bool) else instantiate
+        found = [instantiate_zeros(ct) if f else ct for ct, f in zip(found, forced)]
+        nonzero.extend(type(ct) is not Zero for ct in found)
+        return [ct for ct in found if type(ct) is not Zero]
+
+    return trace_to_jaxpr(backward, fixed + ct_avals), tuple(nonzero)
+
+
+def operand_cotangents(
+    operands: Sequence[Any], outs: Sequence[Any], nonzero: Sequence[bool]
+) -> list[Any]:
+    """What a jaxpr made by transpose_jaxpr gave, as a transpose rule gives it: an entry an operand,
+    None for those that are not linear."""
+    found, flags = iter(outs), iter(nonzero)
+    return [
+        (next(found) if next(flags) else Zero(x.aval)) if is_undefined_primal(x) else None
+        for x in operands
+    ]

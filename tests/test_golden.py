@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from golden_cases import chapters, jaxprs
-from golden_cases.differences import DIFFERENCES
+from golden_cases.differences import marks
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -38,10 +38,7 @@ def _thunk(name):
 
 
 def _case(name):
-    marks = []
-    if name in DIFFERENCES:
-        marks = [pytest.mark.xfail(reason=DIFFERENCES[name], strict=True)]
-    return pytest.param(name, id=name, marks=marks)
+    return pytest.param(name, id=name, marks=marks(name, ""))
 
 
 @pytest.mark.parametrize("name", [_case(name) for name in EXPECTED])

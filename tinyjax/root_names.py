@@ -60,6 +60,7 @@ from tinyjax.transform.custom.reverse_rules import custom_vjp as custom_vjp
 from tinyjax.transform.jit import rules as _jit_rules  # noqa: F401  (fills the rule tables)
 from tinyjax.transform.jit.api import clear_caches as clear_caches
 from tinyjax.transform.jit.api import jit as jit
+from tinyjax.transform.jit.primitive import Inline as Inline
 from tinyjax.transform.jvp import jvp as jvp
 from tinyjax.transform.linear_transpose import linear_transpose as linear_transpose
 from tinyjax.transform.linearize import linearize as linearize
@@ -114,7 +115,12 @@ LAZY_NAMES = {
         "make_array_from_process_local_data",
         "make_array_from_single_device_arrays",
     ),
-    "many_devices.sharding.current_mesh": ("set_mesh",),
+    "many_devices.sharding.current_mesh": (
+        "get_abstract_mesh",
+        "get_mesh",
+        "set_mesh",
+        "use_abstract_mesh",
+    ),
     "many_devices.sharding.mesh": ("make_mesh",),
     "many_devices.sharding.named_sharding": ("NamedSharding",),
     "many_devices.sharding.partition_spec": ("P",),

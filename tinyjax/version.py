@@ -4,5 +4,5 @@
 `jax.__version__` to know which names there are: as_jax makes it this one.
 """
 
-__version__ = "0.10.2"
+__version__ = "0.12.0.1"
 __version_info__ = tuple(map(int, __version__.split(".")))

@@ -1,7 +1,7 @@
 """Which of JAX's public names tinyjax has: writes docs/names.md.
 
     python tools/list_names.py              # the table, from the names that were recorded
-    python tools/list_names.py --record     # first record the names: needs JAX 0.10
+    python tools/list_names.py --record     # first record the names: needs JAX 0.12
 
 Names are recorded in tinyjax/core/jax_names.json, where a missing one is looked up at run time too.
 """

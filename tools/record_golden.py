@@ -1,10 +1,13 @@
-"""Record tests/golden/ from real JAX 0.10. Run by hand, with a Python that has JAX:
+"""Record tests/golden/ from real JAX 0.12. Run by hand, with a Python that has JAX:
 
-    JAX_PLATFORMS=cpu python tools/record_golden.py            # everything, about three minutes
-    JAX_PLATFORMS=cpu python tools/record_golden.py jaxprs     # or only: values, lax/parallel, ...
+    JAX_PLATFORMS=cpu python tools/record_golden.py                  # everything, about fifteen minutes
+    JAX_PLATFORMS=cpu python tools/record_golden.py lax/parallel     # or one chapter or file
+    JAX_PLATFORMS=cpu python tools/record_golden.py --kinds jaxprs   # the jaxprs of all, in two minutes
+    JAX_PLATFORMS=cpu python tools/record_golden.py --try            # list the calls that fail, and go on
 
 The cases stand in tests/golden_cases/, and the tests that read the data are tests/test_golden*.py.
-The data is text, a case a line or a paragraph: read its diff before committing it.
+The data is text, a case a line or a paragraph: read its diff before committing it. docs/golden.md says how
+to go to another version of JAX.
 """
 
 import argparse
@@ -19,12 +22,28 @@ from typing import Any
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 GOLDEN = TESTS / "golden"
-JAX_VERSION = "0.10."
+JAX_VERSION = "0.12."
 
 # Imported by name: neither is there for a type checker that runs without JAX.
 jax: Any = importlib.import_module("jax")
 jnp: Any = importlib.import_module("jax.numpy")
 lax: Any = importlib.import_module("jax.lax")
+
+
+# ---- calls that JAX no more takes, or takes by now ----
+
+
+class Failures:
+    """What to do with a case that does not give what it is for: stop there, or (--try) list it and go on."""
+
+    go_on = False
+    found: list[str] = []
+
+    @classmethod
+    def add(cls, case: str, what: str, error: Exception | None = None) -> None:
+        if not cls.go_on:
+            raise ValueError(f"{what}: {case}") from error
+        cls.found.append(f"{what}: {case}  {error!r}")
 
 
 # ---- one recorder a kind of data ----
@@ -33,10 +52,16 @@ lax: Any = importlib.import_module("jax.lax")
 def record_jaxprs() -> str:
     from golden_cases import jaxprs  # type: ignore[import-not-found]
 
-    return _as_text({n: str(thunk()) for n, thunk in jaxprs.cases(jax, jnp, lax).items()})
+    return _texts(jaxprs.cases(jax, jnp, lax))
 
 
-def _as_text(texts: dict[str, str]) -> str:
+def _texts(thunks: dict[str, Any]) -> str:
+    texts = {}
+    for name, thunk in thunks.items():
+        try:
+            texts[name] = str(thunk())
+        except Exception as e:
+            Failures.add(name, "this recorded jaxpr fails in JAX", e)
     return "".join(f"== {name}\n{text.rstrip()}\n" for name, text in texts.items())
 
 
@@ -66,7 +91,7 @@ def _call(call, names):
     try:
         return eval(call, dict(names))
     except Exception as e:
-        raise ValueError(f"this recorded call fails in JAX: {call}") from e
+        Failures.add(call, "this recorded call fails in JAX", e)
 
 
 def record_errors() -> str:
@@ -93,7 +118,8 @@ def _error_of(call, names) -> list[str]:
     except Exception as e:
         first_line = (str(e).splitlines() or [""])[0]
         return [errors.public_class(e, jax), re.sub(r"0x[0-9a-f]{6,}", "0x...", first_line)]
-    raise ValueError(f"this bad call does not fail in JAX: {call}")
+    Failures.add(call, "this bad call does not fail in JAX")
+    return ["none", "none"]
 
 
 def record_promotion(x64: bool) -> str:
@@ -130,20 +156,19 @@ def record_optax() -> str:
     return codec.dump({name: found[name] for name in with_optax.groups()})
 
 
-def record_chapter(chapter: str) -> None:
-    """Writes the data files of a chapter (golden_cases/chapters.py says which there are)."""
+def record_chapter(chapter: str, kinds: list[str]) -> None:
+    """Writes data files of a chapter (golden_cases/chapters.py says which there are)."""
     codec = importlib.import_module("golden_cases.codec")
     chapters = importlib.import_module("golden_cases.chapters")
     inputs = importlib.import_module("golden_cases.inputs")
     module = chapters.modules()[chapter]
     names = chapters.names(chapter, jax, jnp, lax)
-    if hasattr(module, "jaxprs"):
-        texts = {name: str(thunk()) for name, thunk in module.jaxprs(jax, jnp, lax).items()}
-        _write(f"{chapter}.jaxprs.txt", _as_text(texts))
-    if hasattr(module, "GROUPS"):
+    if hasattr(module, "jaxprs") and "jaxprs" in kinds:
+        _write(f"{chapter}.jaxprs.txt", _texts(module.jaxprs(jax, jnp, lax)))
+    if hasattr(module, "GROUPS") and "values" in kinds:
         values = {group.name: _record_group(group, codec, names) for group in module.GROUPS}
         _write(f"{chapter}.values.json", codec.dump(values))
-    if hasattr(module, "ERRORS"):
+    if hasattr(module, "ERRORS") and "errors" in kinds:
         errors = _errors(module.ERRORS, inputs.names(jax, jnp, lax) | names)
         _write(f"{chapter}.errors.json", codec.dump(errors))
 
@@ -154,6 +179,7 @@ def _write(file_name: str, text: str) -> None:
     print(f"wrote {GOLDEN / file_name}")
 
 
+KINDS = ("jaxprs", "values", "errors")
 FILES = {
     "jaxprs": ("jaxprs.txt", record_jaxprs),
     "values": ("values.json", lambda: record_values("values")),
@@ -185,20 +211,27 @@ def main() -> None:
         )
     parser = argparse.ArgumentParser(description="Record tests/golden/ from real JAX.")
     sys.path.insert(0, str(TESTS))
-    known = [*FILES, *importlib.import_module("golden_cases.chapters").CHAPTERS]
+    chapters = importlib.import_module("golden_cases.chapters").CHAPTERS
+    known = [*FILES, *chapters]
     parser.add_argument("only", nargs="*", help=f"some of: {', '.join(known)}")
-    chosen = parser.parse_args().only or known
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="kinds of data")
+    parser.add_argument("--try", action="store_true", dest="go_on", help="go on where a case fails")
+    options = parser.parse_args()
+    chosen = options.only or (known if options.kinds == KINDS else [*options.kinds, *chapters])
     if unknown := set(chosen) - set(known):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(known)}")
     if not jax.__version__.startswith(JAX_VERSION):
         parser.error(f"the golden data is of JAX {JAX_VERSION}x, this is {jax.__version__}")
     warnings.simplefilter("ignore")
-    for kind in chosen:
-        if kind in FILES:
-            file_name, record = FILES[kind]
+    importlib.import_module("golden_cases.scan_params").print_as_numbers()
+    Failures.go_on = options.go_on
+    for name in chosen:
+        if name in FILES:
+            file_name, record = FILES[name]
             _write(file_name, record())
         else:
-            record_chapter(kind)
+            record_chapter(name, options.kinds)
+    print("\n".join(Failures.found))
 
 
 if __name__ == "__main__":

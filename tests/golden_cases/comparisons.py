@@ -58,6 +58,8 @@ COMPARISONS = {
     "jnp transcendental: jnp.cosh(reals)": Comparison(
         "JAX's cosh(20) is 8 ulps off, and NumPy's may be 4", ulps=12
     ),
+    "convolution: dtypes: grads(lambda x, w: jnp.real(lax.conv(x + 1j, w - 2j, (1,), 'SAME')), "
+    "draws(1, 2, 5), draws(3, 2, 2))": Comparison("sums of complex products, in an order", ulps=8),
     "special functions of one: sp.gamma(positive)": Comparison(
         "JAX's gamma(10) is 32 ulps off, and exp makes 4 ulps of log(gamma(10)) = 12.8 into 51",
         ulps=84,

@@ -333,7 +333,7 @@ JIT = [
     ("jax.config.update('jax_no_such_option', True)", ["jax_no_such_option"]),
     ("jax.config.jax_no_such_option", ["jax_no_such_option"]),
     ("jax.block_until_ready(donated())", ["deleted"]),
-    ("donated_twice()", ["INVALID_ARGUMENT", "donated"]),
+    ("donated_twice()", ["deleted", "float32[3]"]),
     (
         "jax.jit(lambda x: x, donate_argnames='y')",
         ["Jitted function has", "'y'", "donate_argnames"],

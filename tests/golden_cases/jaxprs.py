@@ -457,9 +457,6 @@ def numpy_indexing(jax, jnp, lax):
         ),
         "at set drop": lambda: jaxpr(lambda x, i: x.at[i].set(1.0, mode="drop"))(v, index),
         "boolean mask by where": lambda: jaxpr(lambda x: jnp.where(x > 0, x, 0).sum())(v),
-        "jnp.searchsorted": lambda: jaxpr(
-            lambda x, q: jnp.searchsorted(x, q, method="compare_all")
-        )(v, v),
     }
 
 

@@ -1,4 +1,4 @@
-"""Activations, softmax and its family, initializers: values and gradients are those of JAX 0.10.2."""
+"""Activations, softmax and its family, initializers: values and gradients are those of JAX 0.12."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Keys and draws: the numbers are those of JAX 0.10.2."""
+"""Keys and draws: the numbers are those of JAX 0.12."""
 
 from importlib.util import find_spec
 

@@ -87,16 +87,17 @@ def test_an_empty_slice_with_a_step_is_empty(ref):
     assert holds(ref, 0, 1, 2)
 
 
-@pytest.mark.parametrize("index", [jax.ds(2, 2), jax.ds(jnp.int32(2), 2), np.array(3)])
+@pytest.mark.parametrize(
+    "index", [jax.ds(2, 2), jax.ds(jnp.int32(2), 2), jax.ds(0, 4), np.array(3)]
+)
 def test_what_is_known_to_be_out_of_range_is_refused(ref, index):
     with pytest.raises(ValueError, match="Out of bound"):
         ref[index]
 
 
-@pytest.mark.parametrize("index", [jax.ds(-1, 1), jax.ds(0, 4)])
-def test_a_slice_that_no_axis_of_this_size_has_is_refused(ref, index):
+def test_a_slice_that_begins_before_the_ref_is_refused(ref):
     with pytest.raises(TypeError, match="slice must be within"):
-        ref[index]
+        ref[jax.ds(-1, 1)]
 
 
 def test_a_traced_slice_is_moved_back_where_it_is_written_as_where_it_is_read(ref):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tinyjax.core.dtypes import *  # noqa: F403
+from tinyjax.core.type_promotion import TypePromotionError as TypePromotionError
 
 DType = np.dtype
 

@@ -36,10 +36,7 @@ REASONS = {
         "jax.extend.core.primitives.rng_uniform_p"
     ),
     "it is a mark in the jaxpr for other tools, and computes nothing: a call of jit shows there, too": (
-        "jax.lax.composite jax.lax.stage jax.lax.stage_p jax.lax.dce_sink jax.lax.dce_sink_p"
-    ),
-    "it sends between two devices outside of a collective: lax.ppermute does it within one": (
-        "jax.lax.psend jax.lax.precv"
+        "jax.lax.composite jax.lax.stage jax.lax.stage_p jax.lax.dce_sink"
     ),
     "this is no primitive here: the function of its name is made of others, or runs at once": (
         "jax.lax.device_put_p jax.lax.linear_solve_p jax.lax.select_and_scatter_p "
@@ -81,6 +78,19 @@ REASONS = {
     "what jax.vmap maps over are pytrees of arrays: register the class as a pytree": (
         "jax.interpreters.batching.register_vmappable jax.interpreters.batching.unregister_vmappable"
     ),
+    "it takes jaxprs and functions in the form that JAX's own transformations give each other: "
+    "jax.make_jaxpr of a transformed function gives its jaxpr": (
+        "jax.interpreters.ad.backward_pass jax.interpreters.ad.jvp_jaxpr "
+        "jax.interpreters.batching.batch_jaxpr_axes jax.interpreters.batching.batch_subtrace "
+        "jax.interpreters.batching.zero_if_mapped "
+        "jax.interpreters.partial_eval.abstract_eval_fun jax.interpreters.partial_eval.close_jaxpr "
+        "jax.interpreters.partial_eval.convert_constvars_jaxpr "
+        "jax.interpreters.partial_eval.lower_jaxpr jax.interpreters.partial_eval.lower_jaxpr2 "
+        "jax.interpreters.partial_eval.move_binders_to_back "
+        "jax.interpreters.partial_eval.new_eqn_recipe "
+        "jax.interpreters.partial_eval.partial_eval_jaxpr_nounits "
+        "jax.interpreters.partial_eval.prune_closed_jaxpr_outputs"
+    ),
     "it is a rule of JAX's own partial evaluation, of another form than those in "
     "tinyjax.transform.linearize.partial_eval_rules": (
         "jax.interpreters.partial_eval.Val jax.interpreters.partial_eval.custom_partial_eval_rules "
@@ -105,8 +115,15 @@ REASONS = {
         "jax.extend.core.AbstractToken jax.extend.core.Token jax.extend.core.Effects "
         "jax.extend.core.no_effects"
     ),
-    "it runs an equation of call_p, which jaxprs here do not have: jax.extend.core.jaxpr_as_fun": (
-        "jax.extend.core.call_impl"
+    "it is for primitives with a jaxpr as parameter: jit one, or write its rules as CONTRIBUTING.md says": (
+        "jax.extend.core.create_call_primitive jax.extend.core.register_call_primitive_rules "
+        "jax.extend.core.eval_jaxpr_transpose jax.extend.core.primitives.create_call_primitive "
+        "jax.extend.core.primitives.register_call_primitive_rules "
+        "jax.extend.core.primitives.eval_jaxpr_transpose"
+    ),
+    "it chooses how long XLA compiles": "jax.CompilerEffortLevel",
+    "it starts a collective of XLA that another step ends: lax.psum_scatter does both": (
+        "jax.lax.psum_scatter_start"
     ),
     "ask jax.extend.core.get_opaque_trace_state; or of a value, isinstance(x, jax.core.Tracer)": (
         "jax.extend.core.nonempty_axis_env_DO_NOT_USE "

@@ -20,6 +20,7 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.lax.shape import canonicalize_axis
+from tinyjax.numpy.sinc_function import sinc
 from tinyjax.numpy.util import canonicalize_shape, check_arraylike
 
 # ---- kernels: weights by the distance, in pixels ----
@@ -44,7 +45,7 @@ def _lanczos(radius: float) -> Callable[[Any], Any]:
     """sinc(x) sinc(x / radius), up to the radius."""
 
     def kernel(x: Any) -> Any:
-        inside = jnp.sinc(x) * jnp.sinc(x / radius)
+        inside = sinc(x) * sinc(x / radius)
         return jnp.where(x > radius, 0, inside)
 
     return kernel

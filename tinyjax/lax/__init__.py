@@ -26,6 +26,7 @@ from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.all_gather import all_gather, all_gather_p, psum_scatter, reduce_scatter_p
 from tinyjax.lax.arithmetic import (
     abs, abs_p, cbrt, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p,
+    one_minus_square, one_minus_square_p,
     reciprocal, rem, rem_p, rsqrt, sign, sign_p, sqrt, square, square_p, sub, sub_p,
 )
 from tinyjax.lax.bitwise import (
@@ -60,7 +61,7 @@ from tinyjax.lax.all_to_all_ppermute import (
 )
 from tinyjax.lax.exponential import (
     acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, exp, exp2, expm1, log, log1p,
-    logistic, pow, pow_p, sinh, sinh_p, tanh,
+    log2, logistic, pow, pow_p, sinh, sinh_p, tanh,
 )
 from tinyjax.lax.gathering import gather, gather_p, index_take
 from tinyjax.lax.general_reduction import reduce, reduce_p
@@ -71,14 +72,15 @@ from tinyjax.lax.log_sums import logaddexp, logaddexp2
 from tinyjax.lax.parallel import (
     axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p,
 )
+from tinyjax.lax.polynomial import polynomial, polynomial_p
 from tinyjax.lax.precision import Precision
 from tinyjax.lax.reduce_precision import reduce_precision, reduce_precision_p
 from tinyjax.lax.reduce_window import (
     reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p,
 )
 from tinyjax.lax.reductions import (
-    argmax, argmax_p, argmin, argmin_p, reduce_and, reduce_and_p, reduce_max, reduce_max_p,
-    reduce_min, reduce_min_p, reduce_or, reduce_or_p, reduce_prod, reduce_prod_p, reduce_sum,
+    argmax, argmax_p, argmin, argmin_p, reduce_and, reduce_and_p, reduce_max,
+    reduce_min, reduce_or, reduce_or_p, reduce_prod, reduce_prod_p, reduce_sum,
     reduce_xor, reduce_xor_p,
 )
 from tinyjax.lax.rounding import (
@@ -135,7 +137,8 @@ _LAZY_NAMES = {
     ),
     "ignored_jax_params": (
         "broadcast_in_dim_p", "cbrt_p", "conv_general_dilated_p", "convert_element_type_p", "cos_p",
-        "dot_general_p", "exp_p", "exp2_p", "expm1_p", "iota_p", "log_p", "log1p_p", "logistic_p",
-        "mul_p", "reduce_sum_p", "reshape_p", "rsqrt_p", "sin_p", "sqrt_p", "tan_p", "tanh_p",
+        "dot_general_p", "exp_p", "exp2_p", "expm1_p", "iota_p", "log_p", "log1p_p", "log2_p", "logistic_p",
+        "mul_p", "reduce_max_p", "reduce_min_p", "reduce_sum_p",
+        "reshape_p", "rsqrt_p", "sin_p", "sqrt_p", "tan_p", "tanh_p",
     ),
 }

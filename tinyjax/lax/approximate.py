@@ -33,14 +33,15 @@ def _approx_impl(
     x: np.ndarray, *, k: int, reduction_dimension: int, is_max_k: bool, **_: Any
 ) -> list[np.ndarray]:
     axis = reduction_dimension % x.ndim
-    values, places = impl_rules[top_k_p](x if is_max_k else -x, k=k, axis=axis)
+    values, places = impl_rules[top_k_p](x if is_max_k else -x, k=k, axis=axis, is_stable=True)
     return [values if is_max_k else -values, places]
 
 
 def _approx_aval(x: ShapedArray, *, k: int, reduction_dimension: int, **_: Any) -> Any:
     if kind(x.dtype) != "f":
         raise ValueError(f"approx_max_k and approx_min_k take floats, got {x.dtype}")
-    return abstract_eval_rules[top_k_p](x, k=k, axis=reduction_dimension % len(x.shape))
+    axis = reduction_dimension % len(x.shape)
+    return abstract_eval_rules[top_k_p](x, k=k, axis=axis, is_stable=True)
 
 
 def _approx_jvp(primals: Any, tangents: Any, **params: Any) -> Any:

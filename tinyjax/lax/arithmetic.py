@@ -18,8 +18,8 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.facts import ACCURACY, FUNCTION
 from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p
-from tinyjax.lax.comparison import eq, ge
-from tinyjax.lax.complex_numbers import conj, real
+from tinyjax.lax.comparison import eq, ge, gt
+from tinyjax.lax.complex_numbers import complex, conj, imag, real
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import (
@@ -39,7 +39,14 @@ from tinyjax.lax.elementwise import (
 from tinyjax.lax.rounding import floor
 from tinyjax.lax.selection import select
 from tinyjax.transform.batching import defvectorized
-from tinyjax.transform.jvp import broadcast_to_result, defjvp, defjvp2, defzero, jvp_rules, sum_jvp
+from tinyjax.transform.jvp import (
+    broadcast_to_result,
+    defjvp,
+    defjvp2,
+    jvp_rules,
+    sum_jvp,
+    zero_tangent,
+)
 from tinyjax.transform.transposition import (
     is_undefined_primal,
     not_linear,
@@ -126,12 +133,11 @@ def _extremum(ufunc: np.ufunc, sign_: int) -> Any:
     return impl
 
 
-def _share(x: Any, out: Any, other: Any) -> Any:
-    """The part that `x` has in the result: 1 if it is the result, 1/2 if `other` is too, else 0."""
-    return div(
-        select(eq(x, out), full_like(out, 1), full_like(out, 0)),
-        select(eq(other, out), full_like(out, 2), full_like(out, 1)),
-    )
+def _share(x: Any, other: Any) -> Any:
+    """The part that `x` has in the maximum: 1 if it is above `other`, 1/2 if equal, else 0."""
+    is_above, is_equal = gt(x, other), eq(x, other)
+    one, zero, half = (full_like(is_above, part, dtypes.dtype(x)) for part in (1, 0, 0.5))
+    return select(is_above, one, select(is_equal, half, zero))
 
 
 max_p = nary("max", ANY, _extremum(np.maximum, 1), cost=1, makes_nan=True)
@@ -142,12 +148,16 @@ min_p = nary("min", ANY, _extremum(np.minimum, -1), cost=1, makes_nan=True)
 min = of_two(
     min_p, "The smaller of each pair, NaN if either is. Complex numbers compare by real part first."
 )
-for _primitive in (max_p, min_p):
-    defjvp2(
-        _primitive,
-        lambda g, out, x, y: mul(g, _share(x, out, y)),
-        lambda g, out, x, y: mul(g, _share(y, out, x)),
-    )
+defjvp(
+    max_p,
+    lambda g, x, y: mul(g, _share(x, y)),
+    lambda g, x, y: mul(g, _share(y, x)),
+)
+defjvp(
+    min_p,
+    lambda g, x, y: mul(g, _share(y, x)),
+    lambda g, x, y: mul(g, _share(x, y)),
+)
 
 
 # ---- sign, abs ----
@@ -168,11 +178,19 @@ def replace_zero(x: Any) -> Any:
     return select(eq(x, constant(x, 0)), full_like(x, 1), x)
 
 
+def _sign_jvp(g: Any, out: Any, x: Any) -> Any:
+    """Zero; but a complex number's sign turns with its angle."""
+    if not _is_complex(x):
+        return zero_tangent(out)
+    angle = div(imag(mul(conj(out), g)), replace_zero(abs(x)))
+    return mul(out, complex(full_like(angle, 0), angle))
+
+
 sign_p = unary("sign", NUMBER, _sign_impl, cost=1, makes_nan=False)
 sign = of_one(
     sign_p, "-1, 0 or 1 by each element's sign (-0.0 and NaN stay); x / |x| of complex numbers."
 )
-defzero(sign_p)
+defjvp2(sign_p, _sign_jvp)
 
 abs_p = unary("abs", "ifc", wrapping(np.abs), real_dtype, cost=1, makes_nan=False)
 abs = of_one(
@@ -248,6 +266,15 @@ def reciprocal(x: Any) -> Any:
 square_p = unary("square", NUMBER, lambda x: np.multiply(x, x), cost=1, makes_nan=True)
 square = of_one(square_p, "Elementwise x * x.")
 defjvp2(square_p, lambda g, out, x: mul(g, mul(constant(x, 2), x)))
+
+one_minus_square_p = unary(
+    "one_minus_square", "iufc", in_float32(lambda x: (1 + x) * (1 - x)), cost=3, makes_nan=True
+)
+one_minus_square = of_one(
+    one_minus_square_p,
+    "1 - x * x, computed as (1 + x) * (1 - x): it keeps its digits where x is near 1.",
+)
+defjvp(one_minus_square_p, lambda g, x: mul(g, mul(constant(x, -2), x)))
 
 
 # ---- roots ----

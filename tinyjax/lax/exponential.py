@@ -1,7 +1,7 @@
 """Exponentials, logarithms and what is made of them: powers, logistic, tanh, sinh, cosh and inverses.
 
-The JVP rules use the result where that saves work: d tanh = (1 - tanh**2) dx, written
-(g + g * ans) * (1 - ans). All take floats and complex numbers.
+The JVP rules use the result where that saves work: d tanh = (1 - tanh**2) dx. All take floats and complex
+numbers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,25 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.facts import ACCURACY, FUNCTION
 from tinyjax.core.primitives import add, elementwise_aval, mul, shape_of
-from tinyjax.lax.arithmetic import div, integer_pow, replace_zero, rsqrt, square, sub
+from tinyjax.lax.arithmetic import (
+    abs,
+    div,
+    integer_pow,
+    max,
+    one_minus_square,
+    replace_zero,
+    rsqrt,
+    square,
+    sub,
+)
 from tinyjax.lax.comparison import eq
+from tinyjax.lax.complex_numbers import complex, imag, real
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import INEXACT, constant, in_float32, of_one, unary
-from tinyjax.lax.selection import select
+from tinyjax.lax.selection import clamp, select
 from tinyjax.transform.batching import defbroadcasting
+from tinyjax.transform.custom.forward_rules import stop_gradient
 from tinyjax.transform.jvp import broadcast_to_result, defjvp, defjvp2
 
 
@@ -43,6 +55,17 @@ defjvp(log_p, lambda g, x: div(g, x))
 exp2_p = unary("exp2", INEXACT, np.exp2, **FUNCTION, ignored_params=ACCURACY)
 exp2 = of_one(exp2_p, "2 to the power x.")
 defjvp2(exp2_p, lambda g, out, x: mul(log(constant(x, 2)), mul(g, out)))
+
+
+@in_float32
+def _log2_impl(x: np.ndarray) -> np.ndarray:
+    return np.log(x) * x.real.dtype.type(LOG2_E)
+
+
+LOG2_E = 1.4426950408889634
+log2_p = unary("log2", INEXACT, _log2_impl, **FUNCTION, ignored_params=ACCURACY)
+log2 = of_one(log2_p, "The logarithm to base 2.")
+defjvp(log2_p, lambda g, x: div(g, mul(x, log(constant(x, 2)))))
 
 
 def _has_vectors(ufunc: str) -> bool:
@@ -67,7 +90,7 @@ def _expm1_impl(x: np.ndarray) -> np.ndarray:
 
 expm1_p = unary("expm1", INEXACT, _expm1_impl, **FUNCTION, ignored_params=ACCURACY)
 expm1 = of_one(expm1_p, "exp(x) - 1, accurate near 0.")
-defjvp2(expm1_p, lambda g, out, x: mul(g, add(out, _one(out))))
+defjvp(expm1_p, lambda g, x: mul(g, exp(x)))
 
 log1p_p = unary("log1p", INEXACT, np.log1p, **FUNCTION, ignored_params=ACCURACY)
 log1p = of_one(log1p_p, "log(1 + x), accurate near 0.")
@@ -127,7 +150,7 @@ def pow(x: Any, y: Any) -> Any:  # noqa: A001
 
 tanh_p = unary("tanh", INEXACT, np.tanh, **FUNCTION, ignored_params=ACCURACY)
 tanh = of_one(tanh_p, "The hyperbolic tangent.")
-defjvp2(tanh_p, lambda g, out, x: mul(add(g, mul(g, out)), sub(_one(x), out)))
+defjvp2(tanh_p, lambda g, out, x: mul(g, one_minus_square(out)))
 
 
 @in_float32
@@ -148,14 +171,54 @@ cosh = of_one(cosh_p, "The hyperbolic cosine.")
 defjvp(sinh_p, lambda g, x: mul(g, cosh(x)))
 defjvp(cosh_p, lambda g, x: mul(g, sinh(x)))
 
+
+def _asinh_derivative(x: Any) -> Any:
+    """1 / sqrt(1 + x**2); a large x is divided by a scale first, as its square could overflow."""
+    dtype = dtypes.dtype(x)
+    low, high = _scales(dtype)
+    if dtypes.kind(dtype) == "c":
+        return _complex_asinh_derivative(x, low, high)
+    scale = stop_gradient(clamp(_one(x), mul(abs(x), constant(x, low)), constant(x, high)))
+    inverse = integer_pow(scale, -1)
+    return mul(inverse, rsqrt(add(square(mul(x, inverse)), square(inverse))))
+
+
+def _complex_asinh_derivative(x: Any, low: float, high: float) -> Any:
+    re, im = real(x), imag(x)
+    largest = max(abs(re), abs(im))
+    scale = stop_gradient(clamp(_one(re), mul(largest, constant(re, low)), constant(re, high)))
+    inverse = integer_pow(scale, -1)
+    re, im = mul(re, inverse), mul(im, inverse)
+    root = rsqrt(
+        complex(
+            add(square(re), one_minus_square(im)),
+            mul(constant(re, 2), mul(re, im)),
+        )
+    )
+    return select(
+        eq(largest, constant(re, np.inf)),
+        full_like(x, 0),
+        complex(mul(real(root), inverse), mul(imag(root), inverse)),
+    )
+
+
+def _scales(dtype: np.dtype) -> tuple[float, float]:
+    """Powers of 2: what a number is multiplied with to be its own scale, and the largest scale."""
+    half = dtypes.finfo(dtype).maxexp // 2
+    return 2.0 ** (2 - half), 2.0 ** (half + 2)
+
+
 asinh_p = unary("asinh", INEXACT, np.arcsinh, **FUNCTION)
 asinh = of_one(asinh_p, "The inverse of sinh.")
-defjvp(asinh_p, lambda g, x: mul(g, rsqrt(add(square(x), _one(x)))))
+defjvp(asinh_p, lambda g, x: mul(g, _asinh_derivative(x)))
 
 acosh_p = unary("acosh", INEXACT, np.arccosh, **FUNCTION)
 acosh = of_one(acosh_p, "The inverse of cosh; NaN below 1.")
-defjvp(acosh_p, lambda g, x: mul(g, rsqrt(sub(square(x), _one(x)))))
+defjvp(
+    acosh_p,
+    lambda g, x: mul(g, mul(rsqrt(sub(x, _one(x))), rsqrt(add(x, _one(x))))),
+)
 
 atanh_p = unary("atanh", INEXACT, np.arctanh, **FUNCTION)
 atanh = of_one(atanh_p, "The inverse of tanh; NaN outside of [-1, 1].")
-defjvp(atanh_p, lambda g, x: mul(integer_pow(add(_one(x), x), -1), div(g, sub(_one(x), x))))
+defjvp(atanh_p, lambda g, x: div(g, one_minus_square(x)))

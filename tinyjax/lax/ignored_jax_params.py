@@ -20,7 +20,17 @@ from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.creation import iota_p
 from tinyjax.lax.dot_product import dot_general_p
-from tinyjax.lax.exponential import exp2_p, exp_p, expm1_p, log1p_p, log_p, logistic_p, tanh_p
+from tinyjax.lax.exponential import (
+    exp2_p,
+    exp_p,
+    expm1_p,
+    log1p_p,
+    log2_p,
+    log_p,
+    logistic_p,
+    tanh_p,
+)
+from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
 from tinyjax.lax.trigonometric import tan_p
 
 

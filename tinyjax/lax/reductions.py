@@ -23,7 +23,7 @@ from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
-from tinyjax.lax.placing import place_params
+from tinyjax.lax.placing import place_params, with_place
 from tinyjax.transform.batching import defreducer
 from tinyjax.transform.jvp import defjvp2, defzero, jvp, jvp_rules
 
@@ -96,8 +96,13 @@ defreducer(reduce_prod_p)
 
 # ---- reduce_max and reduce_min ----
 
-reduce_max_p = Primitive("reduce_max", axes="reduction", makes_nan=True)
-reduce_min_p = Primitive("reduce_min", axes="reduction", makes_nan=True)
+_EXTREME: dict[str, Any] = {
+    "axes": "reduction",
+    "makes_nan": True,
+    "ignored_params": ("out_sharding",),
+}
+reduce_max_p = Primitive("reduce_max", **_EXTREME)
+reduce_min_p = Primitive("reduce_min", **_EXTREME)
 
 
 def _chosen_jvp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
@@ -207,14 +212,18 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
     return reduce_prod_p.bind(operand, axes=tuple(axes))
 
 
-def reduce_max(operand: Any, axes: Sequence[int]) -> Array:
-    """The maximum over `axes`; nan if there is one, -inf (the least integer) of no elements."""
-    return reduce_max_p.bind(operand, axes=tuple(axes))
+def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+    """The maximum over `axes`, split over devices as `out_sharding` says; nan if there is one, -inf (the
+    least integer) of no elements."""
+    reduce = with_place(reduce_max_p.bind, out_sharding, "reduce_max")
+    return reduce(operand, axes=tuple(axes))
 
 
-def reduce_min(operand: Any, axes: Sequence[int]) -> Array:
-    """The minimum over `axes`; nan if there is one, inf (the greatest integer) of no elements."""
-    return reduce_min_p.bind(operand, axes=tuple(axes))
+def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+    """The minimum over `axes`, split over devices as `out_sharding` says; nan if there is one, inf (the
+    greatest integer) of no elements."""
+    reduce = with_place(reduce_min_p.bind, out_sharding, "reduce_min")
+    return reduce(operand, axes=tuple(axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Array:

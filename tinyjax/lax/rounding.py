@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core.bind import no_rule_reasons
+from tinyjax.core.avals import get_aval
+from tinyjax.core.primitives import broadcast_shapes
 from tinyjax.lax.elementwise import FLOAT, in_float32, nary, of_one, to_bool, unary
-from tinyjax.transform.jvp import defzero
+from tinyjax.transform.jvp import broadcast_to_result, defjvp, defzero
 
 
 class RoundingMethod(enum.IntEnum):
@@ -30,6 +31,11 @@ def _round_impl(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.float32(1), x), whole)
 
 
+def _nextafter_jvp(g: Any, x: Any, y: Any) -> Any:
+    """As if the neighbour were x itself."""
+    return broadcast_to_result(g, broadcast_shapes("nextafter", get_aval(x), get_aval(y)))
+
+
 floor_p = unary("floor", FLOAT, np.floor, cost=1, makes_nan=False)
 floor = of_one(floor_p, "The largest integer not above each float, as a float.")
 ceil_p = unary("ceil", FLOAT, np.ceil, cost=1, makes_nan=False)
@@ -38,9 +44,7 @@ round_p = unary("round", FLOAT, _round_impl, cost=1, makes_nan=False)
 is_finite_p = unary("is_finite", FLOAT, np.isfinite, to_bool)
 is_finite = of_one(is_finite_p, "True where a float is neither infinite nor NaN.")
 nextafter_p = nary("nextafter", FLOAT, np.nextafter, cost=1, makes_nan=True)
-no_rule_reasons[nextafter_p, "jvp"] = (
-    "the next float is no differentiable function; nor has JAX one"
-)
+defjvp(nextafter_p, _nextafter_jvp, None)
 
 for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
     defzero(_primitive)  # and so never transposed

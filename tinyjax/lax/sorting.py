@@ -112,7 +112,7 @@ batch_rules[sort_p] = _sort_batch
 top_k_p = Primitive("top_k", multiple_results=True, cost=0, makes_nan=False)
 
 
-def _top_k_impl(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
+def _top_k_impl(x: np.ndarray, *, k: int, axis: int, is_stable: bool) -> list[np.ndarray]:
     """Greatest first, equal ones in their order; by total order, so nan is above inf."""
     key = total_order_key(x)
     descending = ~key if dtypes.kind(key.dtype) != "b" else ~key.astype(np.int8)
@@ -121,7 +121,7 @@ def _top_k_impl(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
     return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
 
 
-def _top_k_aval(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+def _top_k_aval(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:
     if dtypes.kind(x.dtype) == "c":
         raise ValueError("top_k is not compatible with complex inputs.")
     if k < 0:
@@ -135,8 +135,8 @@ def _top_k_aval(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     return [out, out.update(dtype=np.dtype(np.int32))]
 
 
-def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> Any:
-    values, places = top_k_p.bind(*primals, k=k, axis=axis)
+def _top_k_jvp(primals: Any, tangents: Any, *, axis: int, **params: Any) -> Any:
+    values, places = top_k_p.bind(*primals, axis=axis, **params)
     ndim = len(shape_of(places))
     indices = reshape(places, (*shape_of(places), 1))
     others = tuple(i for i in range(ndim) if i != axis)
@@ -144,9 +144,9 @@ def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> Any:
     return [values, places], [tangent_out, zero_tangent(places)]
 
 
-def _top_k_batch(vals: Any, dims: Any, *, k: int, axis: int) -> Any:
+def _top_k_batch(vals: Any, dims: Any, *, axis: int, **params: Any) -> Any:
     (x,), (dim,) = vals, dims
-    return top_k_p.bind(x, k=k, axis=axis + (dim <= axis)), (dim, dim)
+    return top_k_p.bind(x, axis=axis + (dim <= axis), **params), (dim, dim)
 
 
 impl_rules[top_k_p] = _top_k_impl
@@ -184,11 +184,12 @@ def sort_key_val(
     return out[0], out[1]
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
+def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Array]:
     """A pair: the k greatest elements along `axis`, greatest first, and their indices (int32).
+    With `is_stable`, equal elements stay in their order.
 
     Raises ValueError if k is negative or larger than that axis; as jax.lax.top_k."""
     ndim = len(shape_of(operand))
     if not ndim:
         raise TypeError(f"top_k operand must have >= 1 dimension, got shape {shape_of(operand)}")
-    return top_k_p.bind(operand, k=int(k), axis=canonicalize_axis(axis, ndim))
+    return top_k_p.bind(operand, k=int(k), axis=canonicalize_axis(axis, ndim), is_stable=is_stable)

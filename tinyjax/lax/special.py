@@ -1,4 +1,4 @@
-"""Special functions: erf and its kin, lgamma, digamma, polygamma.
+"""Special functions: the error functions, lgamma, digamma, polygamma. All take floats.
 
 All but polygamma are computed in NumPy alone, in float64. All take floats.
 """
@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core import dtypes
 from tinyjax.core.facts import FUNCTION
 from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import square
+from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, of_one, unary
 from tinyjax.lax.exponential import exp
 from tinyjax.transform.jvp import defjvp, defjvp2
@@ -190,7 +192,8 @@ def _digamma_impl(x: np.ndarray) -> np.ndarray:
     out = out + np.log(t) - 0.5 / t
     fraction = x - np.rint(x)
     out = np.where(x < 0, out - pi / np.tan(pi * fraction), out)
-    return np.where((x <= 0) & (fraction == 0) | (x == -np.inf), np.nan, out).astype(np.float64)
+    out = np.where((x < 0) & (fraction == 0) | (x == -np.inf), np.nan, out)
+    return np.where(x == 0, -np.inf, out).astype(np.float64)
 
 
 @in_float64
@@ -207,15 +210,21 @@ def _polygamma_impl(m: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 # ---- primitives ----
 
+
+def _exp_neg_square(x: Any) -> Any:
+    """exp(-x**2), which is not weakly typed."""
+    return exp(neg(square(convert_element_type(x, dtypes.dtype(x)))))
+
+
 erf_p = unary("erf", FLOAT, _erf_impl, **FUNCTION)
 erf = of_one(
     erf_p, "The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."
 )
-defjvp(erf_p, lambda g, x: mul(constant(x, _TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
+defjvp(erf_p, lambda g, x: mul(constant(x, _TWO_OVER_SQRT_PI), mul(g, _exp_neg_square(x))))
 
 erfc_p = unary("erfc", FLOAT, _erfc_impl, **FUNCTION)
 erfc = of_one(erfc_p, "1 - erf(x), accurate where that is small.")
-defjvp(erfc_p, lambda g, x: mul(constant(x, -_TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
+defjvp(erfc_p, lambda g, x: mul(constant(x, -_TWO_OVER_SQRT_PI), mul(g, _exp_neg_square(x))))
 
 erf_inv_p = unary("erf_inv", FLOAT, _erf_inv_impl, **FUNCTION)
 erf_inv = of_one(

@@ -9,7 +9,7 @@ import numpy as np
 
 from tinyjax.core.facts import ACCURACY, FUNCTION
 from tinyjax.core.primitives import add, mul, neg
-from tinyjax.lax.arithmetic import div, rsqrt, square, sub
+from tinyjax.lax.arithmetic import div, one_minus_square, rsqrt, square
 from tinyjax.lax.elementwise import INEXACT, constant, nary, of_one, of_two, unary
 from tinyjax.transform.jvp import defjvp, defjvp2
 
@@ -28,11 +28,11 @@ defjvp2(tan_p, lambda g, out, x: mul(g, add(constant(x, 1), square(out))))
 
 asin_p = unary("asin", INEXACT, np.arcsin, **FUNCTION)
 asin = of_one(asin_p, "The inverse of sin; NaN outside of [-1, 1].")
-defjvp(asin_p, lambda g, x: mul(g, rsqrt(sub(constant(x, 1), square(x)))))
+defjvp(asin_p, lambda g, x: mul(g, rsqrt(one_minus_square(x))))
 
 acos_p = unary("acos", INEXACT, np.arccos, **FUNCTION)
 acos = of_one(acos_p, "The inverse of cos; NaN outside of [-1, 1].")
-defjvp(acos_p, lambda g, x: mul(g, neg(rsqrt(sub(constant(x, 1), square(x))))))
+defjvp(acos_p, lambda g, x: mul(g, neg(rsqrt(one_minus_square(x)))))
 
 atan_p = unary("atan", INEXACT, np.arctan, **FUNCTION)
 atan = of_one(atan_p, "The inverse of tan.")

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax import lax, random
 from tinyjax import numpy as jnp
-from tinyjax import random
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.declared_functions import named
@@ -72,7 +72,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
         dtype = _dtype(dtype)
-        return random.normal(key, shape, dtype) * jnp.array(stddev, dtype)
+        return _scaled_normal(key, shape, dtype, jnp.array(stddev, dtype))
 
     return init
 
@@ -115,9 +115,9 @@ def variance_scaling(
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
         shape, dtype = canonicalize_shape(shape), _dtype(dtype)
         n = _fan(mode, *_compute_fans(shape, in_axis, out_axis, batch_axis))
-        variance = jnp.array(scale / n, dtype=dtype)
+        variance = jnp.array(scale / n if n else 0, dtype=dtype)
         if distribution == "normal":
-            return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+            return _scaled_normal(key, shape, dtype, jnp.sqrt(variance))
         if distribution == "truncated_normal":
             return _scaled_truncated_normal(key, shape, dtype, variance)
         if distribution == "uniform":
@@ -153,8 +153,18 @@ def _compute_fans(
         return shape[axes] if isinstance(axes, int) else math.prod(shape[axis] for axis in axes)
 
     in_size, out_size = size(in_axis), size(out_axis)
-    window = math.prod(shape) / in_size / out_size / size(batch_axis)
+    parts = in_size * out_size * size(batch_axis)
+    window = math.prod(shape) / parts if parts else 0
     return in_size * window, out_size * window
+
+
+def _scaled_normal(key: Any, shape: Any, dtype: np.dtype, scale: Any) -> Array:
+    """Normal numbers times `scale`. Floats' draws are multiplied once, by sqrt(2) * scale."""
+    if dtypes.kind(dtype) != "f":
+        return random.normal(key, shape, dtype) * scale
+    low = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)
+    draws = random.uniform(key, shape, dtype, low, np.array(1, dtype))
+    return (jnp.array(np.sqrt(2), dtype) * scale) * lax.erf_inv(draws)
 
 
 def _scaled_truncated_normal(key: Any, shape: Any, dtype: np.dtype, variance: Any) -> Array:

@@ -51,7 +51,7 @@ from tinyjax.numpy.editing import (
 from tinyjax.numpy.elementary import (
     acos, acosh, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
     atan, atan2, atanh, cbrt, clip, cos, cosh, deg2rad, degrees, exp, exp2, expm1, hypot, log,
-    log1p, log2, log10, logaddexp, logaddexp2, nan_to_num, rad2deg, radians, sin, sinc, sinh, sqrt,
+    log1p, log2, log10, logaddexp, logaddexp2, nan_to_num, rad2deg, radians, sin, sinh, sqrt,
     tan, tanh,
 )
 from tinyjax.numpy.grids import (
@@ -88,7 +88,7 @@ from tinyjax.numpy.quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
 )
 from tinyjax.numpy.ranges import arange, geomspace, linspace, logspace
-from tinyjax.numpy.reductions import all, amax, amin, any, count_nonzero, max, min, prod, ptp, sum
+from tinyjax.numpy.reductions import all, amax, amin, any, count_nonzero, max, min, minmax, prod, ptp, sum
 from tinyjax.numpy.rounding import around, ceil, floor, frexp, ldexp, modf, rint, round, trunc
 from tinyjax.numpy.scalar_types import (
     bfloat16, bool_, cdouble, complex64, complex128, complex_, csingle, double, float4_e2m1fn,
@@ -104,7 +104,7 @@ from tinyjax.numpy.setops import (
     unique_inverse, unique_values,
 )
 from tinyjax.numpy.sorted_search import digitize, searchsorted
-from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
+from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex, top_k
 from tinyjax.numpy.statistics import (
     allclose, array_equal, array_equiv, corrcoef, cov, histogram, histogram2d, histogram_bin_edges,
     histogramdd, interp, isclose,
@@ -132,4 +132,5 @@ _LAZY_NAMES = {
     "convolution": ("convolve", "correlate"),
     "fitting": ("polyfit", "roots"),
     "kaiser_window": ("i0", "kaiser"),
+    "sinc_function": ("sinc",),
 }

@@ -138,7 +138,7 @@ def _round(x: Any, ndigits: int | None = None) -> Any:
 def _iter(self: Any) -> Iterator[Any]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    return (lax.index_in_dim(self, i, 0, keepdims=False) for i in range(self.shape[0]))
+    return iter(lax.unstack(self))
 
 
 def _reversed(self: Any) -> Iterator[Any]:

@@ -37,10 +37,10 @@ from tinyjax.numpy.util import (
 def array(
     object: Any,
     dtype: Any = None,
+    *,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:

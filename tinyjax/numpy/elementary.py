@@ -15,11 +15,12 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.declarations import of_one, same_as
-from tinyjax.numpy.logic import isposinf, less
-from tinyjax.numpy.promotion import promote_args_inexact, promote_dtypes_inexact
+from tinyjax.numpy.logic import less
+from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, maximum, minimum, multiply
+from tinyjax.numpy.ufuncs import maximum, minimum
 from tinyjax.numpy.util import (
+    broadcast_arrays,
     constant,
     constant_like,
     convert,
@@ -38,17 +39,7 @@ exp2 = _of_float("exp2", lax.exp2, "2 to the power x")
 expm1 = _of_float("expm1", lax.expm1, "exp(x) - 1, exact near zero")
 log = _of_float("log", lax.log, "The natural logarithm")
 log1p = _of_float("log1p", lax.log1p, "log(1 + x), exact near zero")
-
-
-def log2(x: Any, /) -> Array:
-    """The logarithm to base 2; as numpy.log2."""
-    (x,) = promote_args_inexact("log2", x)
-    if dtypes.kind(x.dtype) == "c":
-        log_x = lax.log(x)
-        re, im = lax.real(log_x), lax.imag(log_x)
-        log_2 = lax.log(constant_like(re, 2))
-        return lax.complex(lax.div(re, log_2), lax.div(im, log_2))
-    return lax.div(lax.log(x), lax.log(constant_like(x, 2)))
+log2 = _of_float("log2", lax.log2, "The logarithm to base 2")
 
 
 def log10(x: Any, /) -> Array:
@@ -137,39 +128,41 @@ def hypot(x1: Any, x2: Any, /) -> Array:
             "jnp.hypot is not well defined for complex-valued inputs. Please convert to real values "
             "first, such as by using abs(x)"
         )
-    x1, x2 = lax.abs(x1), lax.abs(x2)
-    infinite = lax.bitwise_or(isposinf(x1), isposinf(x2))
-    x1, x2 = lax.max(x1, x2), lax.min(x1, x2)
-    zero = lax.eq(x1, constant_like(x1, 0))
-    ratio = lax.div(x2, where_(lax.eq(x1, constant_like(x1, 0)), lax.full_like(x1, 1), x1))
-    length = multiply(x1, lax.sqrt(add(1, lax.square(ratio))))
-    return where_(infinite, constant_like(x1, np.inf), where_(zero, x1, length))
+    return _hypot(*broadcast_arrays(x1, x2))[0]
 
 
-@jitted
-def sinc(x: Any, /) -> Array:
-    """sin(pi x) / (pi x), 1 at zero; as numpy.sinc.
+@custom_jvp
+def _hypot(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
+    """The length r of the vector (x1, x2), and x1 / r, x2 / r. Very long and very short ones are scaled by a
+    power of two, so that their squares neither overflow nor vanish."""
+    info = dtypes.finfo(dtypes.dtype(x1))
+    size1, size2 = lax.abs(x1), lax.abs(x2)
+    largest = lax.max(size1, size2)
+    power, long = (info.nmant - info.minexp + 1) // 2, (info.maxexp - 1) // 2
+    is_long = lax.ge(largest, constant_like(x1, 2.0**long))
+    is_short = lax.le(largest, constant_like(x1, 2.0 ** (long - power)))
+    down, up, one = (lax.full_like(x1, scale) for scale in (2.0**-power, 2.0**power, 1.0))
 
-    At zero its derivatives, of all orders, are those of its Taylor series."""
-    (x,) = promote_dtypes_inexact(ensure_arraylike("sinc", x))
-    at_zero = lax.eq(x, weak_constant_like(x, 0))
-    pi_x = lax.mul(weak_constant_like(x, np.pi), x)
-    safe = where_(at_zero, weak_constant_like(x, 1), pi_x)
-    return where_(at_zero, _sinc_maclaurin(0, pi_x), lax.div(lax.sin(safe), safe))
+    def scaled(x: Any) -> Any:
+        shrunk, grown = lax.mul(x, down), lax.mul(x, up)
+        return lax.select(is_long, shrunk, lax.select(is_short, grown, x))
+
+    y1, y2 = scaled(x1), scaled(x2)
+    unscale = lax.select(is_long, up, lax.select(is_short, down, one))
+    length = lax.sqrt(lax.add(lax.square(y1), lax.square(y2)))
+    r = lax.mul(length, unscale)
+    infinity = lax.full_like(x1, np.inf)
+    infinite = lax.bitwise_or(lax.eq(size1, infinity), lax.eq(size2, infinity))
+    return lax.select(infinite, infinity, r), lax.div(y1, length), lax.div(y2, length)
 
 
-@functools.partial(custom_jvp, nondiff_argnums=(0,))
-def _sinc_maclaurin(k: int, x: Any) -> Any:
-    """The derivative of order `k` of sin(x) / x at zero, in the shape of `x`."""
-    if k % 2:
-        return x * 0
-    return x * 0 + weak_constant_like(x, (-1) ** (k // 2) / (k + 1))
-
-
-@_sinc_maclaurin.defjvp
-def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
-    (x,), (t,) = primals, tangents
-    return _sinc_maclaurin(k, x), _sinc_maclaurin(k + 1, x) * t
+@_hypot.defjvp
+def _hypot_jvp(primals: Any, tangents: Any) -> Any:
+    """Written in the results alone: derivatives of all orders come back to this rule."""
+    dx1, dx2 = tangents
+    r, u1, u2 = _hypot(*primals)
+    dr = u1 * dx1 + u2 * dx2
+    return (r, u1, u2), (dr, (dx1 - u1 * dr) / r, (dx2 - u2 * dr) / r)
 
 
 @jitted(static_argnames=("deg",))

@@ -26,7 +26,7 @@ from tinyjax.transform.batching import vmap
 
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Array]:
+) -> tuple[Array, ...]:
     """The coordinates of a grid, an array for each axis; as numpy.meshgrid.
 
     indexing 'ij' keeps the order of the axes, 'xy' swaps the first two. With `sparse` each array has
@@ -52,7 +52,7 @@ def meshgrid(
     ]
     if swap:
         out[0], out[1] = out[1], out[0]
-    return out
+    return tuple(out)
 
 
 def ix_(*args: Any) -> tuple[Array, ...]:
@@ -118,7 +118,7 @@ class _Grid:
         axes = promote_dtypes(*[_range_of(part) for part in key]) if key else []
         out = meshgrid(*axes, indexing="ij", sparse=self.sparse)
         if self.sparse:
-            return out
+            return list(out)
         return stack(out, 0) if out else arange(0)
 
 

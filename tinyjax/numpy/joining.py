@@ -161,6 +161,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Equal parts, or the parts between given indices, along `axis`; as numpy.split.
 
+    A negative index counts from the end, and one out of range is taken as the end it is nearer to.
     Raises ValueError if the parts would not be equal."""
     return _split("split", ary, indices_or_sections, axis)
 
@@ -193,7 +194,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
     sections = concrete(indices_or_sections, f"in jax.numpy.{name} argument 1")
     if isinstance(sections, (tuple, list)) or np.ndim(sections) > 0:
         ends = [operator.index(concrete(i, f"in jax.numpy.{name} argument 1")) for i in sections]
-        edges = [0, *ends, size]
+        edges = [0, *(min(max(i + size * (i < 0), 0), size) for i in ends), size]
         sizes = [b - a for a, b in zip(edges, edges[1:])]
     else:
         count = int(sections)

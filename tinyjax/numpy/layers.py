@@ -6,7 +6,7 @@ the layer of what it is written with.
 
 LAYERS = {
     "operands": "util promotion declarations dtype_tools selecting placing",
-    "elementwise": "logic ufuncs elementary rounding gcd_lcm",
+    "elementwise": "logic ufuncs elementary sinc_function rounding gcd_lcm",
     "creation": "creation scalar_types ranges",
     "indexing": "slices index_parts gather_plan indexing at",
     "shaping": "manipulation joining grids",

@@ -15,7 +15,7 @@ from tinyjax.core import type_promotion
 from tinyjax.core.array import Array
 from tinyjax.core.avals import get_aval
 from tinyjax.lax.shape import canonicalize_axis
-from tinyjax.numpy.creation import array, zeros_like
+from tinyjax.numpy.creation import array
 from tinyjax.numpy.manipulation import expand_dims, moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.promotion import promote_dtypes
@@ -283,24 +283,19 @@ def kron(a: Any, b: Any) -> Array:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
-    """The cross product of vectors of two or three elements; as numpy.cross.
+    """The cross product of vectors of three elements; as numpy.cross.
 
     Raises ValueError for other sizes."""
     check_arraylike("cross", a, b)
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
-        raise ValueError("Dimension must be either 2 or 3 for cross product")
-    if a.shape[-1] == b.shape[-1] == 2:
-        return subtract(multiply(a[..., 0], b[..., 1]), multiply(a[..., 1], b[..., 0]))
-    a0, a1, a2 = _three_elements(a)
-    b0, b1, b2 = _three_elements(b)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(
+            f"Dimension must be 3 for cross product, got shapes {a.shape} and {b.shape}"
+        )
+    a0, a1, a2 = (a[..., i] for i in range(3))
+    b0, b1, b2 = (b[..., i] for i in range(3))
     minor = lambda p, q, r, s: subtract(multiply(p, q), multiply(r, s))  # noqa: E731
     c = array([minor(a1, b2, a2, b1), minor(a2, b0, a0, b2), minor(a0, b1, a1, b0)])
     return moveaxis(c, 0, axisc)
-
-
-def _three_elements(x: Any) -> tuple[Any, Any, Any]:
-    first, second = x[..., 0], x[..., 1]
-    return first, second, x[..., 2] if x.shape[-1] == 3 else zeros_like(first)

@@ -100,19 +100,19 @@ def expand_dims(a: Any, axis: Any) -> Array:
 
 @jitted
 def atleast_1d(*arys: Any) -> Any:
-    """Scalars with one axis, all else unchanged; a list for several; as numpy.atleast_1d."""
+    """Scalars with one axis, all else unchanged; a tuple for several; as numpy.atleast_1d."""
     return _at_least("atleast_1d", arys, lambda x: () if x.ndim else (0,))
 
 
 @jitted
 def atleast_2d(*arys: Any) -> Any:
-    """With axes in front up to two; a list for several; as numpy.atleast_2d."""
+    """With axes in front up to two; a tuple for several; as numpy.atleast_2d."""
     return _at_least("atleast_2d", arys, lambda x: range(2 - x.ndim))
 
 
 @jitted
 def atleast_3d(*arys: Any) -> Any:
-    """With axes around up to three; a list for several; as numpy.atleast_3d."""
+    """With axes around up to three; a tuple for several; as numpy.atleast_3d."""
     new_axes = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least("atleast_3d", arys, lambda x: new_axes.get(x.ndim, ()))
 
@@ -121,7 +121,7 @@ def _at_least(name: str, arys: tuple[Any, ...], new_axes: Callable) -> Any:
     check_arraylike(name, *arys)
     arrays = [as_array(x) for x in arys]
     out = [lax.expand_dims(x, tuple(new_axes(x))) if len(new_axes(x)) else x for x in arrays]
-    return out[0] if len(out) == 1 else out
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 # ---- the order of axes ----

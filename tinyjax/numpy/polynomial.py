@@ -35,12 +35,18 @@ from tinyjax.transform.jit.api import jitted
 
 
 @jitted(static_argnames=("unroll",))
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
+def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Array:
     """The polynomial `p` at `x`, by Horner's rule; as numpy.polyval."""
     p, x = promote_dtypes(*ensure_arraylike("polyval", p, x))
     shape = broadcast_shapes(p.shape[1:], x.shape)
-    y: Any = lax.full_like(x, 0) if shape == x.shape else lax.full_like(x, 0, shape=shape)
-    return lax.scan(lambda y, a: (add(multiply(y, x), a), None), y, p, unroll=unroll)[0]
+    if not p.shape[0]:
+        return lax.full_like(x, 0, shape=shape)
+
+    def of_rank(x: Any) -> Any:
+        return lax.broadcast_to_rank(x, len(shape)) if 0 < x.ndim < len(shape) else x
+
+    coefficients = [of_rank(p[i]) for i in reversed(range(p.shape[0]))]
+    return lax.polynomial(of_rank(x), coefficients, unroll=unroll)
 
 
 @jitted

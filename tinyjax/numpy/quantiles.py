@@ -16,7 +16,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.declared_functions import named
-from tinyjax.lax.shape import canonicalize_axis
+from tinyjax.lax.shape import canonicalize_axis, without
 from tinyjax.numpy import reductions
 from tinyjax.numpy.logic import isnan
 from tinyjax.numpy.manipulation import ravel
@@ -25,6 +25,7 @@ from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import divide, subtract
 from tinyjax.numpy.util import (
+    canonicalize_axes,
     constant,
     constant_like,
     convert,
@@ -82,6 +83,8 @@ def _functions(skip_nan: bool) -> list[Callable[..., Array]]:
     ) -> Array:
         """The middle value (the mean of the two middle ones)."""
         a = ensure_arraylike(median.__name__, a)
+        if not skip_nan and not all(a.shape[i] for i in canonicalize_axes(axis, a.ndim)):
+            raise ValueError("jax.numpy.median reduction axis must be non-empty")
         return quantile(a, 0.5, axis=axis, out=out, keepdims=keepdims, method="midpoint")
 
     vars(percentile)["__signature__"] = inspect.signature(quantile)
@@ -103,6 +106,9 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip_nan: 
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     a, axis, kept_shape = _one_axis(a, axis)
+    if skip_nan and not a.shape[axis]:  # NumPy gives the mean of nothing, whatever q is
+        shape = kept_shape if keepdims else without(a.shape, [axis])
+        return lax.full(shape, np.nan, a.dtype)
     work = _of_sorted_with_nan if skip_nan else _of_sorted
     out = work(a, q, axis, method)
     if keepdims:

@@ -126,10 +126,9 @@ def _linspace(
         real = real_dtype(work_dtype)
         count = lax.reshape(lax.iota(real, intervals), along_axis)
         fraction = convert(divide(count, constant(intervals, real)), work_dtype)
-        out = add(
-            multiply(lax.reshape(start_b, column), subtract(1, fraction)),
-            multiply(lax.reshape(stop_b, column), fraction),
-        )
+        from_start = multiply(lax.reshape(start_b, column), subtract(1, fraction))
+        step = divide(lax.reshape(stop_b, column), constant(intervals, work_dtype))
+        out = add(from_start, multiply(step, convert(count, work_dtype)))
         if endpoint:
             out = lax.concatenate([out, lax.expand_dims(stop_b, (axis,))], axis)
     elif num == 1:

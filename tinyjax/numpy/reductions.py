@@ -216,6 +216,20 @@ min = _extreme("min", "smallest", np.inf, lax.reduce_min, lax.min)
 amax, amin = max, min
 
 
+def minmax(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> tuple[Array, Array]:
+    """The smallest and the largest value over `axis`; as numpy.minmax. `initial` may be a pair."""
+    low, high = initial if isinstance(initial, tuple) else (initial, initial)
+    smallest = min(a, axis, out, keepdims, low, where)
+    return smallest, max(a, axis, out, keepdims, high, where)
+
+
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """max - min over `axis`; as numpy.ptp."""
     check_no_out("ptp", out)

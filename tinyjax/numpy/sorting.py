@@ -9,6 +9,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import named
 from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.manipulation import ravel, swapaxes
@@ -57,9 +58,13 @@ def _operand(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tupl
     return a, canonicalize_axis(axis, a.ndim)
 
 
-@jitted(static_argnames=("axis",))
-def lexsort(keys: Any, axis: int = -1) -> Array:
-    """The positions that sort by the last key, then by the one before it, ...; as numpy.lexsort."""
+@jitted(static_argnames=("axis", "batch_size"))
+def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
+    """The positions that sort by the last key, then by the one before it, ...; as numpy.lexsort.
+
+    JAX sorts by `batch_size` keys at a time, which changes no result; here all are sorted at once."""
+    if batch_size < 1:
+        raise ValueError(f"lexsort: batch_size must be positive, got {batch_size}")
     if not len(keys):
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     arrays = [ensure_arraylike("lexsort", key) for key in keys]
@@ -104,3 +109,29 @@ def _partition(a: Any, kth: int, axis: int) -> tuple[Any, Any]:
     a = swapaxes(a, axis, -1)
     positions = lax.broadcasted_iota(np.dtype("int32"), a.shape, a.ndim - 1)
     return lax.sort_key_val(a, positions, dimension=a.ndim - 1)
+
+
+def top_k(
+    a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> tuple[Array, Array]:
+    """The k largest (or "smallest") elements along `axis` and their positions; as numpy.top_k.
+
+    They are sorted, also where `sorted` does not ask for it."""
+    return _top_k(a, k=k, axis=axis, mode=mode)
+
+
+@jitted(static_argnames=("k", "axis", "mode"))
+@named("top_k", None)
+def _top_k(a: Any, *, k: int, axis: int, mode: str) -> tuple[Array, Array]:
+    a = ensure_arraylike("top_k", a)
+    if dtypes.kind(a.dtype) == "c":
+        raise ValueError("top_k is not compatible with complex inputs.")
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"mode must be 'largest' or 'smallest', got {mode!r}")
+    axis = canonicalize_axis(axis, a.ndim)
+    if mode == "largest":
+        values, positions = lax.top_k(a, k, axis=axis)
+        return values, positions
+    reverse = lax.neg if dtypes.is_inexact(a.dtype) else lax.bitwise_not
+    values, positions = lax.top_k(reverse(a), k, axis=axis)
+    return reverse(values), positions

@@ -54,7 +54,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if np.ndim(bins) == 1:
         return asarray(bins, dtype=dtype)
     count = concrete_int(bins, "bins argument of histogram_bin_edges")
-    ends = asarray([reductions.min(a), reductions.max(a)] if range is None else range, dtype=dtype)
+    if range is None:
+        range = [reductions.min(a), reductions.max(a)] if a.size else [0, 1]
+    ends = asarray(range, dtype=dtype)
     if ends.shape != (2,):
         raise ValueError(f"`range` must be either None or a sequence of scalars, got {range}")
     # Data of one value has no extent: the bins reach half to each side of it.

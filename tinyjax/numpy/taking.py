@@ -106,7 +106,7 @@ def take_along_axis(
     mode: str | None = None,
     fill_value: Any = None,
     *,
-    wrap_negative_indices: bool | None = None,
+    wrap_negative_indices: bool = True,
 ) -> Array:
     """Of each vector along `axis` the elements that the matching vector of `indices` names.
 
@@ -125,8 +125,6 @@ def take_along_axis(
         raise ValueError(
             f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {a.ndim}"
         )
-    if wrap_negative_indices is None:
-        wrap_negative_indices = mode != "promise_in_bounds"
     return gather_along_axis(a, indices, axis, mode or "fill", fill_value, wrap_negative_indices)
 
 

@@ -242,11 +242,11 @@ def broadcast_to(x: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     return lax.broadcast_in_dim(x, shape, dimensions, out_sharding=out_sharding)
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """The arguments, each broadcast to their common shape; as numpy.broadcast_arrays."""
     check_arraylike("broadcast_arrays", *args)
     shapes = [shape_of(x) for x in args]
     if len(set(shapes)) <= 1:
-        return [as_array(x) for x in args]
+        return tuple(as_array(x) for x in args)
     shape = broadcast_shapes(*shapes)
-    return [broadcast_to(x, shape) for x in args]
+    return tuple(broadcast_to(x, shape) for x in args)

@@ -33,6 +33,7 @@ from tinyjax.random.distributions import (
     uniform,
 )
 from tinyjax.random.keys import (
+    Key,
     PRNGKey,
     clone,
     fold_in,

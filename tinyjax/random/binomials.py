@@ -145,15 +145,16 @@ def multinomial(
 ) -> Array:
     """How many of `n` trials have each outcome, of the probabilities `p` along its last axis.
 
-    The shape is that of `p` where none is given; `n` broadcasts to it without its last axis. `unroll` is
-    that of scan. Raises TypeError for lists, ValueError where shapes don't fit."""
+    `shape` is that of the draws, without the axis of outcomes: p.shape[:-1] where none is given. `n` and `p`
+    broadcast to it. `unroll` is that of scan. Raises TypeError for lists, ValueError where
+    shapes don't fit."""
     key = typed_key("multinomial", key)
     check_arraylike("multinomial", n, p)
     n, p = promote_dtypes_inexact(n, p)
-    shape = p.shape if shape is None else optional_shape(shape)
-    if not p.ndim or not shape:
+    if not p.ndim:
         raise ValueError("multinomial needs p with an axis of outcomes, got a scalar")
-    n, p = jnp.broadcast_to(n, shape[:-1]), jnp.broadcast_to(p, shape)
+    shape = p.shape[:-1] if shape is None else optional_shape(shape)
+    n, p = jnp.broadcast_to(n, shape), jnp.broadcast_to(p, (*shape, p.shape[-1]))
 
     # Of those trials that have none of the outcomes before, so many have this one.
     of_rest = lax.cumsum(p, axis=p.ndim - 1, reverse=True)

@@ -20,7 +20,7 @@ from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, dtype_of, user_dtype
-from tinyjax.random.distributions import checked_shape, optional_shape, uniform
+from tinyjax.random.distributions import checked_shape, is_approximate, optional_shape, uniform
 from tinyjax.random.keys import clone, split_typed, typed_key
 from tinyjax.transform.jit.api import jitted
 
@@ -59,7 +59,9 @@ def _geometric(key: Any, p: Any, shape: tuple[int, ...] | None, dtype: np.dtype)
 
 
 @takes_out_sharding
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Array:
+def poisson(
+    key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+) -> Array:
     """How many events happen in a time in which `lam` do on average.
 
     Computed in float32. A NaN and a negative `lam` give -1.
@@ -68,6 +70,12 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Array:
     key = typed_key("poisson", key)
     dtype = checked_integer_dtype("poisson", dtype)
     shape = optional_shape(shape)
+    if is_approximate("poisson", method):
+        from tinyjax.random import approximate  # rarely used
+
+        return approximate.poisson(
+            key, lam, shape=checked_shape("poisson", shape, lam), dtype=dtype
+        )
     lam = jnp.broadcast_to(lam, shape_of(lam) if shape is None else shape)
     lam = lax.convert_element_type(lam, np.dtype("float32"))
     return _poisson(key, lam, shape=lam.shape, dtype=dtype)

@@ -79,6 +79,15 @@ def optional_shape(shape: Any) -> tuple[int, ...] | None:
     return None if shape is None else canonicalize_shape(shape)
 
 
+def is_approximate(name: str, method: str) -> bool:
+    """Whether draws need not be exact. Raises ValueError for another method than JAX has."""
+    if method not in ("exact", "approximate"):
+        raise ValueError(
+            f"method argument to `{name}` must be one of {{'exact', 'approximate'}}, got {method!r}"
+        )
+    return method == "approximate"
+
+
 def sampler(compute: Callable[..., Any]) -> Callable[..., Array]:
     """The public function of a computation of (key, *parameters, shape, dtype), whose help it has.
 
@@ -88,11 +97,11 @@ def sampler(compute: Callable[..., Any]) -> Callable[..., Array]:
         optional_shape if signature.parameters["shape"].default is None else canonicalize_shape
     )
 
-    @jitted(static_argnames=("shape", "dtype"))
+    @jitted(static_argnames=[p for p in ("shape", "dtype", "method") if p in signature.parameters])
     @named(f"_{name}", None)
     @functools.wraps(compute)
-    def computation(*args: Any) -> Any:
-        return compute(*args)
+    def computation(*args: Any, **kwargs: Any) -> Any:
+        return compute(*args, **kwargs)
 
     @functools.wraps(compute)
     def sample(*args: Any, **kwargs: Any) -> Array:
@@ -101,7 +110,7 @@ def sampler(compute: Callable[..., Any]) -> Callable[..., Array]:
         given["key"] = typed_key(name, given["key"])
         given["dtype"] = checked_dtype(name, given["dtype"])
         given["shape"] = as_shape(given["shape"])
-        return computation(*bound.args)
+        return computation(*bound.args, **bound.kwargs)
 
     return sample
 

@@ -26,6 +26,7 @@ from tinyjax.random.distributions import (
     check_broadcasts,
     checked_dtype,
     checked_shape,
+    is_approximate,
     normal,
     optional_shape,
     rademacher,
@@ -39,19 +40,33 @@ from tinyjax.transform.jit.api import jitted
 
 
 @takes_out_sharding
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
+def gamma(
+    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+) -> Array:
     """Gamma numbers of density x**(a - 1) * exp(-x) / Gamma(a); differentiable in `a`."""
     key = typed_key("gamma", key)
     dtype = checked_dtype("gamma", dtype)
-    return _gamma(key, a, shape=optional_shape(shape), dtype=dtype)
+    draw = _sampler_of("gamma", method)
+    return draw(key, a, shape=optional_shape(shape), dtype=dtype)
 
 
 @takes_out_sharding
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
+def loggamma(
+    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+) -> Array:
     """The logarithms of gamma numbers, which are exact where the numbers themselves would be 0."""
     key = typed_key("loggamma", key)
     dtype = checked_dtype("loggamma", dtype)
-    return _gamma(key, a, shape=optional_shape(shape), dtype=dtype, log_space=True)
+    draw = _sampler_of("loggamma", method)
+    return draw(key, a, shape=optional_shape(shape), dtype=dtype, log_space=True)
+
+
+def _sampler_of(name: str, method: str) -> Any:
+    if not is_approximate(name, method):
+        return _gamma
+    from tinyjax.random import approximate  # rarely used
+
+    return approximate.gamma
 
 
 @jitted(static_argnames=("shape", "dtype", "log_space"))
@@ -68,13 +83,16 @@ def _gamma(
 
 @takes_out_sharding
 @sampler
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
+def beta(
+    key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+) -> Array:
     """Numbers in [0, 1] of density proportional to x**(a - 1) * (1 - x)**(b - 1)."""
     shape = checked_shape("beta", shape, a, b)
     a, b = (lax.convert_element_type(x, dtype) for x in (a, b))
     key_a, key_b = split_typed(key)
     a, b = jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape)
-    log_a, log_b = loggamma(key_a, a, shape, dtype), loggamma(key_b, b, shape, dtype)
+    log_a = loggamma(key_a, a, shape, dtype, method=method)
+    log_b = loggamma(key_b, b, shape, dtype, method=method)
     largest = lax.max(log_a, log_b)
     part_a, part_b = lax.exp(lax.sub(log_a, largest)), lax.exp(lax.sub(log_b, largest))
     return lax.div(part_a, lax.add(part_a, part_b))
@@ -105,12 +123,14 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Arr
 
 @takes_out_sharding
 @sampler
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
+def chisquare(
+    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+) -> Array:
     """Sums of the squares of `df` normal numbers; `df` need not be an integer."""
     shape = checked_shape("chisquare", shape, df)
     two = constant(2, dtype)
     half_df = lax.div(lax.convert_element_type(df, dtype), two)
-    return lax.mul(lax.exp(loggamma(key, half_df, shape, dtype)), two)
+    return lax.mul(lax.exp(loggamma(key, half_df, shape, dtype, method=method)), two)
 
 
 @takes_out_sharding

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from tinyjax.random.threefry import (
     threefry2x32_p,
     threefry_impl,
 )
+
+Key = NewType("Key", Array)  # for annotations: an array of typed keys
 
 # ---- checks that all of jax.random begins with ----
 

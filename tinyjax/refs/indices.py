@@ -89,9 +89,9 @@ def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
     _check_start(start, size)
     is_past = item.size and start + (item.size - 1) * item.stride >= size
     said = f"start={start}, size={item.size}, stride={item.stride}, dim={size}"
-    if is_past and start > 0:  # another class than from 0 on, as in JAX
+    if is_past:
         raise ValueError(f"Out of bound slice: {said}.")
-    if is_past or start < 0:
+    if start < 0:
         raise TypeError(f"slice must be within the Ref: {said}")
     return replace(item, start=start)
 

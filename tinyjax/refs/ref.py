@@ -127,8 +127,8 @@ def _ref_primitive(name: str) -> Primitive:
     return primitive
 
 
-new_ref_p = _ref_primitive("new_ref")  # parameters: kind, memory_space
-empty_ref_p = _ref_primitive("empty_ref")  # ty, an aval, and memory_space
+new_ref_p = _ref_primitive("new_ref")  # parameters: kind, memory_space, pin
+empty_ref_p = _ref_primitive("empty_ref")  # ty, an aval; memory_space, pin
 get_p = _ref_primitive("get")  # of (ref, *operands of the index); indexer
 swap_p = _ref_primitive("swap")  # of (ref, value, *operands of the index); indexer
 addupdate_p = _ref_primitive("addupdate")  # the same; gives nothing
@@ -178,8 +178,8 @@ def _mode(indexer: Indexer, operands: Any) -> str | None:
     return "clip" if is_one_slice(indexer, operands) else None
 
 
-impl_rules[new_ref_p] = lambda x, kind, memory_space: Ref(as_array(x))
-impl_rules[empty_ref_p] = lambda ty, memory_space: Ref(new_array(np.zeros(ty.shape, ty.dtype), ty))
+impl_rules[new_ref_p] = lambda x, **params: Ref(as_array(x))
+impl_rules[empty_ref_p] = lambda ty, **params: Ref(new_array(np.zeros(ty.shape, ty.dtype), ty))
 impl_rules[get_p] = _get
 impl_rules[swap_p] = _swap
 impl_rules[addupdate_p] = _addupdate
@@ -232,7 +232,7 @@ def _inner_aval(ref: ShapedArray) -> ShapedArray:
 
 
 abstract_eval_rules[new_ref_p] = lambda x, **params: AbstractRef(x)
-abstract_eval_rules[empty_ref_p] = lambda ty, memory_space: AbstractRef(ty)
+abstract_eval_rules[empty_ref_p] = lambda ty, **params: AbstractRef(ty)
 abstract_eval_rules[get_p] = _get_aval
 abstract_eval_rules[swap_p] = _swap_aval
 abstract_eval_rules[addupdate_p] = _addupdate_aval
@@ -243,8 +243,10 @@ abstract_eval_rules[free_ref_p] = lambda ref: []
 # ---- the functions ----
 
 
-def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
-    """A Ref that holds the array `init_val` at first. `kind` and `memory_space` are kept, and mean nothing.
+def new_ref(
+    init_val: Any, *, memory_space: Any = None, kind: str | None = None, pin: bool = False
+) -> Ref:
+    """A Ref that holds the array `init_val` at first. `kind`, `memory_space` and `pin` change nothing.
 
     Raises TypeError for what is no array."""
     try:
@@ -256,13 +258,15 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
         ) from None
     if isinstance(aval, AbstractRef):
         raise TypeError(f"new_ref of a {aval}: a Ref holds an array, as ref[...] gives it")
-    return new_ref_p.bind(init_val, kind=kind, memory_space=memory_space)
+    return new_ref_p.bind(init_val, kind=kind, memory_space=memory_space, pin=pin)
 
 
-def empty_ref(ty: ShapedArray | ShapeDtypeStruct, memory_space: Any = None) -> Ref:
+def empty_ref(
+    ty: ShapedArray | ShapeDtypeStruct, memory_space: Any = None, pin: bool = False
+) -> Ref:
     """A Ref that holds some array of type `ty`, as jax.typeof gives it. Nobody says which: here, zeros."""
     return empty_ref_p.bind(
-        ty=ty if isinstance(ty, ShapedArray) else get_aval(ty), memory_space=memory_space
+        ty=ty if isinstance(ty, ShapedArray) else get_aval(ty), memory_space=memory_space, pin=pin
     )
 
 

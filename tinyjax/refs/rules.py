@@ -104,13 +104,13 @@ def _new_ref_linearize(primals: Any, nonzeros: Any, **params: Any) -> Any:
     return ref, linear
 
 
-def _empty_ref_linearize(primals: Any, nonzeros: Any, *, ty: Any, memory_space: Any) -> Any:
-    ref = empty_ref_p.bind(ty=ty, memory_space=memory_space)
+def _empty_ref_linearize(primals: Any, nonzeros: Any, *, ty: Any, **params: Any) -> Any:
+    ref = empty_ref_p.bind(ty=ty, **params)
 
     def linear() -> Any:
         if not dtypes.is_inexact(ty.dtype):
             return zero_tangent(ref)
-        return new_ref_p.bind(full(ty, 0), kind=None, memory_space=memory_space)
+        return new_ref_p.bind(full(ty, 0), kind=None, **params)
 
     return ref, linear
 
@@ -183,8 +183,8 @@ def _new_ref_batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
     return new_ref_p.bind(bdim_at_front(vals[0], dims[0], axis.size), **params), 0
 
 
-def _empty_ref_batch(axis: AxisData, vals: Any, dims: Any, *, ty: Any, memory_space: Any) -> Any:
-    return empty_ref_p.bind(ty=ty.with_axis(0, axis.size), memory_space=memory_space), 0
+def _empty_ref_batch(axis: AxisData, vals: Any, dims: Any, *, ty: Any, **params: Any) -> Any:
+    return empty_ref_p.bind(ty=ty.with_axis(0, axis.size), **params), 0
 
 
 def _get_batch(axis: AxisData, vals: Any, dims: Any, *, indexer: Indexer) -> Any:

@@ -20,7 +20,6 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.compile_log import logged_time
 from tinyjax.core.dtypes import key_dtype
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.core.runtime_errors import JaxRuntimeError
 from tinyjax.runtime import compilation_cache
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
@@ -140,12 +139,12 @@ class Executable:
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:
     """The array's memory on the queue's device; it is brought there once, and stays. An array that several
-    devices have blocks of stays with them: a copy is brought here. Raises ValueError if it was deleted."""
+    devices have blocks of stays with them: a copy is brought here. Raises RuntimeError if it was deleted."""
     memory: Any = array.buffer
     if memory is None and array.is_deleted():
-        raise ValueError(
-            f"INVALID_ARGUMENT: an argument of type {array.aval.str_short()} has been deleted or donated: "
-            "its memory may hold something else by now. Donate only what is not used again"
+        raise RuntimeError(
+            f"Array has been deleted with shape={array.aval.str_short()}. It was deleted or donated: its "
+            "memory may hold something else by now. Donate only what is not used again"
         )
     if memory is not None and memory.queue is None:
         return queue.upload(array._value)
@@ -158,7 +157,7 @@ def donated_memory(number: int, args: Sequence[ArrayImpl], memories: list[Memory
     """Memory that steps may write to, with what argument `number` holds: its own, unless somebody else
     may see that, who has read the array or shares it.
 
-    Raises JaxRuntimeError if the same array is another argument too."""
+    Raises RuntimeError if the same array is another argument too."""
     array, memory = args[number], memories[number]
     check_donated(number, args)
     if memory.has_one_owner and array.is_unread:
@@ -168,12 +167,12 @@ def donated_memory(number: int, args: Sequence[ArrayImpl], memories: list[Memory
 
 
 def check_donated(number: int, args: Sequence[ArrayImpl]) -> None:
-    """Raises JaxRuntimeError if argument `number`, which is donated, is another argument too."""
+    """Raises RuntimeError if argument `number`, which is donated, is another argument too."""
     array = args[number]
     if any(other is array for at, other in enumerate(args) if at != number):
-        raise JaxRuntimeError(
-            f"INVALID_ARGUMENT: argument {number} is donated, and the same array is another argument as "
-            "well: f(donate(a), a). Give a copy, such as jnp.copy(a)"
+        raise RuntimeError(
+            f"Array has been deleted with shape={array.aval.str_short()}: argument {number} is donated, and "
+            "the same array is another argument as well. Give a copy, such as jnp.copy(a)"
         )
 
 

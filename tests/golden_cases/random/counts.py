@@ -21,7 +21,8 @@ _COUNTS = [
     "random.binomial(k, 100, 0.4, (3,), 'float16')",
     "random.binomial(k, f16([10, 100]), f16([0.25, 0.75]))",
     "random.multinomial(k, 10, f32([0.2, 0.3, 0.5]))",
-    "random.multinomial(k, f32([10, 20]), f32([0.2, 0.3, 0.5]), shape=(2, 3), dtype=int)",
+    "random.multinomial(k, f32([10, 20]), f32([0.2, 0.3, 0.5]), shape=(2,), dtype=int)",
+    "random.multinomial(k, 10, v / 6, shape=(2,))",
     "random.multinomial(k, 100, f32([[0, 1], [0.5, 0.5]]), unroll=True)",
 ]
 _UNDER_TRANSFORMATIONS = [
@@ -32,7 +33,18 @@ _UNDER_TRANSFORMATIONS = [
     "jax.jit(lambda k: random.multinomial(k, 9, f32([0.2, 0.8]), shape=(2, 2)))(k)",
 ]
 
+_APPROXIMATE = [
+    "random.gamma(k, f32([0.3, 5, 50]), method='approximate')",
+    "random.loggamma(k, 0.01, (3,), method='approximate')",
+    "random.gamma(k, 2.0, (2,), 'float16', method='approximate')",
+    "random.beta(k, 1.0, 2.0, (3,), method='approximate')",
+    "random.chisquare(k, f32([2, 4]), method='approximate')",
+    "random.poisson(k, f32([0.3, 5, 50, 5000]), method='approximate')",
+    "random.poisson(k, 9, (4,), 'int8', method='approximate')",
+]
+
 GROUPS = [
+    Group("approximate draws", _APPROXIMATE, ulps=64),
     Group("counts", _COUNTS, ulps=0),
     Group("counts under transformations", _UNDER_TRANSFORMATIONS, ulps=0),
     Group(
@@ -60,11 +72,11 @@ ERRORS = {
         ("random.geometric(k, None)", ["geometric"]),
         ("random.poisson(k, 3, (3,), float)", []),
         ("random.poisson(k, v, (2,))", []),
+        ("random.poisson(k, v, method='fast')", ["exact", "fast"]),
         ("random.binomial(k, 10, 0.3, (3,), int)", ["binomial", "int32"]),
         ("random.binomial(k, [10], 0.3)", ["binomial", "list"]),
         ("random.binomial(k, v, 0.3, (2,))", ["(3,)", "(2,)"]),
-        ("random.multinomial(k, 10, 0.5)", []),
-        ("random.multinomial(k, 10, v / 6, shape=(2,))", ["(2,)"]),
+        ("random.multinomial(k, v, f32([[0.5, 0.5]]), shape=(2,))", ["(2,)", "(3,)"]),
         ("random.multinomial(k, 10, [0.5, 0.5])", ["multinomial", "list"]),
     ],
 }

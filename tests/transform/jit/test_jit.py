@@ -255,9 +255,7 @@ def test_a_donated_argument_cant_be_used_again():
     jax.jit(lambda x: x + 1, donate_argnums=0)(x)
     with pytest.raises(RuntimeError, match="deleted"):
         np.asarray(x)
-    with pytest.raises(
-        ValueError, match=r"INVALID_ARGUMENT: .*float32\[3\] has been deleted or donated"
-    ):
+    with pytest.raises(RuntimeError, match=r"deleted with shape=float32\[3\]"):
         jax.jit(lambda x: x + 2)(x)
 
 
@@ -267,8 +265,8 @@ def test_a_jitted_function_can_close_over_an_outer_tracer():
     assert float(jax.grad(outer)(2.0)) == 4.0
 
 
-def test_inline_leaves_no_jit_equation():
-    f = jax.jit(lambda x: x + 1, inline=True)
+def test_early_inlining_leaves_no_jit_equation():
+    f = jax.jit(lambda x: x + 1, inline=jax.Inline.JAX_EARLY)
     assert (
         str(jax.make_jaxpr(f)(1.0)) == "{ lambda ; a:f32[]. let b:f32[] = add a 1.0:f32[] in (b,) }"
     )

@@ -32,7 +32,6 @@ from tinyjax.core.jaxpr import jaxpr_as_fun as jaxpr_as_fun
 from tinyjax.core.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.extend.core import primitives as primitives
-from tinyjax.extend.core.primitives import CallPrimitive as CallPrimitive
 
 
 def valid_jaxtype(x: Any) -> bool:

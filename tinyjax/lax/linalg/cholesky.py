@@ -15,15 +15,15 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive
-from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg.matrices import (
     as_inexact,
-    check_lapack_dtype,
+    check_matrices,
     check_operands,
     check_square,
     eye,
     for_each_matrix,
     matmul,
+    matrix_transpose,
     on_matrices,
     symmetrized,
     tril,
@@ -35,7 +35,6 @@ cholesky_p = Primitive("cholesky", axes="matrices 2", makes_nan=True)
 
 def _cholesky_impl(x: np.ndarray) -> np.ndarray:
     """All at once; if one matrix is not positive definite, one by one, and NaN for it."""
-    check_lapack_dtype("cholesky", x)
     try:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
@@ -50,8 +49,18 @@ def _cholesky_aval(x: ShapedArray) -> ShapedArray:
     return x
 
 
+def _of_lower_triangle(x: Any) -> Any:
+    """The Hermitian matrix that has this lower triangle: cholesky reads no more of its operand."""
+    if x.dtype.kind != "c":
+        return lax.add(tril(x), matrix_transpose(tril(x, -1)))
+    re, im = lax.real(x), lax.imag(x)
+    re = lax.add(tril(re), matrix_transpose(tril(re, -1)))
+    return lax.complex(re, lax.sub(tril(im, -1), matrix_transpose(tril(im, -1))))
+
+
 def _cholesky_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     (x,), (x_dot,) = primals, tangents
+    x_dot = _of_lower_triangle(x_dot)
     factor = tril(cholesky_p.bind(x))
     right = triangular_solve(factor, x_dot, lower=True, transpose_a=True, conjugate_a=True)
     both = triangular_solve(factor, right, left_side=True, lower=True)
@@ -68,10 +77,9 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = x, for positive definite matrices; NaN for all others.
 
     With `symmetrize_input`, of (x + x^H) / 2; without, only the lower triangle of x is read, and
-    derivatives take x to be symmetric. Raises TypeError where x is no matrix, or not square."""
+    derivatives take x to be symmetric. Raises ValueError where x is no matrix, or not square."""
     x = as_inexact(x)
+    check_matrices("The input to linalg.cholesky", x)
     if symmetrize_input:
-        if len(shape_of(x)) < 2:
-            raise TypeError(f"cholesky takes matrices, and got an array of shape {shape_of(x)}")
         x = symmetrized(x)
     return tril(cholesky_p.bind(x))

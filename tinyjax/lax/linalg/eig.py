@@ -21,7 +21,6 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.linalg.matrices import (
-    check_lapack_dtype,
     check_operands,
     check_square,
     conj_transpose,
@@ -50,7 +49,6 @@ def _eig_impl(
     """Of a matrix that is not finite, or for which LAPACK fails, all is NaN."""
     from scipy.linalg import get_lapack_funcs
 
-    check_lapack_dtype("eig", x)
     dtype = np.result_type(x.dtype, np.complex64)
     asked = compute_left_eigenvectors, compute_right_eigenvectors
     geev, geev_lwork = get_lapack_funcs(("geev", "geev_lwork"), (x,))

@@ -18,11 +18,11 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive
-from tinyjax.core.primitives import mul, shape_of
+from tinyjax.core.primitives import mul
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import (
     as_inexact,
-    check_lapack_dtype,
+    check_matrices,
     check_operands,
     check_square,
     conj_transpose,
@@ -45,7 +45,6 @@ eigh_p = Primitive("eigh", multiple_results=True, axes="matrices 2", makes_nan=T
 
 
 def _eigh_impl(x: np.ndarray, *, lower: bool, **_: Any) -> list[np.ndarray]:
-    check_lapack_dtype("eigh", x)
 
     def eigh(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         w, v = np.linalg.eigh(x, "L" if lower else "U")
@@ -96,10 +95,8 @@ def eigh(
     triangle is read. On a CPU eigenvalues are sorted in any case. Raises TypeError or ValueError where x is
     no square matrix, NotImplementedError for what CPUs don't have."""
     x = as_inexact(x)
-    shape = shape_of(x)
+    check_matrices("The input to linalg.eigh", x)
     if symmetrize_input:
-        if len(shape) < 2 or shape[-1] != shape[-2]:
-            raise TypeError(f"eigh takes square matrices, and got an array of shape {shape}")
         x = symmetrized(x)
     v, w = eigh_p.bind(
         x,

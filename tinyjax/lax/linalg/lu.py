@@ -21,7 +21,6 @@ from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg import batched_small
 from tinyjax.lax.linalg.matrices import (
-    check_lapack_dtype,
     check_operands,
     eye,
     for_each_matrix,
@@ -98,7 +97,6 @@ lu_p = Primitive("lu", multiple_results=True, axes="matrices 2", makes_nan=True)
 
 
 def _lu_impl(x: np.ndarray) -> Any:
-    check_lapack_dtype("lu", x)
     if batched_small.is_worth_it(x):
         outs = batched_small.lu(x.reshape(-1, *x.shape[-2:]))
         return tuple(out.reshape(*x.shape[:-2], *out.shape[1:]) for out in outs)

@@ -25,13 +25,16 @@ from tinyjax.transform.jvp import jvp_rules
 # ---- checks ----
 
 
-def check_operands(name: str, *avals: ShapedArray) -> None:
-    """Raises TypeError for operands that are no matrices of floats or complex numbers, of one dtype."""
+def check_operands(name: str, *avals: ShapedArray, halves: bool = False) -> None:
+    """Raises TypeError for operands that are no matrices of floats or complex numbers, of one dtype.
+
+    LAPACK computes with 32 and 64 bits; `halves` lets smaller floats pass."""
     for position, aval in enumerate(avals):
-        if dtypes.kind(aval.dtype) not in "fc":
+        small = aval.dtype.char not in "fdFD" and not halves
+        if dtypes.kind(aval.dtype) not in "fc" or small:
             raise TypeError(
                 f"{name} does not accept dtype {aval.dtype.name} at position {position}: it takes "
-                "floating and complex numbers; use x.astype"
+                "floating and complex numbers of 32 and 64 bits; use x.astype(jnp.float32)"
             )
         if aval.ndim < 2:
             raise TypeError(
@@ -51,13 +54,11 @@ def check_square(name: str, x: Any) -> None:
         raise ValueError(f"The input to {name} must be a square matrix. Got shape {shape}.")
 
 
-def check_lapack_dtype(name: str, x: np.ndarray) -> None:
-    """Raises NotImplementedError for floats of 16 bits and less, as JAX does."""
-    if x.dtype.char not in "fdFD":
-        raise NotImplementedError(
-            f"{name}: Unsupported dtype {x.dtype.name}. LAPACK computes with 32 and 64 bits: convert "
-            "with x.astype(jnp.float32)"
-        )
+def check_matrices(name: str, x: Any) -> None:
+    """Raises ValueError if `x` is no array of square matrices."""
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"{name} must have shape [..., n, n], got shape {shape}")
 
 
 def as_inexact(x: Any) -> Any:

@@ -20,7 +20,6 @@ from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.linalg.matrices import (
-    check_lapack_dtype,
     check_operands,
     conj_transpose,
     eye,
@@ -41,7 +40,6 @@ qr_p = Primitive("qr", multiple_results=True, axes="matrices 2", makes_nan=True)
 def _qr_impl(
     a: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: None
 ) -> list[np.ndarray]:
-    check_lapack_dtype("qr", a)
     if not pivoting:
         q, r = np.linalg.qr(a, "complete" if full_matrices else "reduced")
         return [q, r]
@@ -142,7 +140,6 @@ ormqr_p = Primitive("ormqr", axes="matrices 2 1 2", makes_nan=True)
 
 
 def _geqrf_impl(a: np.ndarray) -> list[np.ndarray]:
-    check_lapack_dtype("geqrf", a)
     reflections, taus = np.linalg.qr(a, "raw")
     return [reflections.swapaxes(-1, -2), taus]
 
@@ -161,7 +158,6 @@ def _of_each_with_taus(fun: Any, a: np.ndarray, taus: np.ndarray, *others: np.nd
 def _householder_impl(a: np.ndarray, taus: np.ndarray) -> np.ndarray:
     from scipy.linalg import get_lapack_funcs
 
-    check_lapack_dtype("householder_product", a)
     if not a.size or not taus.size:
         return np.broadcast_to(np.eye(*a.shape[-2:], dtype=a.dtype), a.shape)
     name = "orgqr" if a.dtype.kind == "f" else "ungqr"
@@ -195,7 +191,6 @@ def _ormqr_impl(
 ) -> np.ndarray:
     from scipy.linalg import get_lapack_funcs
 
-    check_lapack_dtype("ormqr", a)
     real = a.dtype.kind == "f"
     (ormqr,) = get_lapack_funcs(("ormqr" if real else "unmqr",), (a,))
     trans = ("T" if real else "C") if transpose else "N"

@@ -16,7 +16,6 @@ import numpy as np
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.lax.linalg.matrices import (
-    check_lapack_dtype,
     check_operands,
     check_square,
     for_each_matrix,
@@ -31,8 +30,6 @@ def _schur_impl(
     x: np.ndarray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any
 ) -> list[np.ndarray]:
     import scipy.linalg
-
-    check_lapack_dtype("schur", x)
 
     def schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if not np.isfinite(x).all() or not x.size:
@@ -55,8 +52,6 @@ def _schur_aval(
 
 def _hessenberg_impl(x: np.ndarray) -> list[np.ndarray]:
     from scipy.linalg import get_lapack_funcs
-
-    check_lapack_dtype("hessenberg", x)
 
     def hessenberg(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if len(x) < 2:

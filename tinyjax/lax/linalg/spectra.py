@@ -35,5 +35,5 @@ def one_over_gaps(w: Any) -> Any:
     """1 / (w_j - w_i) at row i and column j; 0 on the diagonal. Infinite for equal eigenvalues."""
     ndim = len(shape_of(w))
     unit = eye(w)
-    gaps = unit + lax.expand_dims(w, (ndim - 1,)) - lax.expand_dims(w, (ndim,))
-    return lax.integer_pow(gaps, -1) - unit
+    gaps = lax.expand_dims(w, (ndim - 1,)) - lax.expand_dims(w, (ndim,))
+    return lax.integer_pow(gaps + unit, -1) - unit

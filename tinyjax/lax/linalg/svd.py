@@ -23,7 +23,6 @@ from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import constant, real_dtype
 from tinyjax.lax.linalg.matrices import (
     as_inexact,
-    check_lapack_dtype,
     check_operands,
     conj_transpose,
     eye,
@@ -50,7 +49,6 @@ _matmul = functools.partial(typed_matmul, precision=lax.Precision.HIGHEST)
 def _svd_impl(
     x: np.ndarray, *, full_matrices: bool, compute_uv: bool, algorithm: Any, **_: Any
 ) -> list[np.ndarray]:
-    check_lapack_dtype("svd", x)
     if not compute_uv:
         return [nan_where_it_fails(lambda x: np.linalg.svd(x, compute_uv=False), x)]
 

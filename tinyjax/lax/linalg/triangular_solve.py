@@ -84,7 +84,7 @@ def _many(
 
 
 def _aval(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArray:
-    check_operands("triangular_solve", a, b)
+    check_operands("triangular_solve", a, b, halves=True)
     if a.ndim != b.ndim:
         raise TypeError(
             "All inputs to triangular_solve must have the same number of batch dimensions, but got "

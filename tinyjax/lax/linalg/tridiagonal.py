@@ -18,7 +18,6 @@ from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import (
-    check_lapack_dtype,
     check_operands,
     check_square,
     for_each_matrix,
@@ -35,7 +34,6 @@ tridiagonal_p = Primitive("tridiagonal", multiple_results=True, axes="matrices 2
 def _tridiagonal_impl(a: np.ndarray, *, lower: bool) -> list[np.ndarray]:
     from scipy.linalg import get_lapack_funcs
 
-    check_lapack_dtype("tridiagonal", a)
     name = "sytrd" if a.dtype.kind == "f" else "hetrd"
     (sytrd,) = get_lapack_funcs((name,), (a,))
     return list(for_each_matrix(lambda x: sytrd(x, lower=lower)[:4], a))
@@ -75,7 +73,6 @@ def _solve_impl(
 ) -> np.ndarray:
     from scipy.linalg import get_lapack_funcs
 
-    check_lapack_dtype("tridiagonal_solve", b)
     if not b.size:
         return b
     (gtsv,) = get_lapack_funcs(("gtsv",), (b,))

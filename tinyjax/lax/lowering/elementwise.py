@@ -30,6 +30,8 @@ from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.conversion import convert_element_type_p
+from tinyjax.lax.exponential import LOG2_E, log2_p
+from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
 from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
@@ -67,6 +69,22 @@ def _reduce_precision(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
 def _round(ctx: Any, x: Scalar, *, rounding_method: Any) -> Scalar:
     to_even = rounding_method is lax.RoundingMethod.TO_NEAREST_EVEN
     return ctx.op("round_to_even" if to_even else "round_away", x)
+
+
+def _one_minus_square(ctx: Any, x: Scalar) -> Scalar:
+    one = ctx.constant(1, x.dtype)
+    return ctx.op("mul", ctx.op("add", one, x), ctx.op("sub", one, x))
+
+
+def _log2(ctx: Any, x: Scalar) -> Scalar:
+    return ctx.op("mul", ctx.op("log", x), ctx.constant(LOG2_E, x.dtype))
+
+
+def _polynomial(ctx: Any, x: Scalar, *coefficients: Scalar, **_: Any) -> Scalar:
+    total = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        total = ctx.op("add", ctx.op("mul", total, x), coefficient)
+    return total
 
 
 def _convert(ctx: Any, x: Scalar, *, new_dtype: np.dtype, **_: Any) -> Scalar:
@@ -165,6 +183,9 @@ lowering_rules[lax.round_p] = Elementwise(_round)
 lowering_rules[convert_element_type_p] = Elementwise(_convert)
 lowering_rules[lax.pow_p] = Elementwise(_pow, FUNCTION)
 lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION)
+lowering_rules[lax.one_minus_square_p] = Elementwise(_one_minus_square, 3)
+lowering_rules[log2_p] = Elementwise(_log2, FUNCTION)
+lowering_rules[lax.polynomial_p] = Elementwise(_polynomial)
 lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), CHEAP)
 lowering_rules[lax.select_n_p] = Elementwise(_select_n)
 lowering_rules[lax.clamp_p] = Elementwise(_clamp)
@@ -181,8 +202,8 @@ def _all_ones(dtype: np.dtype) -> Any:
 
 
 lowering_rules[lax.reduce_prod_p] = Reduction("mul", one_of)
-lowering_rules[lax.reduce_max_p] = Reduction("max", least)
-lowering_rules[lax.reduce_min_p] = Reduction("min", greatest)
+lowering_rules[reduce_max_p] = Reduction("max", least)
+lowering_rules[reduce_min_p] = Reduction("min", greatest)
 lowering_rules[lax.psum_p] = Reduction("add", zero_of)  # over positions: vmap took the names away
 lowering_rules[lax.pmax_p] = Reduction("max", least)
 lowering_rules[lax.pmin_p] = Reduction("min", greatest)

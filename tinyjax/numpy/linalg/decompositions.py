@@ -9,7 +9,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core.array import Array
 from tinyjax.lax import linalg
-from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
+from tinyjax.lax.linalg.matrices import check_matrices, conj_transpose, matrix_transpose
 from tinyjax.lax.linalg.qr import geqrf_p
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.taking import take_along_axis
@@ -60,11 +60,12 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     """The eigenvalues and eigenvectors of symmetric or Hermitian matrices; as numpy.linalg.eigh.
 
     Of (a + a^H) / 2; without symmetrize_input, of the lower triangle alone, or the upper one for UPLO 'U'.
-    Raises ValueError for another UPLO, TypeError where `a` is no square matrix."""
+    Raises ValueError for another UPLO, and where `a` is no square matrix."""
     a = ensure_arraylike("jnp.linalg.eigh", a)
     if UPLO not in (None, "L", "U"):
         raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
     (a,) = promote_dtypes_inexact(a)
+    check_matrices("Argument to linalg.eigh", a)
     v, w = linalg.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
     return EighResult(w, v)
 

@@ -9,7 +9,6 @@ for the derivative https://en.wikipedia.org/wiki/Jacobi%27s_formula
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,27 +59,7 @@ def det(a: Any) -> Array:
         return ones(a.shape[:-2], a.dtype)
     if size > 3:
         return vectorize(_det, signature="(n,n)->()")(a)
-    return (_det_1, _det_2, _det_3)[size - 1](lambda i, j: a[..., i, j])
-
-
-def _det_1(a: Callable[[int, int], Any]) -> Any:
-    return a(0, 0)
-
-
-def _det_2(a: Callable[[int, int], Any]) -> Any:
-    return a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0)
-
-
-def _det_3(a: Callable[[int, int], Any]) -> Any:
-    """By the rule of Sarrus."""
-    return (
-        a(0, 0) * a(1, 1) * a(2, 2)
-        + a(0, 1) * a(1, 2) * a(2, 0)
-        + a(0, 2) * a(1, 0) * a(2, 1)
-        - a(0, 2) * a(1, 1) * a(2, 0)
-        - a(0, 0) * a(1, 2) * a(2, 1)
-        - a(0, 1) * a(1, 0) * a(2, 2)
-    )
+    return a[..., 0, 0] if size == 1 else _det_2x2(a) if size == 2 else _det_3x3(a)
 
 
 @custom_jvp
@@ -99,6 +78,48 @@ def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     )
     determinant = sign * reductions.prod(triangles.diagonal(lu))
     return determinant, sign * reductions.sum(_adjugate(lu).T * moved)
+
+
+def _exchanged(chosen: Any, first: Any, second: Any) -> tuple[Any, Any]:
+    """Two rows of each matrix, exchanged where `chosen`."""
+    return where(chosen[..., None], second, first), where(chosen[..., None], first, second)
+
+
+def _multiplier(pivot: Any, below: Any) -> Any:
+    """How often the pivot's row is taken from a row to make `below` zero; 0 for a pivot of 0."""
+    return where(pivot == 0, 0, below / where(pivot == 0, 1, pivot))
+
+
+@custom_jvp
+def _det_2x2(a: Any) -> Any:
+    """By elimination below the larger of two pivots: a00 * a11 - a01 * a10 would lose digits."""
+    exchange = absolute(a[..., 1, 0]) > absolute(a[..., 0, 0])
+    r0, r1 = _exchanged(exchange, a[..., 0, :], a[..., 1, :])
+    u11 = r1[..., 1] - _multiplier(r0[..., 0], r1[..., 0]) * r0[..., 1]
+    return where(exchange, -1, 1) * r0[..., 0] * u11
+
+
+@custom_jvp
+def _det_3x3(a: Any) -> Any:
+    """By elimination, with the largest pivot of each column; each exchange of rows turns the sign."""
+    exchange = absolute(a[..., 1, 0]) > absolute(a[..., 0, 0])
+    r0, r1 = _exchanged(exchange, a[..., 0, :], a[..., 1, :])
+    r2 = a[..., 2, :]
+    sign = where(exchange, -1, 1)
+    exchange = absolute(r2[..., 0]) > absolute(r0[..., 0])
+    r0, r2 = _exchanged(exchange, r0, r2)
+    sign = where(exchange, -sign, sign)
+    l10, l20 = _multiplier(r0[..., 0], r1[..., 0]), _multiplier(r0[..., 0], r2[..., 0])
+    r1, r2 = r1 - l10[..., None] * r0, r2 - l20[..., None] * r0
+    exchange = absolute(r2[..., 1]) > absolute(r1[..., 1])
+    r1, r2 = _exchanged(exchange, r1, r2)
+    sign = where(exchange, -sign, sign)
+    u22 = r2[..., 2] - _multiplier(r1[..., 1], r2[..., 1]) * r1[..., 2]
+    return sign * r0[..., 0] * r1[..., 1] * u22
+
+
+_det_2x2.defjvp(_det_jvp)
+_det_3x3.defjvp(_det_jvp)
 
 
 def _adjugate(u: Any) -> Any:

@@ -175,11 +175,12 @@ def cond(x: Any, p: Any = None) -> Array:
         raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={x.shape}")
     if p in (None, 2, -2):
         s = svd(x, compute_uv=False)
-        return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
-    if x.shape[-1] != x.shape[-2]:
+        out = s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
+    elif x.shape[-1] != x.shape[-2]:
         raise ValueError(
             f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={x.shape}"
         )
-    out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
+    else:
+        out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
     # A singular matrix has an inverse of NaNs, and the condition inf.
     return where(isnan(out) & ~reductions.any(isnan(x), axis=(-2, -1)), np.inf, out)

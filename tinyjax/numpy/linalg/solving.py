@@ -8,7 +8,7 @@ from typing import Any
 from tinyjax import lax
 from tinyjax.core.array import Array
 from tinyjax.lax import linalg
-from tinyjax.lax.linalg.matrices import conj_transpose
+from tinyjax.lax.linalg.matrices import check_matrices, conj_transpose
 from tinyjax.lax.linalg.systems import solve_one
 from tinyjax.numpy.manipulation import moveaxis
 from tinyjax.numpy.mapping import vectorize
@@ -22,9 +22,10 @@ from tinyjax.transform.jit.api import jitted
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = a for positive definite matrices, NaN for all others.
 
-    With `upper`, U = L^H. (a + a^H) / 2 is taken for `a`, if `symmetrize_input`. Raises TypeError where
+    With `upper`, U = L^H. (a + a^H) / 2 is taken for `a`, if `symmetrize_input`. Raises ValueError where
     `a` is no square matrix; as numpy.linalg.cholesky."""
     (a,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.cholesky", a))
+    check_matrices("Argument to linalg.cholesky", a)
     factor = linalg.cholesky(a, symmetrize_input=symmetrize_input)
     return conj_transpose(factor) if upper else factor
 

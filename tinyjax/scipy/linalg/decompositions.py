@@ -5,6 +5,7 @@ SciPy's `overwrite_*`, `lwork` and `check_finite` are taken and change nothing.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, eye, triu
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.linear_algebra import matmul
+from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.ufuncs import conj
@@ -92,18 +94,48 @@ def eigh(
 ) -> Array | tuple[Array, Array]:
     """(w, v): eigenvalues, ascending, and eigenvectors of (a + a^H) / 2; w alone for eigvals_only.
 
-    Raises NotImplementedError for a second matrix `b`, another type than 1, and eigvals."""
-    for name, given, only in (("b", b, None), ("eigvals", eigvals, None), ("type", type, 1)):
-        if given is not only:
-            raise NotImplementedError(f"Only the {name}={only} case of eigh is implemented.")
-    return _eigh(a, bool(lower), bool(eigvals_only))
+    With a positive definite `b`, those of a v = w b v (type 1), a b v = w v (2) or b a v = w v (3).
+    Raises ValueError for other types and shapes, NotImplementedError for eigvals."""
+    if type not in (1, 2, 3):
+        raise ValueError(f"type must be 1, 2, or 3, got {type}.")
+    if eigvals is not None:
+        raise NotImplementedError("Only the eigvals=None case of eigh is implemented.")
+    return _eigh(a, b, bool(lower), bool(eigvals_only), type)
 
 
-@jitted(static_argnames=("lower", "eigvals_only"))
-def _eigh(a: Any, lower: bool, eigvals_only: bool) -> Any:
+@jitted(static_argnames=("lower", "eigvals_only", "type"))
+def _eigh(a: Any, b: Any, lower: bool, eigvals_only: bool, type: int) -> Any:
+    for name, x in (("a", a), ("b", b)):
+        if x is not None and (np.ndim(x) < 2 or np.shape(x)[-1] != np.shape(x)[-2]):
+            raise ValueError(
+                f"Argument {name} to linalg.eigh must have shape [..., n, n], got {np.shape(x)}."
+            )
+    if b is not None:
+        a, b = promote_dtypes_inexact(asarray(a), asarray(b))
+        f = functools.partial(_generalized_eigh, lower=lower, eigvals_only=eigvals_only, type=type)
+        outs = "(n)" if eigvals_only else "(n),(n,n)"
+        return vectorize(f, signature=f"(n,n),(n,n)->{outs}")(a, b)
     (a,) = promote_dtypes_inexact(asarray(a))
     v, w = linalg.eigh(a, lower=lower)
     return w if eigvals_only else (w, v)
+
+
+def _generalized_eigh(a: Any, b: Any, lower: bool, eigvals_only: bool, type: int) -> Any:
+    """By b = L L^H, to which belongs a matrix that has the same eigenvalues: L^-1 a L^-H, or L^H a L."""
+    factor = linalg.cholesky(b)
+    a = (a + conj_transpose(a)) / 2
+    solve = functools.partial(linalg.triangular_solve, factor, lower=True)
+    product = functools.partial(matmul, precision=lax.Precision.HIGHEST)
+    if type == 1:
+        a = solve(solve(a, left_side=True), transpose_a=True, conjugate_a=True)
+    else:
+        a = product(product(conj_transpose(factor), a), factor)
+    v, w = linalg.eigh(a, lower=lower)
+    if eigvals_only:
+        return w
+    if type == 3:
+        return w, product(factor, v)
+    return w, solve(v, left_side=True, transpose_a=True, conjugate_a=True)
 
 
 def svd(
@@ -195,7 +227,7 @@ def eigh_tridiagonal(
     first, last = _selected(d.size, select, select_range)
     if last >= d.size:
         raise TypeError(f"select_range={select_range} is beyond the {d.size} eigenvalues")
-    w, v = _eigh(diag(d.real.astype(d.dtype)) + diag(e, -1) + diag(conj(e), 1), True, False)
+    w, v = eigh(diag(d.real.astype(d.dtype)) + diag(e, -1) + diag(conj(e), 1))
     w, v = w[first : last + 1], v[:, first : last + 1]
     return w if eigvals_only else (w, v)
 

@@ -28,14 +28,12 @@ def lu(
 ) -> tuple[Array, ...]:
     """P, L and U with a = P L U: a permutation, lower triangular with ones on its diagonal, upper.
 
-    `a` is one matrix (m, n); L has min(m, n) columns. With `permute_l`, the pair P L and U. Raises
-    ValueError for stacks: jax.vmap makes it work on these."""
+    `a` is a matrix (m, n), or a stack of them; L has min(m, n) columns. With `permute_l`, the pair P L and
+    U."""
     (a,) = promote_dtypes_inexact(jnp.asarray(a))
-    if a.ndim > 2:
-        raise ValueError(
-            f"jax.scipy.linalg.lu takes one matrix, and got an array of shape {a.shape}: use jax.vmap"
-        )
-    return _lu(a, permute_l)
+    signature = "(m,n)->(m,k),(k,n)" if permute_l else "(m,n)->(m,m),(m,k),(k,n)"
+    factors = vectorize(functools.partial(_lu, permute_l=permute_l), signature=signature)
+    return factors(a)
 
 
 @jitted(static_argnames=("permute_l",))
@@ -115,7 +113,7 @@ def _solve(a: Any, b: Any, assume_a: str, lower: bool) -> Any:
 def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
     """The transpose of a Hermitian matrix is its conjugate, which is the same if it is real."""
     factors = cho_factor(lax.stop_gradient(a), lower=lower)
-    solve = lambda _, x: cho_solve(factors, x)  # noqa: E731
+    solve = lambda _, x: cho_solve(factors, x[..., None]).squeeze(-1)  # noqa: E731
     if not jnp.iscomplexobj(a):
         return linear_solve(a, b, solve)
     return linear_solve(a, b, solve, lambda _, x: solve(_, x.conj()).conj())

@@ -21,7 +21,7 @@ _LAZY_NAMES = {
         *("dawsn", "erfcx", "exp1", "expi", "expn", "fresnel", "owens_t", "sici", "spence", "wofz"),
     ),
     "log_sums": ("log_softmax", "softmax"),
-    "normal_distribution": ("erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri"),
+    "normal_distribution": ("erf", "erfc", "erfcinv", "erfinv", "log_ndtr", "ndtr", "ndtri"),
     "spherical_harmonics": ("sph_harm_y",),
 }
 

@@ -15,6 +15,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.special_on_host import bessel_i0e, bessel_i1e
+from tinyjax.numpy.kaiser_window import i0_impl, i1_impl
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import concrete
 from tinyjax.scipy.special.operands import of_one, promote_strong_real
@@ -32,13 +33,13 @@ i1e = of_one("i1e", bessel_i1e, "exp(-|x|) I_1(x), of real x.")
 def i0(x: Any) -> Array:
     """I_0(x), of real x."""
     (x,) = promote_args_inexact("i0", x)
-    return lax.mul(lax.exp(lax.abs(x)), bessel_i0e(x))
+    return i0_impl(x)
 
 
 def i1(x: Any) -> Array:
     """I_1(x), of real x."""
     (x,) = promote_args_inexact("i1", x)
-    return lax.mul(lax.exp(lax.abs(x)), bessel_i1e(x))
+    return i1_impl(x)
 
 
 # ---- Bessel functions of the first kind ----

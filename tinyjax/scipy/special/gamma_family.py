@@ -7,7 +7,6 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; 
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -229,7 +228,9 @@ def _zeta_by_sums(x: Any, q: Any) -> Any:
     return total
 
 
-zeta.defjvp(functools.partial(jvp, _zeta_by_sums))
+@zeta.defjvp
+def _zeta_jvp(primals: Any, tangents: Any) -> Any:
+    return jvp(_zeta_by_sums, primals, tangents)
 
 
 def bernoulli(n: int) -> Array:

@@ -19,6 +19,7 @@ from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.sinc_function import sinc
 from tinyjax.scipy.special.operands import check_float, promote_strong, promote_strong_real
 from tinyjax.transform.jvp import defjvp, defjvp2
 
@@ -76,7 +77,7 @@ sine_integral_p = host_primitive(
     lambda special, x: np.copysign(special.sici(x)[0], x),  # of -0.0: -0.0
 )
 cosine_integral_p = host_primitive("cosine_integral", 1, lambda special, x: special.sici(x)[1])
-defjvp(sine_integral_p, lambda g, x: g * jnp.sinc(x / math.pi))
+defjvp(sine_integral_p, lambda g, x: g * sinc(x / math.pi))
 defjvp(cosine_integral_p, lambda g, x: g * (lax.cos(x) / x))
 
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
+from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
+from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import constant_like
 from tinyjax.scipy.special.operands import check_float, of_one, promote_strong
 from tinyjax.transform.custom.forward_rules import custom_jvp
@@ -27,6 +29,16 @@ erf = of_one(
 )
 erfc = of_one("erfc", lax.erfc, "1 - erf(x), accurate where that is small.")
 erfinv = of_one("erfinv", lax.erf_inv, "The inverse of erf, from -1 to 1; infinite at the ends.")
+
+
+def erfcinv(y: Any) -> Array:
+    """The inverse of erfc, for y from 0 to 2; infinite at the ends, NaN outside."""
+    (y,) = promote_args_inexact("erfcinv", y)
+    if dtypes.kind(y.dtype) == "c":
+        raise ValueError("erfcinv does not support complex-valued inputs.")
+    small = dtypes.finfo(y.dtype).bits < 32
+    out = (0.0 - ndtri(y.astype(np.float32 if small else y.dtype) / 2)) * math.sqrt(0.5)
+    return out.astype(y.dtype)
 
 
 # ---- the normal distribution ----

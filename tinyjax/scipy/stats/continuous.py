@@ -45,8 +45,8 @@ class norm:
 
     def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """The x with sf(x) = q."""
-        (q,) = promote_args_inexact("norm.isf", q)
-        return norm.ppf(1 - q, loc, scale)
+        q, loc, scale = promote_args_inexact("norm.isf", q, loc, scale)
+        return -norm.ppf(q, -loc, scale)
 
     sf = mirrored(cdf)
     logsf = mirrored(logcdf)
@@ -59,14 +59,14 @@ class uniform:
     @promoted
     def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """-log(scale) inside, both ends included; -inf outside."""
-        outside = (x > loc + scale) | (x < loc)
-        return jnp.where(outside, -np.inf, -jnp.log(scale))
+        part = (x - loc) / scale
+        inside = jnp.where((part >= 0) & (part <= 1), -jnp.log(scale), np.nan)
+        return jnp.where((part < 0) | (part > 1), -np.inf, inside)
 
     @promoted
     def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """The probability of at most x."""
-        part = (x - loc) / scale
-        return jnp.where(x < loc, 0, jnp.where(x > loc + scale, 1, part))
+        return jnp.clip((x - loc) / scale, 0, 1)
 
     @promoted
     def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -119,7 +119,10 @@ class laplace:
     def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """The probability of at most x."""
         y = (x - loc) / scale
-        return jnp.where(y <= 0, 0.5 * jnp.exp(y), 1 - 0.5 * jnp.exp(-y))
+        tail = 0.5 * jnp.exp(
+            -abs(y)
+        )  # of the branch that is not taken too, so that it can't overflow
+        return jnp.where(y < 0, tail, 1 - tail)
 
 
 @distribution("https://en.wikipedia.org/wiki/Cauchy_distribution")
@@ -139,13 +142,17 @@ class cauchy:
 
     @promoted
     def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
-        """The x with cdf(x) = q."""
-        return jnp.tan(np.pi * q - np.pi / 2) * scale + loc
+        """The x with cdf(x) = q: -1 / tan(pi q), or by symmetry for q > 1/2, so that tan is exact at both
+        ends; NaN for q outside of [0, 1]."""
+        is_upper = q > 0.5
+        angle = np.pi * jnp.where(is_upper, 1 - q, abs(q))
+        y = jnp.where(q == 0.5, 0, jnp.where(is_upper, 1.0, -1.0) / jnp.tan(angle))
+        return jnp.where((q < 0) | (q > 1), np.nan, y * scale + loc)
 
     @promoted
     def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """The x with sf(x) = q."""
-        return jnp.tan(np.pi / 2 - np.pi * q) * scale + loc
+        return -cauchy.ppf(q, -loc, scale)
 
     logcdf = log_of(cdf)
     sf = mirrored(cdf)
@@ -245,25 +252,25 @@ class pareto:
     def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """log(b / scale) - (b + 1) log(y) for y = (x - loc) / scale >= 1; -inf before."""
         y = (x - loc) / scale
-        return jnp.where(x < loc + scale, -np.inf, jnp.log(b / scale) - (b + 1) * jnp.log(y))
+        return jnp.where(y < 1, -np.inf, jnp.log(b / scale) - (b + 1) * jnp.log(y))
 
     @promoted
     def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """The probability of at most x: 1 - y**-b."""
         y = (x - loc) / scale
-        return jnp.where(x < loc + scale, 0, 1 - jnp.power(y, -b))
+        return jnp.where(y < 1, 0, 1 - jnp.power(y, -b))
 
     @promoted
     def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """log of cdf."""
         y = (x - loc) / scale
-        return jnp.where(x < loc + scale, -np.inf, jnp.log1p(-jnp.power(y, -b)))
+        return jnp.where(y < 1, -np.inf, jnp.log1p(-jnp.power(y, -b)))
 
     @promoted
     def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """log of sf: -b log(y)."""
         y = (x - loc) / scale
-        return jnp.where(x < loc + scale, 0, -b * jnp.log(y))
+        return jnp.where(y < 1, 0, -b * jnp.log(y))
 
     @promoted
     def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -386,9 +393,9 @@ class vonmises:
 
     @promoted
     def logpdf(x: Any, kappa: Any) -> Array:
-        """kappa (cos(x) - 1) - log(2 pi i0e(kappa)); NaN where kappa is not positive."""
+        """kappa (cos(x) - 1) - log(2 pi i0e(kappa)); NaN where kappa is negative."""
         inside = kappa * (jnp.cos(x) - 1) - jnp.log(2 * np.pi * i0e(kappa))
-        return jnp.where(kappa > 0, inside, np.nan)
+        return jnp.where(kappa >= 0, inside, np.nan)
 
 
 @distribution("https://en.wikipedia.org/wiki/Wrapped_Cauchy_distribution")
@@ -431,7 +438,7 @@ class truncnorm:
         y = (x - loc) / scale
         inside = norm.logpdf(y) - (_log_mass(a, b) + jnp.log(scale))
         within = jnp.where((y < a) | (y > b), -np.inf, inside)
-        return jnp.where(a >= b, np.nan, within)
+        return jnp.where(a < b, within, np.nan)
 
     @promoted
     def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -444,7 +451,7 @@ class truncnorm:
         below, above = _log_mass(low, place) - total, _log_mass(place, high) - total
         inside = jnp.where(below > -0.1, log1mexp(-above), below)
         within = jnp.where(y <= a, -np.inf, jnp.where(y >= b, 0, inside))
-        return jnp.where(a >= b, np.nan, within)
+        return jnp.where(a < b, within, np.nan)
 
     @promoted
     def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:

@@ -69,7 +69,7 @@ def custom_gradient(fun: Callable) -> custom_vjp:
             )
         return pair
 
-    def wrapped_fun(*args: Any, **kwargs: Any) -> Any:
+    def primal_fun(*args: Any, **kwargs: Any) -> Any:
         return out_and_rule(*args, **kwargs)[0]
 
     def fwd(*args: Any, **kwargs: Any) -> Any:
@@ -83,7 +83,8 @@ def custom_gradient(fun: Callable) -> custom_vjp:
         cts = rule(ct)
         return (cts,) if rule.out_tree.node_type is None else cts
 
-    function = custom_vjp(wrapped_fun)
+    primal_fun.__name__ = primal_fun.__qualname__ = fun_name(fun)  # which messages have
+    function = custom_vjp(primal_fun)
     function.defvjp(fwd, bwd)
     return function
 

@@ -36,7 +36,7 @@ from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, devices
 from tinyjax.runtime.placement import Asked, DeviceOrSpread, committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
-from tinyjax.transform.jit.primitive import jit_p, read_arguments
+from tinyjax.transform.jit.primitive import Inline, jit_p, read_arguments
 from tinyjax.transform.jit.stages import Traced
 from tinyjax.transform.jit.static_arguments import (
     named_arguments,
@@ -74,7 +74,7 @@ class PjitFunction:
         donate_argnames: tuple[str, ...],
         keep_unused: bool,
         place: Device | str | None,
-        inline: bool,
+        inline: Inline,
         said_places: Any = None,
     ):
         wraps(fun)(self)
@@ -300,15 +300,15 @@ def jit(
     keep_unused: bool = False,
     device: Device | None = None,
     backend: str | None = None,
-    inline: bool = False,
+    inline: bool | Inline = False,
     in_shardings: Any = None,
     out_shardings: Any = None,
 ) -> Any:
     """`fun`, compiled to OpenCL: traced once per tree, shapes, dtypes and static values it meets.
 
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
-    the call; `inline` leaves the function's equations in an outer jaxpr. `in_shardings` and `out_shardings`
-    say where arguments and results are. Usable as a decorator, with keywords alone too.
+    the call; `inline` says when the equations take the place of a call (see Inline; True is JAX_LATE).
+    `in_shardings` and `out_shardings` say where arguments and results are. Usable as a decorator, too.
     Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html"""
     if fun is None:
@@ -345,7 +345,7 @@ def jit(
         donate_names,
         keep_unused,
         place,
-        inline,
+        Inline.JAX_LATE if inline is True else Inline.AUTO if inline is False else Inline(inline),
         _said_places(in_shardings, out_shardings, place),
     )
 

@@ -6,6 +6,7 @@ all other traces it is an equation as any other.
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -124,9 +125,20 @@ def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, na
         raise
 
 
+class Inline(enum.Enum):
+    """When a jitted function's equations take the place of a call in another function: while that one is
+    traced (JAX_EARLY), or when it is compiled. The compiler does so for all calls, whatever they ask for."""
+
+    JAX_EARLY = "jax_early"
+    JAX_LATE = "jax_late"
+    XLA_EARLY = "xla_early"
+    XLA_LATE = "xla_late"
+    AUTO = "auto"
+
+
 def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
-    """jit(inline=True) leaves its equations where it is called, not a jit equation."""
-    if not params["inline"]:
+    """jit(inline=Inline.JAX_EARLY) leaves its equations where it is called, not a jit equation."""
+    if params["inline"] is not Inline.JAX_EARLY:
         return NotImplemented
     return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
 

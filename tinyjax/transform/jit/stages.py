@@ -270,7 +270,7 @@ class Compiled(_Signature):
         """Runs the program.
 
         Raises TypeError for tracers, and for other trees or types than the traced ones; ValueError for
-        arrays that were deleted or donated, or are committed to another device."""
+        arrays that are committed to another device; RuntimeError for deleted ones."""
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise tree_error(self.in_tree, in_tree)
@@ -305,9 +305,9 @@ class Compiled(_Signature):
             raise type_error(self.args_info, pairs)
         for number, x in enumerate(leaves):
             if isinstance(x, ArrayImpl) and x.is_deleted():
-                raise ValueError(
-                    f"INVALID_ARGUMENT: {self._name(number)} has been deleted or donated: its memory may "
-                    "hold something else by now. Donate only what is not used again"
+                raise RuntimeError(
+                    f"Array has been deleted with shape={x.aval.str_short()}: {self._name(number)} was "
+                    "deleted or donated. Donate only what is not used again"
                 )
             if isinstance(x, ArrayImpl) and x.committed and not self._takes(number, x):
                 wanted = self.traced.places[number] or self._place

@@ -22,8 +22,6 @@ from tinyjax.transform.jit.static_arguments import positions
 from tinyjax.transform.remat.policies import Policy
 from tinyjax.transform.remat.primitive import remat_p
 
-_NOT_GIVEN = object()
-
 
 def checkpoint(
     fun: Callable,
@@ -32,7 +30,6 @@ def checkpoint(
     policy: Policy | None = None,
     static_argnums: int | tuple[int, ...] = (),
     static_argnames: str | Iterable[str] = (),
-    concrete: Any = _NOT_GIVEN,
 ) -> Callable[..., Any]:
     """`fun`, but its derivative keeps only the arguments, and what `policy` says, for the backward pass.
 
@@ -40,13 +37,8 @@ def checkpoint(
     that runs forwards; None keeps nothing. `prevent_cse=False` lets a compiler find the recomputed
     values among those of the forward pass, which is right inside a scan, where it cannot; a tuple has
     a bool, or a tree prefix of bools, an argument. Static arguments are Python values inside.
-    Raises TypeError and ValueError for options that do not fit, NotImplementedError for `concrete`."""
+    Raises TypeError and ValueError for options that do not fit."""
     check_callable(fun, "checkpoint")
-    if concrete is not _NOT_GIVEN:
-        raise NotImplementedError(
-            "The `concrete` option to `jax.checkpoint` was removed in JAX v0.10.0: make the arguments "
-            "whose values the function needs static, by static_argnums"
-        )
     static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     prevent_cse = tuple(prevent_cse) if isinstance(prevent_cse, Sequence) else prevent_cse
     if not isinstance(prevent_cse, (bool, tuple)):

@@ -1,7 +1,7 @@
 """`jax.checkpoint_policies`: which results of a forward pass may be kept for the backward pass.
 
-A policy is a function that is asked about each primitive, and says yes or no. (JAX's third answer, to keep a
-result in another memory, is a yes here.)
+A policy is a function that is called with each primitive, and returns whether its results may be kept.
+(JAX's third answer, to keep a result in another memory, is a yes here.)
 
 Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 """
@@ -9,7 +9,6 @@ Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,47 +53,40 @@ def everything_saveable(*_: Any, **__: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class DotsSaveable:
+def dots_saveable(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
     """Keeps the results of matrix products: the costliest to compute again."""
-
-    only_if_no_batch_dims: bool
-
-    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
-        if primitive.name != "dot_general":
-            return primitive.name == "conv_general_dilated" and not self.only_if_no_batch_dims
-        _, batch_dims = params["dimension_numbers"]
-        return not self.only_if_no_batch_dims or not any(batch_dims)
+    return primitive.name in ("dot_general", "conv_general_dilated")
 
 
-@dataclass(frozen=True)
-class SaveOnlyTheseNames:
-    saveable_names: frozenset[str]
-
-    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
-        return primitive is name_p and params["name"] in self.saveable_names
-
-
-@dataclass(frozen=True)
-class SaveAnyNamesButThese:
-    names: frozenset[str]
-
-    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
-        return primitive is name_p and params["name"] not in self.names
+def dots_with_no_batch_dims_saveable(
+    primitive: Primitive, *avals: ShapedArray, **params: Any
+) -> bool:
+    """Keeps the results of matrix products that are not batched."""
+    return primitive.name == "dot_general" and not any(params["dimension_numbers"][1])
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     """Keeps the values that checkpoint_name has given one of these names, and nothing else."""
-    return SaveOnlyTheseNames(frozenset(names_which_can_be_saved))
+    names = frozenset(names_which_can_be_saved)
+
+    def policy(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+        return primitive is name_p and params["name"] in names
+
+    return policy
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """Keeps the values that checkpoint_name has given any other name, and nothing else."""
-    return SaveAnyNamesButThese(frozenset(names_not_to_save))
+    names = frozenset(names_not_to_save)
+
+    def policy(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+        return primitive is name_p and params["name"] not in names
+
+    return policy
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Keeps everything. In JAX 0.10 that includes what has one of these names: checkpoint_name gives the
+    """Keeps everything. As in JAX, that includes what has one of these names: checkpoint_name gives the
     value that it was given, which has no name before and may be kept."""
     return lambda *_, **__: True
 
@@ -153,9 +145,6 @@ def save_and_offload_only_these_names(
 
     return policy
 
-
-dots_saveable = DotsSaveable(only_if_no_batch_dims=False)
-dots_with_no_batch_dims_saveable = DotsSaveable(only_if_no_batch_dims=True)
 
 checkpoint_policies = SimpleNamespace(
     everything_saveable=everything_saveable,

@@ -113,19 +113,6 @@ def jaxprs(jax, jnp, lax):
         "jnp.polyval of vectors": lambda: jaxpr(jnp.polyval)(v, v),
         "jnp.polyval with unroll": lambda: jaxpr(lambda p, x: jnp.polyval(p, x, unroll=2))(v, x),
         "grad of jnp.polyval": lambda: jaxpr(grad(jnp.polyval, (0, 1)))(v, x),
-        **{
-            f"jnp.searchsorted by {method}": lambda method=method: jaxpr(
-                lambda a, v: jnp.searchsorted(a, v, method=method)
-            )(v, v[:3])
-            for method in ("scan", "scan_unrolled", "sort", "compare_all")
-        },
-        "jnp.searchsorted of one integer": lambda: jaxpr(
-            lambda a, v: jnp.searchsorted(a, v, side="right")
-        )(np.ones(4, np.int32), one),
-        "jnp.searchsorted of complex numbers": lambda: jaxpr(jnp.searchsorted)(
-            v.astype(np.complex64), v.astype(np.complex64)
-        ),
-        "jnp.digitize": lambda: jaxpr(jnp.digitize)(v, v[:3]),
         "jnp.subtract.reduce": lambda: jaxpr(lambda a: jnp.subtract.reduce(a))(v),
         "jnp.subtract.accumulate": lambda: jaxpr(lambda a: jnp.subtract.accumulate(a))(v),
     }

@@ -246,7 +246,6 @@ def jaxprs(jax, jnp, lax):
         "custom_jvp, sinc": lambda: jaxpr(jnp.sinc)(v),
         "custom_jvp, logaddexp2": lambda: jaxpr(grad(lambda x: jnp.logaddexp2(x, 1.0).sum()))(v),
         "custom_jvp, mish": lambda: jaxpr(grad(lambda x: jax.nn.mish(x).sum()))(v),
-        "custom_jvp, frexp": lambda: jaxpr(jnp.frexp)(v),
         "custom_jvp, log1mexp": lambda: jaxpr(grad(lambda x: jax.nn.log1mexp(x).sum()))(v),
         # reverse rules
         "custom_vjp": lambda: jaxpr(g)(1.0, 2.0),

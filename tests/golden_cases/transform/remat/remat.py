@@ -228,7 +228,7 @@ GROUPS = [
 ERRORS = {
     "checkpoint": [
         ("remat(1)(2.0)", []),
-        ("remat(f, concrete=True)", ["concrete", "static_argnums"]),
+        ("remat(f, concrete=True)", ["concrete"]),
         ("remat(f, concrete=False)", ["concrete"]),
         ("remat(f, prevent_cse=1)", ["prevent_cse", "int"]),
         ("remat(f, static_argnums='a')(1.0)", ["static_argnums", "a"]),

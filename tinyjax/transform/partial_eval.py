@@ -118,12 +118,14 @@ def _parts(
     residuals = later.consts
     origins: dict[int, ValueOrigin] = {id(x): ("in", i) for i, x in enumerate(inputs)}
     origins.update((id(x), ("const", x)) for x in closed_jaxpr.consts)
-    computed = [x for x in results if id(x) not in origins]
-    numbers = iter(
-        range(len(computed))
-    )  # a value that is a result twice is an output twice, as in JAX
-    known_outs = [origins.get(id(x)) or ("out", next(numbers)) for x in results]
-    origins.update((id(x), ("out", i)) for i, x in reversed(list(enumerate(computed))))
+    computed: list[Any] = []
+    known_outs = []
+    for x in results:  # one that is there twice is an output twice, as in JAX
+        known_outs.append(origins.get(id(x), ("out", len(computed))))
+        if known_outs[-1][0] == "out":
+            computed.append(x)
+    for i, x in enumerate(computed):
+        origins.setdefault(id(x), ("out", i))
     for x in residuals:
         if id(x) not in origins:
             origins[id(x)] = ("out", len(computed))

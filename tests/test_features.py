@@ -32,7 +32,6 @@ MANY_DEVICES = Words(
         "compile/schedules/loop_schedule.py": "varying",
         "compile/schedules/nests.py": "varying",
         "compile/schedules/pack.py": "varying",
-        "compile/schedules/update_in_place.py": "varying",
         "compile/schedules/vectorize.py": "varying",
         "core/missing_reasons.py": "sharding",
         "core/primitives.py": "sharding",

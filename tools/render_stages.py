@@ -47,15 +47,16 @@ STAGES = (
     ),
     (
         "loop nests",
-        """**Loop nests** (`loop_nest.py`, `reduction_nest.py`, `product_nest.py`, `naive_loop.py`) say what
-        each group computes: one element at a time, by one work-item, as anyone would write it. The names
-        of the loops' variables are those of the axes.""",
+        """**Loop nests** (`loop_nest.py`, `reduction_nest.py`, `product_nest.py`, `order_nest.py`,
+        `naive_loop.py`) say what each group computes: one element at a time, by one work-item, as anyone
+        would write it. The names of the loops' variables are those of the axes.""",
     ),
     (
         "schedule of k0",
         """**Schedules** (`map_schedule.py`, `reduction_schedule.py`, `product_schedule.py`,
-        `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each line is a directive, a
-        file of `compile/schedules/`, which rewrites the kernel and has its reason.""",
+        `order_schedule.py`, `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each
+        line is a directive, a file of `compile/schedules/`, which rewrites the kernel and has its
+        reason.""",
     ),
     (
         "kernel",

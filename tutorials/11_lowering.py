@@ -183,14 +183,16 @@ print(len(before.eqns), "and", len(after.eqns), "equations; all bits equal:", sa
 # rule](glossary.md#lowering-rule)**, in a table like those for derivatives. There are few kinds:
 
 # %%
-for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
+for name in ("sin", "mul", "transpose", "reduce_sum", "cumlogsumexp"):
     rule = next(rule for p, rule in lowering_rules.items() if p.name == name)
-    print(f"{name:10}", type(rule).__name__)
+    print(f"{name:12}", type(rule).__name__)
 
 # %% [markdown]
 # - `Elementwise`: an operation on the operands' elements at the same place.
 # - `IndexMap`: an element of an operand, at another place.
 # - `Reduction`: many elements, combined.
+# - `InOrder`: no element alone. Those of a cumulative sum are made one after the other, and so are
+#   the windows of an array that a scatter changes.
 # - `OnHost`: none of these (**[host step](glossary.md#host-step)**). NumPy computes it, between
 #   two kernels, and the program says why.
 #
@@ -397,8 +399,9 @@ for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
 #
 # ## What is no kernel
 #
-# To sort, one needs all elements before one can place the first. No rule for one element can say
-# that. So `sort` is a host step, and only `sort`: what comes before and after is compiled.
+# To sort, one needs all elements before one can place the first. A kernel can do that too, as it does
+# within a loop, but NumPy sorts faster. So `sort` is a host step, and only `sort`: what comes before
+# and after is compiled.
 
 # %%
 sorted_waves = jax.make_jaxpr(lambda x: jnp.sort(f(x)) * 2.0)(x)

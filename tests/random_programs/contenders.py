@@ -176,6 +176,7 @@ def _kind(plan: Plan, number: int) -> str:
         if number not in plan.kernels:
             return "no elements"
         kind = f"reduction ({group.form.kind})" if group.form else "map"
+        kind = "in order" if group.in_order is not None else kind
         return "product" if group.product is not None else kind
     what = "loop" if loop_of(group.eqn) else "branch"
     return what if number in plan.kernels else f"{what} of several kernels"

@@ -21,20 +21,32 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup
-from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
+    For,
     Kernel,
     Load,
     PrivateArray,
     Statement,
     Store,
+    Value,
+    item_index,
 )
-from tinyjax.compile.kernel.substitution import every_body, relocated
+from tinyjax.compile.kernel.substitution import (
+    every_body,
+    every_statement,
+    relocated,
+    replaced,
+    substituted,
+)
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
+from tinyjax.compile.schedules.dependences import iterations
+from tinyjax.compile.schedules.nests import without_unused
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
 # ---- the plan ----
@@ -247,7 +259,8 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
 
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
-    """The kernel with one buffer for both of each (input, output); it has `count` inputs."""
+    """The kernel with one buffer for both of each (input, output); it has `count` inputs. What stays as it is
+    is not copied; if little is left to do then, one work-item does it."""
     shared: dict[Buffer | PrivateArray, Buffer] = {}
     for i, at in pairs:
         output = kernel.buffers[count + at]
@@ -259,12 +272,43 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
     def place(memory: Buffer | PrivateArray, at: Index) -> tuple[Buffer, Index] | None:
         return (shared[memory], at) if memory in shared else None
 
-    return dataclasses.replace(
+    body = relocated(kernel.body, place)
+    changed = dataclasses.replace(
         kernel,
         name=f"{kernel.name}_over_{over}",
         buffers=[shared.get(buffer, buffer) for buffer in kernel.buffers if buffer not in sources],
-        body=relocated(kernel.body, place),
+        body=_without_copies(body),
     )
+    is_little = kernel.local_size == 1 and kernel.items * _iterations(changed.body) <= CPU.grain
+    if changed.body == body or kernel.items == 1 or not is_little:
+        return changed
+    item = item_index(kernel.items)
+    loop = For(index_var("item1", 0, item.hi), index(0), index(kernel.items), [])
+    again = substituted(changed.body, {"item": loop.variable})
+    return dataclasses.replace(changed, items=1, body=[dataclasses.replace(loop, body=again)])
+
+
+def _without_copies(body: list[Statement]) -> list[Statement]:
+    """The statements but for stores of what was loaded from there, and loops that did nothing else."""
+    loads = {s.target: s for s in every_statement(body) if isinstance(s, Load)}
+
+    def changed(s: Statement) -> list[Statement]:
+        match s:
+            case Store(memory, at, Value() as value, end) if value in loads:
+                load = loads[value]
+                return [] if (load.source, load.index, load.end) == (memory, at, end) else [s]
+            case For():
+                kept = without_unused(s.body)
+                return [dataclasses.replace(s, body=kept)] if kept else []
+        return [s]
+
+    return replaced(body, changed)
+
+
+def _iterations(body: Sequence[Statement]) -> int:
+    """How many iterations the loops have at most, and those within them."""
+    loops = [s for s in every_statement(body) if isinstance(s, For)]
+    return max(1, sum(iterations(loop) * _iterations(loop.body) for loop in loops))
 
 
 # ---- donation ----

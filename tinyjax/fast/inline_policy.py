@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from tinyjax.compile.cost import group_cost
+from tinyjax.compile.fusion.cost_record import bytes_of, eqn_cost
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.passes.loops import has_unknown_length
 from tinyjax.compile.plan import Plan
@@ -76,9 +77,26 @@ def _seconds(plan: Plan, number: int) -> float:
     if kernel.items == 1 and kernel.iterations and not kernel.iterations.has_inner:
         return SECONDS_PER_LOOP_WORK * kernel.iterations.work * (kernel.iterations.length or 1)
     if isinstance(group, KernelGroup):
+        in_order = eqn_cost(group.in_order).work if group.in_order is not None else 0
         return (
-            SECONDS_PER_FLOP * cost.flops
+            SECONDS_PER_LOOP_WORK * in_order
+            + SECONDS_PER_FLOP * cost.flops
             + SECONDS_PER_FUNCTION * cost.transcendentals
-            + SECONDS_PER_BYTE * cost.bytes
+            + SECONDS_PER_BYTE * (cost.bytes - _untouched(plan, number))
         )
     return math.inf if has_unknown_length(group.eqn) else SECONDS_PER_LOOP_WORK * cost.work
+
+
+def _untouched(plan: Plan, number: int) -> int:
+    """Bytes of a kernel's arrays that it neither reads nor writes: all of what an update changes in place, as
+    that is little; and of what a gather reads, as far as its result is smaller."""
+    group, kernel = plan.groups[number], plan.kernels[number]
+    total = 0
+    if isinstance(group, KernelGroup) and group.is_update:
+        in_place = (buffer for buffer in kernel.buffers if buffer.role == "inout")
+        total += sum(2 * buffer.size * buffer.dtype.itemsize for buffer in in_place)
+    for eqn in group.eqns:
+        if eqn.primitive.name in ("gather", "dynamic_slice") and eqn.invars[0] in group.inputs:
+            read, made = bytes_of(eqn.invars[0].aval), bytes_of(eqn.outvars[0].aval)
+            total += max(0, read - made)
+    return total

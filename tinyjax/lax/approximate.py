@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import OnHost, lowering_rules
+from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.declared_functions import named
 from tinyjax.core.dtypes import kind
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.gathering import gather_along_axis
+from tinyjax.lax.lowering.elementwise import top_k_lowering
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.lax.sorting import top_k_p
 from tinyjax.transform.batching import batch_rules
@@ -67,7 +68,7 @@ impl_rules[approx_top_k_p] = _approx_impl
 abstract_eval_rules[approx_top_k_p] = _approx_aval
 jvp_rules[approx_top_k_p] = _approx_jvp
 batch_rules[approx_top_k_p] = _approx_batch
-lowering_rules[approx_top_k_p] = OnHost("all elements of a row are needed to place one")
+lowering_rules[approx_top_k_p] = top_k_lowering
 
 
 def _approx(which: str, is_max_k: bool) -> Callable[..., list[Array]]:

@@ -42,8 +42,52 @@ def _sort_impl(
         x.astype(np.float32) if x.dtype.name in dtypes.EXTENSIONS else x
         for x in operands[:num_keys]
     ]
-    order = np.lexsort(keys[::-1], axis=dimension)
-    return [np.take_along_axis(x, order, dimension) for x in operands]
+    x = operands[0]
+    if len(operands) == 1 and x.dtype.kind in "biuf" and not _has_minus_zero(x):
+        # Equal elements look alike.
+        return [np.sort(x, dimension)]
+    if num_keys == 1 and keys[0].dtype.kind in "biuf" and keys[0].dtype.itemsize <= 4:
+        order = _order(_comparable(keys[0]), dimension)
+    else:
+        order = np.lexsort(keys[::-1], axis=dimension)
+    return [_taken(x, order, dimension) for x in operands]
+
+
+def _has_minus_zero(x: np.ndarray) -> bool:
+    if not dtypes.is_float(x.dtype):
+        return False
+    zeros = x == 0
+    return bool(zeros.any() and np.signbit(x[zeros]).any())
+
+
+def _comparable(x: np.ndarray) -> np.ndarray:
+    """Integers in the order in which a sort puts elements of 32 bits or less."""
+    if x.dtype.kind != "f":
+        return x
+    x = x.astype(np.float32) + np.float32(0)  # -0.0 + 0.0 is 0.0
+    key = total_order_key(x)
+    return np.where(np.isnan(x), np.iinfo(key.dtype).max, key)
+
+
+def _order(key: np.ndarray, axis: int, first: int | None = None) -> np.ndarray:
+    """The places of integers of 32 bits or less, smallest first, equal ones in their order; or those of the
+    `first` alone. Key and place are sorted as one number: NumPy sorts numbers 20 times as fast as places."""
+    key = np.moveaxis(key, axis, -1)
+    signed = key.astype(np.int64) - (2**31 if key.dtype == np.uint32 else 0)
+    pairs = (signed << 32) | np.arange(key.shape[-1])
+    if first is not None and 0 < first < key.shape[-1]:
+        pairs = np.partition(pairs, first - 1)
+    pairs = pairs[..., :first]
+    pairs.sort()
+    return np.moveaxis(pairs & 0xFFFFFFFF, -1, axis)
+
+
+def _taken(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
+    """The elements at the places along an axis."""
+    if x.ndim > 1 and axis == x.ndim - 1:
+        rows = np.arange(math.prod(x.shape[:-1])).reshape(*x.shape[:-1], 1)
+        return np.take(x, order + rows * x.shape[-1])
+    return np.take_along_axis(x, order, axis)
 
 
 def _sort_aval(
@@ -116,9 +160,12 @@ def _top_k_impl(x: np.ndarray, *, k: int, axis: int, is_stable: bool) -> list[np
     """Greatest first, equal ones in their order; by total order, so nan is above inf."""
     key = total_order_key(x)
     descending = ~key if dtypes.kind(key.dtype) != "b" else ~key.astype(np.int8)
-    order = np.argsort(descending, axis=axis, kind="stable")
-    order = np.take(order, np.arange(k), axis=axis)
-    return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
+    if key.dtype.itemsize <= 4:
+        order = _order(descending, axis, k)
+    else:
+        order = np.argsort(descending, axis=axis, kind="stable")
+        order = np.take(order, np.arange(k), axis=axis)
+    return [_taken(x, order, axis), order.astype(np.int32)]
 
 
 def _top_k_aval(x: ShapedArray, *, k: int, axis: int, is_stable: bool) -> list[ShapedArray]:

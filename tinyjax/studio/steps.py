@@ -221,6 +221,9 @@ CHAPTERS = (
         {
             "compile.kernel.product_nest": "products as loops, and what follows them",
             "compile.schedules.product_schedule": "how products are made fast",
+            "compile.kernel.update_nest": "windows of an array changed in turn, in place where that can be",
+            "compile.kernel.order_nest": "cumulative sums and the like: what is made in order",
+            "compile.schedules.order_schedule": "how scatters and cumulative sums are made fast",
         },
     ),
     Chapter(
@@ -235,7 +238,6 @@ CHAPTERS = (
             "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.schedules.hoist": "what is the same in all iterations, once before them",
-            "compile.schedules.update_in_place": "a loop that stores what it changes, and no more",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
             "compile.schedules.resumable": "some iterations a launch, and how the next goes on",

@@ -71,6 +71,24 @@ def rows(x, y, long):  # no random bits: Oclgrind does not know rotations
         table.astype("float16") * 2,
     )
 
+def in_order(x, y, long):
+    at = np.array([3, -1, 9, 0, -8, 3], np.int32)  # some outside
+
+    def step(c, row):
+        found, places = lax.top_k(c.at[at].add(row[:6]), 3)
+        return lax.sort(c.at[places].set(found) + row), lax.cumsum(row)
+
+    return (
+        tinyjax.numpy.asarray(x[:4]).repeat(3, 1).at[at].add(x.repeat(3, 1)[at % 5]),
+        tinyjax.numpy.asarray(y).at[at].max(x[0, :6]),
+        lax.cumsum(x, 1),
+        lax.cummax(x, 0, reverse=True),
+        lax.top_k(x, 3),
+        lax.sort_key_val(x, x * 2),
+        lax.argmax(long[:600].reshape(10, 60), 1, np.int32),
+        lax.scan(step, y, x),
+    )
+
 if "{program}" == "loops":
     args = x, y, np.float32(3)
     text = tinyjax.jit(loops).lower(*args).as_text("schedule")
@@ -98,6 +116,7 @@ print("all close")
         ("GPU", 700, "rows"),
         ("CPU", 700, "loops"),
         ("GPU", 700, "loops"),
+        ("CPU", 700, "in_order"),
     ],
 )
 def test_kernels_stay_in_their_memory(target, size, program):

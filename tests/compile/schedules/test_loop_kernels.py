@@ -479,7 +479,10 @@ def test_a_loop_that_is_no_kernel_has_a_reason():
         lambda x: lax.scan(lambda c, _: (c[::-1] + c.sum(), None), x, None, length=3)[0], large
     )
     assert "sort runs on the host" in loop_of(
-        lambda x: lax.scan(lambda c, _: (jnp.sort(c), None), x, None, length=3)[0], floats(5)
+        lambda x: lax.scan(lambda c, _: (lax.sort((c, c), num_keys=2)[0], None), x, None, length=3)[
+            0
+        ],
+        floats(5),
     )
 
 

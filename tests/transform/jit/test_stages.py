@@ -155,12 +155,17 @@ def test_a_host_step_has_the_cost_of_its_equation():
 
 
 def test_a_branch_on_the_host_costs_what_the_dearer_one_does():
+    def on_the_host(x):
+        return lax.sort((jnp.sin(x), x), num_keys=2)[0]
+
     def g(x):
-        return lax.cond(x[0] > 0, lambda x: jnp.sort(jnp.sin(x)), lambda x: x + 1, x)
+        return lax.cond(x[0] > 0, on_the_host, lambda x: x + 1, x)
 
     *_, branch = costs_on_a_cpu(g, VECTOR)
     assert (branch.flops, branch.transcendentals) == (10000, 1000)
-    assert branch.bytes == 16000, "its two steps read and write 4000 bytes each"
+    assert branch.bytes == 24000, (
+        "of its two steps, one reads and writes 4000 bytes, and one twice as many"
+    )
 
 
 def test_a_loop_counts_one_round_and_a_branch_that_which_costs_most():

@@ -33,6 +33,12 @@ MAX_DEPTH = 24
 # Kernels of its shape that a value is tried with, so that the time to group grows as the program does.
 MAX_TRIED = 8
 
+# ---- updates ----
+
+# How often a window fits into the array that it changes, if a kernel of its own is worth it: in memory that
+# the array leaves, it stores nothing else.
+MIN_IN_PLACE = 64
+
 # ---- reductions ----
 
 # Columns that are enough for a kernel by columns: fewer fill no vector.

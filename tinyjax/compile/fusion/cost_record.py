@@ -31,6 +31,7 @@ from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
     IndexMap,
+    InOrder,
     Lowering,
     Reduction,
     axes_sizes,
@@ -129,6 +130,8 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
     lowering = lowering_of(eqn, target)
     each = operations(lowering)
     work = sum(v.aval.size for v in eqn.outvars) * reduction_size(eqn, lowering) * max(1, each)
+    if isinstance(lowering, InOrder):
+        work = lowering.work(eqn)
     by_lane = work if isinstance(lowering, Elementwise) and each >= DIVISION else 0
     flops, functions = _arithmetic(eqn, lowering)
     return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work, by_lane)

@@ -9,6 +9,7 @@ lower.py), so fusing is choosing where to stop: the values that are *stored* in 
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined of several arrays; or it
   is one itself and what follows is not elementwise;
+- it is made in order (see InOrder in rules.py), or read in order and costly;
 - its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
@@ -32,12 +33,22 @@ from tinyjax.compile.fusion.cost_model import (
     MAX_EQUATIONS,
     MAX_EQUATIONS_IN_ALL,
     MAX_TRIED,
+    MIN_IN_PLACE,
 )  # fmt: skip
 from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
-from tinyjax.compile.kernel.rules import Elementwise, Lowering, OnHost, Product, lowering_of
+from tinyjax.compile.kernel.rules import (
+    Elementwise,
+    InOrder,
+    Lowering,
+    OnHost,
+    Product,
+    Update,
+    WindowUpdate,
+    lowering_of,
+)
 from tinyjax.compile.passes.loops import is_control_flow
 from tinyjax.compile.record import is_recording
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
@@ -68,11 +79,24 @@ def fuse(
             for eqn in group.eqns
         }
         if not too_large:
-            groups = sorted(groups, key=lambda group: group.depth)
+            groups = _updates_last(sorted(groups, key=lambda group: group.depth))
             if names is not None and is_recording():
                 report(groups, plan.reasons, plan.clusters.reasons, plan.refusals, names)
             return groups
         alone |= too_large
+
+
+def _updates_last(groups: list[Group]) -> list[Group]:
+    """The groups with each update after all others that read its operand, if these need nothing of it: it may
+    then be in place."""
+    for group in list(groups):
+        if isinstance(group, KernelGroup) and group.in_order is not None and group.is_update:
+            here, operand = groups.index(group), group.in_order.invars[0]
+            readers = [n for n, g in enumerate(groups) if operand in g.inputs]
+            between = groups[here + 1 : max(readers, default=here) + 1]
+            if not any(v in g.inputs for g in between for v in group.outputs):
+                groups[here : here + len(between) + 1] = [*between, group]
+    return groups
 
 
 class _Plan:
@@ -87,6 +111,7 @@ class _Plan:
             else lowering_of(e, target)
             for e in jaxpr.eqns
         }
+        self._find_updates_in_place()
         self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
         for eqn in jaxpr.eqns:
@@ -113,6 +138,25 @@ class _Plan:
         for eqn in self.eqns:
             self._decide(eqn)
 
+    def _find_updates_in_place(self) -> None:
+        """Updates of one window that take an argument to a result, as a loop's carry, can be in place: in one
+        work-item, or if the window is small enough for a kernel of its own."""
+        changed: set[Var] = set(self.jaxpr.invars)
+        last = {v for v in self.jaxpr.outvars if isinstance(v, Var)}
+        found: list[JaxprEqn] = []
+        for eqn in self.jaxpr.eqns:
+            lowering = self.lowerings[eqn]
+            if isinstance(lowering, WindowUpdate) and eqn.invars[0] in changed:
+                (out,) = eqn.outvars
+                many = out.aval.size >= MIN_IN_PLACE * lowering.in_place.changed(out.aval.shape)
+                if self.target.name == "work-item" or many:
+                    changed.add(out)
+                    found.append(eqn)
+        for eqn in reversed(found):
+            if eqn.outvars[0] in last:
+                last.add(eqn.invars[0])  # type: ignore[arg-type]
+                self.lowerings[eqn] = self.lowerings[eqn].in_place
+
     def _store(self, reason: str, values: Iterable[Var]) -> None:
         for v in values:
             if v not in self.stored:
@@ -129,6 +173,8 @@ class _Plan:
         if eqn in self.cluster:
             return self._decide_in_cluster(eqn)
         operands = set(variables(eqn))
+        if isinstance(lowering, InOrder):
+            self._decide_in_order(eqn, lowering, operands - self.stored)
         if len(operands) > MAX_BUFFERS:
             self.lowerings[eqn] = OnHost("more operands than a kernel may have")
             return self._store("the host reads or makes it", [*operands, *eqn.outvars])
@@ -159,6 +205,15 @@ class _Plan:
                 reason = "index maps upon index maps are too deep"
             if reason:
                 self._store(reason, [v])
+
+    def _decide_in_order(self, eqn: JaxprEqn, lowering: InOrder, computed: set[Var]) -> None:
+        """Stores the results, and operands that are no vectors there, if they are costly. What is made of an
+        array comes before a window of it is changed."""
+        self._store("it is made in order", eqn.outvars)
+        if isinstance(lowering, Update) and lowering.is_one_window:
+            self._store("an update reads it", computed - {eqn.invars[0]})
+        costly = (v for v in computed if self.work[v] > CHEAP_WORK)
+        self._store("it is costly, and read in order", costly)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
         """Of a reduction's kernel, what others read is stored."""
@@ -262,6 +317,9 @@ class _Plan:
                     placed.add(self.cluster[eqn])
                     self._place_cluster(self.cluster[eqn])
                 continue
+            if isinstance(lowering, InOrder):
+                self._place_in_order(eqn, isinstance(lowering, Update))
+                continue
             for v in eqn.outvars:
                 if v in self.stored:
                     self._place_value(v)
@@ -293,6 +351,12 @@ class _Plan:
         group.depth = 1 + max(depths, default=0)
         self.groups.append(group)
         self.home.update(dict.fromkeys(group.outputs, group))
+
+    def _place_in_order(self, eqn: JaxprEqn, is_update: bool) -> None:
+        """The kernel of an equation whose results are made in order."""
+        needed = backward_slice(eqn.outvars[0], self.producer, self.stored, self.lowerings)
+        read, eqns = list(needed.inputs), list(needed.eqns)
+        self._place(KernelGroup(eqn.outvars, read, eqns, in_order=eqn, is_update=is_update))
 
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""

@@ -41,7 +41,8 @@ class KernelGroup:
 
     They are of one shape, or what a reduction's kernel of that `form` makes. `reasons` says why each
     is stored. `product`: the one product among the equations, to which the work is laid out; outputs
-    have its shape."""
+    have its shape. `in_order`: the equation that makes all outputs element after element; `is_update` if it
+    changes windows of its first operand."""
 
     outputs: list[Var]
     inputs: list[Var]
@@ -50,6 +51,8 @@ class KernelGroup:
     reasons: list[str] = field(default_factory=list)
     depth: int = 0
     product: JaxprEqn | None = None
+    in_order: JaxprEqn | None = None
+    is_update: bool = False
 
     def join(self, v: Var, needed: BackwardSlice) -> None:
         """Stores `v` too, and reads and computes what it needs."""

@@ -221,7 +221,40 @@ class Builder:
         return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
 
     def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
-        """One loop that remembers the best element and its place."""
+        """Along the last axis, a sweep for the best element and one for its place, which can both be in
+        vectors; along another, one loop for both, as neighbouring results can be."""
+        (operand,), (axis,) = eqn.invars, eqn.params["axes"]
+        is_last = axis == operand.aval.ndim - 1
+        return (self._arg_reduce_row if is_last else self._arg_reduce_column)(ctx, eqn, rule)
+
+    def _arg_reduce_row(
+        self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction
+    ) -> ir.Scalar:
+        (operand,), (size,) = eqn.invars, axes_sizes(eqn)
+        dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
+        combine = "max" if rule.is_better == "gt" else "min"
+        best = self.variable("best", dtype, rule.identity(dtype))
+        place = self.variable("at", place_dtype, np.iinfo(place_dtype).max)
+        x, is_bool = Operand(self, operand), np.dtype(bool)
+        with self.loop(size) as i:
+            value = element_along_axes(ctx, Position((size,), (i,)), x, **eqn.params)
+            self.body.append(ir.Combine(best.memory, index(0), combine, value))  # type: ignore[arg-type]
+        found = self.read(best, index(0))
+        with self.loop(size) as i:
+            value = element_along_axes(ctx, Position((size,), (i,)), x, **eqn.params)
+            is_best = self.let("eq", (value, found), is_bool)
+            if kind(dtype) == "f":  # of several NaN, the first
+                is_nan = self.let("ne", (value, value), is_bool)
+                is_best = self.let("or", (is_best, is_nan), is_bool)
+            none = ir.Const(np.iinfo(place_dtype).max, place_dtype)
+            here = self.let("convert", (i,), place_dtype)
+            here = self.let("select", (is_best, here, none), place_dtype)
+            self.body.append(ir.Combine(place.memory, index(0), "min", here))  # type: ignore[arg-type]
+        return self.read(place, index(0))
+
+    def _arg_reduce_column(
+        self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction
+    ) -> ir.Scalar:
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
         best = self.variable("best", dtype, rule.identity(dtype))

@@ -231,7 +231,8 @@ class _Walk:
 
     def _is_same_loop(self, wanted: Stored, stores: Sequence[Stored]) -> bool:
         """Whether loops that have ended stored what is wanted, in one of their iterations."""
-        return any(self._is_iteration(wanted, s, s.around, {}) for s in joined(stores))
+        parts = (s for s in stores if s.end is not None)
+        return any(self._is_iteration(wanted, s, s.around, {}) for s in (*joined(stores), *parts))
 
     def _is_iteration(
         self,
@@ -245,6 +246,10 @@ class _Walk:
         within constant bounds."""
         if not ended:
             offset = as_index(linear(wanted.at), linear(renamed(stored.at, places)))
+            if stored.end is not None:  # the very part
+                end = linear(renamed(stored.end, places))
+                is_same = wanted.end is not None and linear(wanted.end) == end
+                return is_same and offset.is_const(0) and wanted.width == stored.width
             return offset.lo >= 0 and offset.hi + wanted.width <= stored.width
         loop, *inner = ended
         if isinstance(loop, Where):

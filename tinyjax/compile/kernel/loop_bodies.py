@@ -223,9 +223,10 @@ class BodyBuilder(PrivateArrayBuilder):
             if out is v:
                 continue
             can_replace = mask is None and _can_replace(v, out, jaxpr, groups, self.target)
-            in_place = out.aval.size == 1 or can_replace
+            updated = updates_in_place(v, out, jaxpr, groups) if mask is None else []
+            in_place = out.aval.size == 1 or can_replace or bool(updated)
             target = place if in_place else self.private(v, "new")
-            targets.append((out, target))
+            targets += [(each, target) for each in [*updated[:-1], out]]
             waiting += [] if in_place else [(target, place, v.aval.size)]
         self.results(jaxpr, targets)
         for target, place, size in waiting:
@@ -254,7 +255,7 @@ def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], targe
     if home is None or any(v in group.inputs for group in groups[home + 1 :]):
         return False
     group = groups[home]
-    if not isinstance(group, KernelGroup):
+    if not isinstance(group, KernelGroup) or group.in_order is not None:
         return False
     reads_v = {v}
     for eqn in group.eqns:
@@ -268,3 +269,26 @@ def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], targe
                 return False
             reads_v.update(eqn.outvars)
     return True
+
+
+def updates_in_place(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group]) -> list[Var]:
+    """The values that updates of the old carry `v` make on the way to the new one, if all can be stored over
+    it: nothing else reads one of them, or `v` from then on. Else none."""
+    results = jaxpr.outvars
+    chain: list[Var] = []
+    if isinstance(out, Literal) or results.count(out) > 1 or v in results:
+        return []
+    while out is not v:
+        maker = next((group for group in groups if out in group.outputs), None)
+        if not isinstance(maker, KernelGroup) or isinstance(out, Literal):
+            return []
+        if maker.in_order is None or not maker.is_update:
+            return []
+        chain.insert(0, out)
+        out = maker.in_order.invars[0]
+    readers = [group for group in groups if v in group.inputs]
+    reads = [u for group in groups for eqn in group.eqns for u in eqn.invars]
+    of_last = [u for eqn in readers[-1].eqns for u in eqn.invars]
+    is_last = readers[-1].outputs == chain[:1] and of_last.count(v) == 1
+    are_read_once = all(reads.count(u) == 1 and u not in results for u in chain[:-1])
+    return chain if is_last and are_read_once else []

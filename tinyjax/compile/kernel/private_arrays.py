@@ -14,8 +14,9 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar
+from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
@@ -90,6 +91,8 @@ class PrivateArrayBuilder(Builder):
         shape = group.outputs[0].aval.shape
         if 0 in shape:  # there is nothing to compute, and nothing that rules would read
             return
+        if group.in_order is not None:
+            return self._in_order(group.in_order, direct)
         if math.prod(shape) == 1:
             for v in group.outputs:
                 value = self.scalar(v)
@@ -103,6 +106,15 @@ class PrivateArrayBuilder(Builder):
             for v, value in zip(group.outputs, values):
                 self.write(places[v], position.flat, value)
         self.places.update(places)
+
+    def _in_order(self, eqn: JaxprEqn, direct: dict[Var, MemRef]) -> None:
+        """An update is in place where its operand already is where the result goes."""
+        places = [direct[v] if v in direct else self.private(v) for v in eqn.outvars]
+        operand = eqn.invars[0]
+        is_there = isinstance(operand, Var) and self.places.get(operand) == places[0]
+        with statements_of(eqn):
+            write_in_order(self, eqn, places, is_there)
+        self.places.update(zip(eqn.outvars, places))
 
 
 def sums_up(eqn: JaxprEqn, target: Target) -> bool:

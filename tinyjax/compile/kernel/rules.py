@@ -5,6 +5,7 @@ A rule answers one question: *what is one element of the result?*
 - `Elementwise`: an operation on the operands' elements at the same place.
 - `IndexMap`: an element of an operand at another place (transpose, broadcast, slice, ...).
 - `Reduction`: many elements of the operand, combined.
+- `InOrder`: no element alone, as each is made from those before it: updates, cumulative sums, top_k.
 - `OnHost`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
   printed in the schedule.
 
@@ -202,6 +203,83 @@ class ArgReduction:
 
 
 @dataclass(frozen=True)
+class InOrder:
+    """Results that are made element after element, by loops of their own."""
+
+    def work(self, eqn: JaxprEqn) -> int:
+        """About how many simple operations that is."""
+        return 4 * eqn.invars[0].aval.size
+
+
+@dataclass(frozen=True)
+class Cumulative(InOrder):
+    """Combines by `op` all elements up to each one along params['axis']; from it on if params['reverse']."""
+
+    op: str
+    identity: Callable[[np.dtype], Any]
+
+
+@dataclass(frozen=True)
+class TopK(InOrder):
+    """The `k` greatest elements along an axis, or least ones, in total order, and their places."""
+
+    k: int
+    axis: int
+    are_greatest: bool = True
+
+
+@dataclass(frozen=True)
+class Sort(InOrder):
+    """The operands in the order of the first along params['dimension'], a stable one."""
+
+    def work(self, eqn: JaxprEqn) -> int:
+        x = eqn.invars[0].aval
+        return 16 * x.size * (x.shape[eqn.params["dimension"]] - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Update(InOrder):
+    """The first operand, with windows of it combined by `op` with an update, or replaced if that is empty.
+
+    There is a window for each place of an array of shape `counts`, in that order: a later one reads what an
+    earlier one left. `sizes`: a window's, along each axis of the operand. Along the axes `whole`, a window
+    covers all of the operand; along the axes `batch`, each place has windows of its own.
+
+    windows(ctx, number, coords, *operands, **params) gives where the window of that number begins along
+    each axis (0 along batch axes, for which `coords` has a coordinate), inside of the operand, and the
+    conditions under which it is changed. update(ctx, number, within, *operands, **params) is the element
+    of its update at `within`."""
+
+    op: str
+    counts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    whole: frozenset[int]
+    batch: frozenset[int]
+    windows: Callable[..., tuple[list[Index], list[Scalar]]]
+    update: Callable[..., Scalar]
+
+    @property
+    def is_one_window(self) -> bool:
+        return math.prod(self.counts) == 1
+
+    def changed(self, shape: Sequence[int]) -> int:
+        """How many elements of an operand of that shape are changed, each as often as it is."""
+        batch = math.prod(size for axis, size in enumerate(shape) if axis in self.batch)
+        return math.prod(self.counts) * math.prod(self.sizes) * batch
+
+    def work(self, eqn: JaxprEqn) -> int:
+        out = eqn.outvars[0].aval
+        return out.size + 16 * math.prod(self.counts) + self.changed(out.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowUpdate(IndexMap):
+    """An update of one window, which is an index map too: each element asks whether it is in the window."""
+
+    in_place: Update
+
+
+@dataclass(frozen=True)
 class OnHost:
     """No kernel: a host step, in which NumPy runs the impl rule."""
 
@@ -223,7 +301,7 @@ class Collective(OnHost):
     kind = "meet"
 
 
-Lowering = Elementwise | IndexMap | Reduction | ArgReduction | OnHost
+Lowering = Elementwise | IndexMap | Reduction | ArgReduction | InOrder | OnHost
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 # primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do

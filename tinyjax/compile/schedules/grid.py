@@ -19,6 +19,7 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.schedules.dependences import why_dependent
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     axis_of,
@@ -48,7 +49,7 @@ class Grid(LoopDirective):
             return f"{total} work-items do not fill groups of {self.group}"
         if loop.start.op != "const" or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, and no constants"
-        if left := carried(loop):
+        if (left := carried(loop)) and why_dependent(loop):
             return f"an iteration of {self.axis} needs what others leave in {left}"
         beside = _statements_beside(_parts(kernel.body, self.axis)[0], self.axis)
         if not all(isinstance(s, ir.Let | ir.Load | ir.Allocate | ir.IfLast) for s in beside):

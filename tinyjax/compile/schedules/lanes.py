@@ -145,7 +145,7 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
             lanes.sums[array.name] = op, _initial(kernel, array)
     stored = {s.destination for s in inside if isinstance(s, ir.Store)}
     for memory in stored & {s.source for s in inside if isinstance(s, ir.Load)}:
-        if isinstance(memory, ir.Buffer):
+        if isinstance(memory, ir.Buffer) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
     lanes.find_varying(loop.body)
     yield from _obstacles_in(loop.body, lanes, own, "")

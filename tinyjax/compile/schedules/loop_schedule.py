@@ -30,7 +30,6 @@ from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.resumable import Resumable
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
-from tinyjax.compile.schedules.update_in_place import UpdateInPlace, next_values
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
@@ -88,8 +87,6 @@ def sequential_schedule(
 ) -> ScheduleBuilder:
     """The schedule of a naive nest that one work-item runs."""
     builder = ScheduleBuilder(nest.kernel)
-    for array in next_values(builder.kernel):
-        builder.apply_if_possible(UpdateInPlace(array, why="the other elements stay as they are"))
     if isinstance(found, Loop):
         builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     _advance_together(builder, nest.axis, target)

@@ -1,7 +1,7 @@
 """Lowering a group of equations to a kernel: a naive loop nest, and the schedule that makes it fast.
 
-loop_nest.py, reduction_nest.py and product_nest.py say what is computed, and a schedule for the kind of group
-how.
+The nests (loop_nest.py, reduction_nest.py, product_nest.py, order_nest.py) say what is computed, and a
+schedule for each kind of group says how.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.loop_nest import loop_nest
+from tinyjax.compile.kernel.order_nest import order_nest
 from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.kernel.reduction_nest import reduction_nest
 from tinyjax.compile.schedules.group_schedule import sums_in_groups
 from tinyjax.compile.schedules.map_schedule import map_schedule
+from tinyjax.compile.schedules.order_schedule import order_schedule
 from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.reduction_schedule import reduction_schedule
 from tinyjax.core.jaxpr import Var
@@ -26,6 +28,9 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
         return reduction_schedule(nest, axes, group.form, target).finished()
     if group.product is not None:
         return product_schedule(product_nest(group, name, names, target), target).finished()
+    if group.in_order is not None:
+        nest, outer = order_nest(group, name, names, target)
+        return order_schedule(nest, outer, target).finished()
     nest = loop_nest(group, name, names, target)
     by_groups = sums_in_groups(nest, target) if target.group > 1 else None
     return (by_groups or map_schedule(nest, target)).finished()

@@ -37,7 +37,7 @@ def map_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
     if not nest:
         return builder
     axes = [axis_of(loop) for loop in nest]
-    target = replace(target, grain=max(1, target.grain // _iterations(nest[-1].body)))
+    target = replace(target, grain=max(1, target.grain // iterations(nest[-1].body)))
     if target.width == 1:
         _schedule_gpu_map(builder, axes, target)
     elif rows := transposed_axis(naive):
@@ -47,10 +47,10 @@ def map_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
     return builder
 
 
-def _iterations(body: Sequence[Statement]) -> int:
+def iterations(body: Sequence[Statement]) -> int:
     """How many there are for an element: those of loops inside, or one."""
     loops = [s for s in body if isinstance(s, For)]
-    return max(1, sum((s.stop - s.start).lo * _iterations(s.body) for s in loops))
+    return max(1, sum((s.stop - s.start).lo * iterations(s.body) for s in loops))
 
 
 # ---- a GPU ----

@@ -14,10 +14,13 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
+    Cumulative,
     Elementwise,
     Lowering,
     OnHost,
     Reduction,
+    Sort,
+    TopK,
     elementwise,
     greatest,
     least,
@@ -213,12 +216,60 @@ lowering_rules[lax.reduce_xor_p] = Reduction("xor", zero_of)
 lowering_rules[lax.argmax_p] = ArgReduction("gt", least)
 lowering_rules[lax.argmin_p] = ArgReduction("lt", greatest)
 
+# ---- one element after the other ----
+
+MAX_K = 64  # elements that are found one by one
+MAX_SORTED = (
+    2**12
+)  # elements that are sorted in a loop's kernel, at 10 ns each for each doubling of a row
+
+
+def top_k_lowering(eqn: JaxprEqn, target: Target) -> Lowering:
+    k = eqn.params["k"]
+    if not 0 < k <= MAX_K or target.name == "gpu":
+        return OnHost("all elements of a row are needed to place one")
+    if eqn.primitive is lax.top_k_p:
+        return TopK(k, eqn.params["axis"])
+    axis = eqn.params["reduction_dimension"] % eqn.invars[0].aval.ndim
+    return TopK(k, axis, eqn.params["is_max_k"])
+
+
+def _sort(eqn: JaxprEqn, target: Target) -> Lowering:
+    """A kernel only within that of a loop: NumPy sorts faster, but the loop would run from the host."""
+    x, is_alone = eqn.invars[0].aval, target.name != "work-item"
+    if (
+        is_alone
+        or eqn.params["num_keys"] > 1
+        or x.size > MAX_SORTED
+        or dtypes.kind(x.dtype) not in "biuf"
+    ):
+        return OnHost("all elements of a row are needed to place one")
+    return Sort()
+
+
+def _cumulative(op: str, identity: Callable) -> Callable[[JaxprEqn, Target], Lowering]:
+    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
+        (x,) = eqn.invars
+        independent = x.aval.size // max(1, x.aval.shape[eqn.params["axis"]])
+        if target.name == "gpu" and independent < MIN_ON_GPU:
+            return OnHost("each element needs those before it")
+        return Cumulative(op, identity)
+
+    return rule
+
+
+MIN_ON_GPU = 256  # rows, a work-item each
+lowering_rules[lax.top_k_p] = top_k_lowering
+lowering_rules[lax.sort_p] = _sort
+lowering_rules[lax.cumsum_p] = _cumulative("add", zero_of)
+lowering_rules[lax.cumprod_p] = _cumulative("mul", one_of)
+lowering_rules[lax.cummax_p] = _cumulative("max", least)
+lowering_rules[lax.cummin_p] = _cumulative("min", greatest)
+
 # ---- host steps ----
 
 _HOST_STEPS = {
-    "each element needs those before it": """
-        cumsum cumprod cummax cummin cumlogsumexp""",
-    "all elements of a row are needed to place one": "sort top_k",
+    "each element needs those before it": "cumlogsumexp",
     "OpenCL has no such function of full accuracy": "polygamma",
     "kernels do not compute with complex numbers": "real imag complex conj",
 }

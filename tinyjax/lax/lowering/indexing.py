@@ -1,7 +1,6 @@
-"""The lowering rules of primitives that move elements: slices, padding, concatenation, gathers, scatters.
+"""The lowering rules of primitives that move elements: slices, padding, concatenation, gathers.
 
-Each rule reads its operand at another place, which it computes from the place asked for. So does a scatter of
-one window, x.at[i].set(y): each element asks whether it is inside. A scatter of several is a host step.
+Each rule reads its operand at another place, which it computes from the place asked for.
 """
 
 from __future__ import annotations
@@ -14,15 +13,12 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.rules import IndexMap, Lowering, OnHost, lowering_rules
+from tinyjax.compile.kernel.rules import IndexMap, lowering_rules
 from tinyjax.lax.creation import iota_p
-from tinyjax.lax.scattering import window_sizes
 from tinyjax.lax.windows import index_dtype
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
     from tinyjax.compile.kernel.kernel_ir import Scalar
-    from tinyjax.core.jaxpr import JaxprEqn
 
 BOOL = np.dtype("bool")
 
@@ -143,29 +139,6 @@ def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Sequence[int]) -
     )
 
 
-def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Scalar:
-    """The update's element within its window, the operand's elsewhere."""
-    if not update.aval.size:
-        return x.at_position(ctx.position)
-    coords, conditions = [], []
-    sizes = zip(x.aval.shape, update.aval.shape)
-    for coord, start, (size, window) in zip(ctx.position.coords, starts, sizes):
-        at = coord - ctx.index(start.at(()), size - window + 1)
-        conditions += _is_within(ctx, at, window, size)
-        coords.append(clip(at, window))
-    new = update.at(coords)
-    if not conditions:
-        return new
-    inside = every(ctx, conditions)
-    return ctx.op("select", inside, new, x.at_position(ctx.position), dtype=x.aval.dtype)
-
-
-def _is_within(ctx: Any, at: Index, window: int, size: int) -> list[Scalar]:
-    """0 <= at, and at < window, unless the window is all of the axis."""
-    bounds = [("ge", 0), ("lt", window)] if window < size else []
-    return [ctx.op(op, at, index(n), dtype=BOOL) for op, n in bounds]
-
-
 def _gather(
     ctx: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any,
     fill_value: Any, **_: Any,
@@ -187,7 +160,7 @@ def _gather(
             start = indices.at([*batch, index(numbers.start_index_map.index(axis))])
             if mode is lax.GatherScatterMode.FILL_OR_DROP:
                 start = ctx.op("convert", start, dtype=index_dtype(x.aval.shape))
-                conditions += _is_inside(ctx, start, size - slice_size)
+                conditions += is_inside(ctx, start, size - slice_size)
             place = ctx.index(start, size - slice_size + 1)
         if axis not in numbers.collapsed_slice_dims:
             place = place + next(window)
@@ -199,78 +172,14 @@ def _gather(
     return ctx.op("select", every(ctx, conditions), element, fill, dtype=x.aval.dtype)
 
 
-def _is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
+def is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
     """0 <= start, and start <= last."""
     bounds = [("ge", 0), ("le", last)]
     return [ctx.op(op, start, ctx.constant(n, start.dtype), dtype=BOOL) for op, n in bounds]
 
 
-# ---- scatters of one window ----
-
-
-def _scatter(op: str | None) -> Callable[[JaxprEqn, Target], Lowering]:
-    """The rule of a scatter that combines what is there with its updates by `op`, or puts them there."""
-
-    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
-        numbers, indices = eqn.params["dimension_numbers"], eqn.invars[1].aval
-        places = enumerate(indices.shape[:-1])
-        batch = numbers.scatter_indices_batching_dims
-        if any(size != 1 and axis not in batch for axis, size in places):
-            return OnHost("several updates may go to one place")
-        if op is None and eqn.params["update_jaxpr"] is not None:
-            return OnHost("it runs a function of the user's for each update")
-        return IndexMap(functools.partial(_scatter_window, combine=op))
-
-    return rule
-
-
-def _scatter_window(
-    ctx: Any, x: Any, indices: Any, updates: Any, *, combine: str | None, dimension_numbers: Any,
-    mode: Any, **_: Any,
-) -> Scalar:  # fmt: skip
-    """The operand's element, combined with the update's if it is in the window."""
-    numbers, coords = dimension_numbers, ctx.position.coords
-    old = x.at_position(ctx.position)
-    if not updates.aval.size:
-        return old
-    sizes = window_sizes(x.aval.shape, updates.aval.shape, numbers)
-    batch = [index(0)] * (indices.aval.ndim - 1)
-    pairs = zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims)
-    for axis, paired in pairs:
-        batch[paired] = coords[axis]
-    within, conditions = [], []
-    for axis, (coord, size, window) in enumerate(zip(coords, x.aval.shape, sizes)):
-        if axis in numbers.operand_batching_dims:
-            continue
-        if axis in numbers.scatter_dims_to_operand_dims:
-            number = numbers.scatter_dims_to_operand_dims.index(axis)
-            start = indices.at([*batch, index(number)])
-            if mode is not lax.GatherScatterMode.CLIP:
-                if start.dtype.itemsize < 8:
-                    start = ctx.op("convert", start, dtype=index_dtype(x.aval.shape))
-                conditions += _is_inside(ctx, start, size - window)
-            coord = coord - ctx.index(start, size - window + 1)
-        conditions += _is_within(ctx, coord, window, size)
-        if axis not in numbers.inserted_window_dims:
-            within.append(clip(coord, window))
-    window_coords, batch_coords = iter(within), iter(batch)
-    new = updates.at(
-        next(window_coords) if axis in numbers.update_window_dims else next(batch_coords)
-        for axis in range(updates.aval.ndim)
-    )
-    if combine is not None:
-        new = ctx.op(combine, old, new)
-    if not conditions:
-        return new
-    return ctx.op("select", every(ctx, conditions), new, old, dtype=x.aval.dtype)
-
-
 lowering_rules[iota_p] = IndexMap(_iota)
-lowering_rules[lax.scatter_p] = _scatter(None)
-for _op in ("add", "sub", "mul", "min", "max"):
-    lowering_rules[getattr(lax, f"scatter_{_op}_p")] = _scatter(_op)
 lowering_rules[lax.dynamic_slice_p] = IndexMap(_dynamic_slice)
-lowering_rules[lax.dynamic_update_slice_p] = IndexMap(_dynamic_update_slice)
 lowering_rules[lax.gather_p] = IndexMap(_gather)
 lowering_rules[lax.squeeze_p] = IndexMap(_squeeze)
 lowering_rules[lax.rev_p] = IndexMap(_rev)

@@ -1,0 +1,112 @@
+"""Updates as naive loops: a copy of the operand, and one window after the other.
+
+Elements along the axes that each window covers whole never meet: loops over these are around all others, so
+that a schedule may share them out, or make vectors of them. Within a loop's body, one work-item does it all,
+and goes through each window in the order of memory. An update of the loop's carry may be in place: then
+nothing is copied.
+
+    for i1 in 0 .. 64:                       # columns: each window is a row
+      for i2 in 0 .. 5000:
+        x = x_in[i2 * 64 + i1]
+        out[i2 * 64 + i1] = x
+      for i3 in 0 .. 40000:                  # windows
+        t = indices_in[i3]
+        ...
+        if inside:
+          new = updates_in[i3 * 64 + i1]
+          old = out[row * 64 + i1]
+          t2 = add old new
+          out[row * 64 + i1] = t2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.builder import Builder
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.rules import (
+    LoweringRuleContext,
+    Operand,
+    Position,
+    Update,
+    WindowUpdate,
+    lowering_of,
+)
+from tinyjax.core.jaxpr import JaxprEqn
+
+if TYPE_CHECKING:
+    from tinyjax.compile.codegen.codegen import Target
+
+
+def update_of(eqn: JaxprEqn, target: Target) -> Update:
+    """The rule of an equation that is an update."""
+    lowering = lowering_of(eqn, target)
+    if isinstance(lowering, WindowUpdate):
+        return lowering.in_place
+    assert isinstance(lowering, Update)
+    return lowering
+
+
+class UpdateWriter:
+    """Writes the loops that make the result at `place`. `outer` are the axes around all."""
+
+    def __init__(self, b: Builder, eqn: JaxprEqn, place: MemRef):
+        self.b, self.eqn, self.place = b, eqn, place
+        self.update = update_of(eqn, b.target)
+        self.shape = eqn.outvars[0].aval.shape
+        outer = self.update.batch
+        if isinstance(place.memory, ir.Buffer):
+            outer |= self.update.whole
+        self.outer = sorted(outer)
+        self.inner = [axis for axis in range(len(self.shape)) if axis not in outer]
+
+    def write(self, is_in_place: bool) -> tuple[str, ...]:
+        """Writes the loops; the operand is at the place if that `is_in_place`. Gives the axes of those around
+        all, by the names of their variables."""
+        with self.b.loops([self.shape[axis] for axis in self.outer]) as outer:
+            coords = dict(zip(self.outer, outer.coords))
+            if not is_in_place:
+                with self.b.loops([self.shape[axis] for axis in self.inner]) as inner:
+                    at = self._position(coords, inner.coords)
+                    element = self.b.element(self.eqn.invars[0], at)
+                    self.b.write(self.place, at.flat, element)
+            with self.b.loops(self.update.counts) as number:
+                self._window(number.coords, coords)
+        return axes_of(outer)
+
+    def _position(self, outer: Mapping[int, Index], inner: Sequence[Index]) -> Position:
+        coords = {**outer, **dict(zip(self.inner, inner))}
+        return Position(self.shape, [coords[axis] for axis in range(len(self.shape))])
+
+    def _window(self, number: Sequence[Index], outer: Mapping[int, Index]) -> None:
+        """Combines the elements of a window with its update, if it is inside."""
+        b, eqn = self.b, self.eqn
+        (out,) = eqn.outvars
+        operands = [Operand(b, v) for v in eqn.invars]
+        ctx = LoweringRuleContext(b, eqn, out, Position(self.shape, flat=index(0)))
+        starts, conditions = self.update.windows(ctx, number, outer, *operands, **eqn.params)
+        with b.block() as body, b.loops([self.update.sizes[axis] for axis in self.inner]) as within:
+            inside = self._position(outer, within.coords).coords
+            new = self.update.update(ctx, number, inside, *operands, **eqn.params)
+            moved = [starts[axis] + coord for axis, coord in zip(self.inner, within.coords)]
+            at = self._position(outer, moved).flat
+            if self.update.op:
+                new = b.let(self.update.op, (b.read(self.place, at), new), new.dtype)
+            b.write(self.place, at, new)
+        if conditions:
+            is_inside = conditions[0]
+            for condition in conditions[1:]:
+                is_inside = b.let("and", (is_inside, condition), np.dtype(bool))
+            body = [ir.If(is_inside, body)]
+        b.body += body
+
+
+def axes_of(place: Position) -> tuple[str, ...]:
+    """The loops' variables among the coordinates."""
+    return tuple(coord.args[0] for coord in place.coords if coord.op == "var")

@@ -1,0 +1,166 @@
+"""The lowering rules of what writes windows into an array: scatter, dynamic_update_slice.
+
+Each says where its windows are and what is written there. Several windows are written one after the other
+(compile/kernel/update_nest.py). A single one is also an index map: each element asks whether it is inside, so
+that x.at[i].set(y) becomes part of the kernel that reads it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tinyjax import lax
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.rules import (
+    IndexMap,
+    Lowering,
+    OnHost,
+    Update,
+    WindowUpdate,
+    lowering_rules,
+)
+from tinyjax.lax.lowering.indexing import BOOL, clip, every, is_inside
+from tinyjax.lax.scattering import window_sizes
+from tinyjax.lax.windows import index_dtype
+
+if TYPE_CHECKING:
+    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.kernel.kernel_ir import Scalar
+    from tinyjax.core.jaxpr import JaxprEqn
+
+
+def _lowering(update: Update) -> Lowering:
+    if not update.is_one_window:
+        return update
+    return WindowUpdate(emit=functools.partial(_element, update), in_place=update)
+
+
+def _element(update: Update, ctx: Any, x: Any, *operands: Any, **params: Any) -> Scalar:
+    """The operand's element, or the update's if it is in the only window."""
+    coords = ctx.position.coords
+    number = [index(0)] * len(update.counts)
+    starts, conditions = update.windows(ctx, number, coords, x, *operands, **params)
+    within = []
+    for axis, (coord, start, window) in enumerate(zip(coords, starts, update.sizes)):
+        if axis not in update.whole | update.batch:
+            coord = coord - start
+            bounds = [("ge", 0), ("lt", window)]
+            conditions += [ctx.op(op, coord, index(n), dtype=BOOL) for op, n in bounds]
+            coord = clip(coord, window)
+        within.append(coord)
+    new = update.update(ctx, number, within, x, *operands, **params)
+    if not conditions and not update.op:
+        return new
+    old = x.at_position(ctx.position)
+    if update.op:
+        new = ctx.op(update.op, old, new)
+    if not conditions:
+        return new
+    return ctx.op("select", every(ctx, conditions), new, old, dtype=x.aval.dtype)
+
+
+def _unchanged(ctx: Any, x: Any, *_: Any, **params: Any) -> Scalar:
+    return x.at_position(ctx.position)
+
+
+# ---- dynamic_update_slice ----
+
+
+def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> Lowering:
+    x, update = (v.aval for v in eqn.invars[:2])
+    if not update.size:
+        return IndexMap(_unchanged)
+    whole = frozenset(axis for axis, size in enumerate(x.shape) if size == update.shape[axis])
+    return _lowering(Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update))
+
+
+def _slice_window(
+    ctx: Any, number: Any, coords: Any, x: Any, update: Any, *starts: Any
+) -> tuple[list[Index], list[Scalar]]:
+    """The window is moved to be inside."""
+    sizes = zip(starts, x.aval.shape, update.aval.shape)
+    return [ctx.index(start.at(()), size - window + 1) for start, size, window in sizes], []
+
+
+def _slice_update(
+    ctx: Any, number: Any, within: Sequence[Index], x: Any, update: Any, *starts: Any
+) -> Scalar:
+    return update.at(within)
+
+
+# ---- scatter ----
+
+
+def _scatter(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
+    """The rule of a scatter that combines what is there with its updates by `op`, or puts them there."""
+
+    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
+        x, indices, updates = (v.aval for v in eqn.invars)
+        numbers = eqn.params["dimension_numbers"]
+        if not op and eqn.params["update_jaxpr"] is not None:
+            return OnHost("it runs a function of the user's for each update")
+        if not updates.size:
+            return IndexMap(_unchanged)
+        paired = numbers.scatter_indices_batching_dims
+        places = enumerate(indices.shape[:-1])
+        counts = tuple([size for axis, size in places if axis not in paired])
+        sizes = window_sizes(x.shape, updates.shape, numbers)
+        batch = frozenset(numbers.operand_batching_dims)
+        whole = frozenset(axis for axis, size in enumerate(x.shape) if size == sizes[axis]) - batch
+        update = Update(op, counts, sizes, whole, batch, _scatter_window, _scatter_update)
+        if target.name == "gpu" and not update.is_one_window:
+            return OnHost("several updates may go to one place")
+        return _lowering(update)
+
+    return rule
+
+
+def _batch_coords(
+    numbers: Any, ndim: int, number: Sequence[Index], coords: Mapping[int, Index] | Sequence[Index]
+) -> list[Index]:
+    """The place of an index vector: along batching axes, that of the operand's element."""
+    paired = dict(zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims))
+    others = iter(number)
+    return [coords[paired[axis]] if axis in paired else next(others) for axis in range(ndim)]
+
+
+def _scatter_window(
+    ctx: Any, number: Any, coords: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any,
+    mode: Any, **_: Any,
+) -> tuple[list[Index], list[Scalar]]:  # fmt: skip
+    """Where the index vector says; what is not all inside is left out, or moved inside by the mode 'clip'."""
+    numbers, shape = dimension_numbers, x.aval.shape
+    sizes = window_sizes(shape, updates.aval.shape, numbers)
+    batch = _batch_coords(numbers, indices.aval.ndim - 1, number, coords)
+    starts, conditions = [index(0)] * len(shape), list[Any]()
+    for at, axis in enumerate(numbers.scatter_dims_to_operand_dims):
+        last = shape[axis] - sizes[axis]
+        if mode is lax.GatherScatterMode.CLIP and not last:
+            continue
+        start = indices.at([*batch, index(at)])
+        if mode is not lax.GatherScatterMode.CLIP:
+            if start.dtype.itemsize < 8:
+                start = ctx.op("convert", start, dtype=index_dtype(shape))
+            conditions += is_inside(ctx, start, last)
+        starts[axis] = ctx.index(start, last + 1)
+    return starts, conditions
+
+
+def _scatter_update(
+    ctx: Any, number: Any, within: Sequence[Index], x: Any, indices: Any, updates: Any, *,
+    dimension_numbers: Any, **_: Any,
+) -> Scalar:  # fmt: skip
+    numbers = dimension_numbers
+    batch = iter(_batch_coords(numbers, indices.aval.ndim - 1, number, within))
+    single = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
+    window = iter([coord for axis, coord in enumerate(within) if axis not in single])
+    axes = range(updates.aval.ndim)
+    return updates.at(next(window if d in numbers.update_window_dims else batch) for d in axes)
+
+
+lowering_rules[lax.dynamic_update_slice_p] = _dynamic_update_slice
+lowering_rules[lax.scatter_p] = _scatter("")
+for _op in ("add", "sub", "mul", "min", "max"):
+    lowering_rules[getattr(lax, f"scatter_{_op}_p")] = _scatter(_op)

@@ -14,7 +14,7 @@ class Workload:
     """`make(jax)` gives the function to measure; `modes` says whether it is jitted, or run eagerly.
 
     `goal`: how many times as fast as JAX tinyjax wants to be, in the last of the modes; `numpy_goal`:
-    the same for NumPy. `numpy` is None for what NumPy does not do."""
+    the same for NumPy. `numpy` is None for what NumPy does not do. Each `kind` has a mean of its own."""
 
     name: str
     args: Callable[[], tuple]
@@ -23,6 +23,7 @@ class Workload:
     modes: tuple[str, ...] = ("eager", "jit")
     goal: float | None = None
     numpy_goal: float | None = None
+    kind: str = "jitted"
 
 
 def uniform(*shape: int) -> np.ndarray:

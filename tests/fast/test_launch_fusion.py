@@ -111,13 +111,15 @@ def test_kernels_that_share_a_sum_are_among_them(monkeypatch):
         np.testing.assert_allclose(jax.jit(f)(x), np.sum(np.sin(x / np.linalg.norm(x))), rtol=1e-3)
 
 
-def test_a_loop_that_is_launched_several_times_is_a_step_of_its_own(monkeypatch):
-    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: True)
-
+def test_a_loop_that_may_run_long_is_among_them():
     def f(x):
-        return lax.while_loop(lambda c: c < 9, lambda c: c + 1, jnp.sum(x)) + jnp.sum(jnp.sin(x))
+        doubled = jax.vmap(lambda x: lax.while_loop(lambda c: c < 9, lambda c: c * 2, x))(x)
+        return jnp.sum(doubled - jnp.sum(jnp.sin(x)))
 
-    np.testing.assert_allclose(jax.jit(f)(ARGS[1][0]), 16 + 16 * np.sin(1), rtol=1e-6)
+    x = np.linspace(1, 2, 100_000, dtype=np.float32)
+    assert len(steps_of(f, x)) == 1
+    doubled = np.where(x * 8 < 9, x * 16, x * 8)
+    np.testing.assert_allclose(jax.jit(f)(x), np.sum(doubled - np.sum(np.sin(x))), rtol=1e-3)
 
 
 def test_a_launch_has_so_many_kernels_at_most(monkeypatch):

@@ -16,8 +16,6 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile import plan
-from tinyjax.compile.schedules import loop_schedule
-from tinyjax.runtime import loops
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.errors import OutOfDeviceMemory
 from tinyjax.runtime.queue import Queue
@@ -314,30 +312,6 @@ def test_an_error_in_an_iteration_leaves_the_queue_usable(steps):
         other.submit(queue_of(CPU).lock.release).result()
 
 
-# ---- loops in one kernel, some iterations at a time ----
-
-
-@pytest.fixture
-def short_launches(monkeypatch):
-    monkeypatch.setattr(loops, "LAUNCH_WORK", 1)
-    monkeypatch.setattr(loop_schedule, "LAUNCH_WORK", 1)
-    monkeypatch.setattr(loops, "next_count", lambda *_: 2)
-
-
-def test_a_while_loop_goes_on_in_the_next_launch(short_launches):
-    f = lambda c: lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 1, s[1] * 2), (0, c))  # noqa: E731
-    assert "one kernel" in schedule(f, c)
-    compare(f, c)
-    compare(jax.vmap(lambda v: lax.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + 1, v)), x)
-
-
-def test_a_scan_goes_on_in_the_next_launch(short_launches):
-    f = lambda c, x: lax.scan(lambda c, r: (jnp.sin(c) + r, c * 2), c, x)  # noqa: E731
-    assert "one kernel" in schedule(f, c, x)
-    compare(f, c, x)
-    compare(lambda x: lax.scan(lambda c, r: (c * r, c + 1), 1.0, x, reverse=True), x[:, 0])
-
-
 # ---- interrupts ----
 
 RUNAWAY = """
@@ -347,12 +321,18 @@ import tinyjax as jax, tinyjax.numpy as jnp
 from tinyjax import lax
 
 count_up = lambda c: lax.while_loop(lambda c: c[0] < 9, lambda c: jnp.sort(c + 1), c)
-bodies = {{"steps": lambda c: jnp.sort(c + 1), "kernel": lambda c: c * 0.5 + 1}}
+large = lambda c: jnp.resize(c, (512, 512)) @ jnp.ones((512, 4)) / 512
+bodies = {{
+    "steps": lambda c: jnp.sort(c + 1),
+    "kernel": lambda c: c * 0.5 + 1,
+    "kernels": lambda c: jnp.abs(large(c)[0]),
+    "inner": lambda c: lax.while_loop(lambda c: c[0] >= 0, lambda c: c[::-1] * 0.5 + 1, c),
+}}
 f = lambda c: lax.while_loop(lambda c: c[0] >= 0, bodies.get("{form}", bodies["kernel"]), c)
 jax.jit(count_up)(jnp.zeros(4))
 if "{form}" != "eager":
     lowered = jax.jit(f).lower(jnp.ones(4))
-    assert ("one kernel," in lowered.as_text("schedule")) == ("{form}" == "kernel")
+    assert ("one kernel," in lowered.as_text("schedule")) == ("{form}" in ("kernel", "inner"))
     f = lowered.compile()
 try:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -364,7 +344,7 @@ print(jax.jit(count_up)(jnp.zeros(4)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["kernel", *slow_params("steps", "eager")])
+@pytest.mark.parametrize("form", ["kernel", *slow_params("kernels", "inner", "steps", "eager")])
 def test_a_runaway_loop_is_interrupted_and_the_next_call_works(form):
     program = RUNAWAY.format(form=form)
     command = [sys.executable, "-c", program]

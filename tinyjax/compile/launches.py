@@ -22,7 +22,7 @@ def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:
     group, kernel = plan.groups[number], plan.kernels[number]
     written_over = [i for i, _ in memory.in_place.get(number, ())]
     inputs = [v for i, v in enumerate(group.inputs) if i not in written_over]
-    return Launch(kernel, [number], [kernel], inputs, [], group.outputs)
+    return Launch(kernel, [number], [kernel], inputs, group.outputs)
 
 
 @with_shortcut
@@ -32,11 +32,15 @@ def launches_of(plan: Plan, memory: MemoryPlan, device: Device) -> list[Launch]:
 
 
 def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
-    """The plan with its launches, also in its loops' bodies."""
-    return plan.with_bodies(
-        lambda body, number, label: with_launches(body, memory.bodies[number][label], device),
-        launches=launches_of(plan, memory, device),
-    )
+    """The plan with its launches, also in the bodies of its loops, but of those that are part of a launch."""
+    launches = launches_of(plan, memory, device)
+    launched = {number for launch in launches for number in launch.numbers}
+
+    def of_body(body: Plan, number: int, label: str) -> Plan:
+        inside = memory.bodies[number][label]
+        return body if number in launched else with_launches(body, inside, device)
+
+    return plan.with_bodies(of_body, launches=launches)
 
 
 def launches_lines(plan: Plan) -> Iterator[str]:
@@ -45,4 +49,5 @@ def launches_lines(plan: Plan) -> Iterator[str]:
         for launch in of.launches:
             if len(launch.kernels) > 1:
                 names = ", ".join(kernel.name for kernel in launch.kernels)
-                yield f"in one launch, run by the calling thread: {names}"
+                by = "the calling thread" if launch.inline else "the device's threads"
+                yield f"in one launch, run by {by}: {names}"

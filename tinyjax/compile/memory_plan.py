@@ -149,8 +149,6 @@ def _take_in_place(
     may_take_over: Callable[[Var, Var], bool],
 ) -> None:
     group, kernel = plan.groups[number], plan.kernels[number]
-    if kernel.iterations is not None:  # launched several times: it reads its inputs again
-        return
     count, pairs = len(group.inputs), []
     free = [group.inputs.index(u) for u in dying if u in group.inputs]
     for at, v in enumerate(group.outputs):

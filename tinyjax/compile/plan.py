@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tinyjax.compile.codegen.codegen import FusedKernel, Target
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.codegen.fused import FusedKernel
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
@@ -29,14 +30,13 @@ from tinyjax.core.pretty_printer import variable_names
 
 @dataclass
 class Launch:
-    """One kernel of the program, launched until its loop has ended if it has iterations. Its arguments are
-    arrays that it reads, its `temporaries`, arrays that it makes, and scratch memory."""
+    """One kernel of the program. Its arguments are
+    arrays that it reads, arrays that it makes, memory to work in, and scratch memory."""
 
     kernel: Kernel | FusedKernel
     numbers: Sequence[int]  # of the groups whose work it does
     kernels: Sequence[Kernel]  # theirs
     inputs: Sequence[Var]
-    temporaries: Sequence[Var]  # arrays that nothing else sees
     outputs: Sequence[Var]
     inline: bool = False  # run by the thread that launches it, and done when that goes on
 
@@ -44,6 +44,10 @@ class Launch:
         """How many work-items are a group: as many as the kernel needs, else as the device likes."""
         needed = self.kernel.local_size
         return needed if needed > 1 else math.gcd(self.kernel.items, usual)
+
+    @property
+    def work(self) -> list[Buffer]:
+        return [buffer for buffer in self.kernel.buffers if buffer.role == "work"]
 
     @property
     def scratch(self) -> list[Buffer]:

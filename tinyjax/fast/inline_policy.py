@@ -14,34 +14,53 @@ The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs ar
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from tinyjax.compile.cost import group_cost
 from tinyjax.compile.fusion.cost_record import bytes_of, eqn_cost
-from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.passes.loops import has_unknown_length
+from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
+from tinyjax.compile.passes.loops import Loop, control_flow, has_unknown_length
 from tinyjax.compile.plan import Plan
+from tinyjax.fast.fused_steps import can_be_fused
 
 # ---- the choice ----
 
-# From the first launch on the device's threads to the end of waiting, without the work; and for every
-# further kernel of a stretch, which all threads begin anew.
+# From the launch on the device's threads to the end of waiting, without the work; and for every further
+# kernel of a stretch, which the threads share.
 WAKING_SECONDS = 30e-6
-KERNEL_SECONDS = 10e-6
+KERNEL_SECONDS = 1e-6
+# What a kernel must take for others to help: they are told, and waited for.
+SHARING_SECONDS = 3e-6
+PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
+# For this long nobody minds that Ctrl-C is not heeded.
+LONG_SECONDS = 0.1
 # Longer than this Python's other threads are not kept waiting: a thread that runs a kernel holds the GIL.
 MAX_INLINE_SECONDS = 200e-6
 
 
-def inline_stretches(plan: Plan, cores: int) -> list[list[int]]:
-    """The numbers of the groups whose kernels the calling thread runs, on a device of so many cores:
-    together those that run one after the other."""
-    inline = []
-    for stretch in filter(None, _stretches(plan)):
-        seconds = [_seconds(plan, number) for number in stretch]
-        shares = [1 / min(plan.kernels[number].items, cores) for number in stretch]
-        saved = sum(all_of_it * (1 - share) for all_of_it, share in zip(seconds, shares))
-        if is_small(sum(seconds), saved - KERNEL_SECONDS * (len(stretch) - 1)):
-            inline.append(stretch)
-    return inline
+def may_run_long(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
+    """Whether a user may want to interrupt the loops among these groups."""
+    loops = [n for n in numbers if isinstance(plan.groups[n], LoopGroup)]
+    return sum(_work(plan, number, cores)[0] for number in loops) > LONG_SECONDS
+
+
+def is_inline(plan: Plan, stretch: Sequence[int], cores: int) -> bool:
+    """Whether the calling thread runs the groups of a stretch, on a device of so many cores: together, as
+    they run one after the other."""
+    seconds, saved, kernels = sum(_work(plan, number, cores) for number in stretch)
+    return seconds < math.inf and is_small(seconds, saved - KERNEL_SECONDS * (kernels - 1))
+
+
+def patience(plan: Plan, number: int, cores: int) -> int:
+    """How many pauses the leader of a fused kernel waits for others that share the kernel of a group: several
+    times as long as a work-item of it takes. 0 if it is too short to be shared."""
+    seconds, items = _seconds(plan, number), plan.kernels[number].items
+    if min(items, cores) == 1 or seconds < SHARING_SECONDS:
+        return 0
+    return 2000 + int(4 * min(seconds / items, LONG_SECONDS) / PAUSE_SECONDS)
 
 
 def is_small(seconds: float, saved: float) -> bool:
@@ -49,15 +68,16 @@ def is_small(seconds: float, saved: float) -> bool:
     return seconds <= MAX_INLINE_SECONDS and saved <= WAKING_SECONDS
 
 
-def _stretches(plan: Plan) -> list[list[int]]:
-    """Numbers of groups that run as kernels, one after the other, with nothing in between that waits."""
-    stretches: list[list[int]] = [[]]
+def stretches(plan: Plan) -> list[list[int]]:
+    """Numbers of groups that run one after the other, with nothing in between that waits: kernels, and loops
+    and branches that can be part of one."""
+    found: list[list[int]] = [[]]
     for number in range(len(plan.groups)):
-        if number in plan.kernels:
-            stretches[-1].append(number)
+        if number in plan.kernels or number in plan.bodies and can_be_fused(plan, number):
+            found[-1].append(number)
         else:
-            stretches.append([])
-    return stretches
+            found.append([])
+    return [stretch for stretch in found if stretch]
 
 
 # ---- the estimate ----
@@ -68,14 +88,26 @@ SECONDS_PER_BYTE = 0.03e-9  # from a cache and to it
 SECONDS_PER_LOOP_WORK = 0.1e-9
 
 
+def _work(plan: Plan, number: int, cores: int) -> Any:
+    """An array: about how long one thread takes for a group, how much of that several would save, and how
+    many kernels run. A loop without a known end is for ever."""
+    if number in plan.kernels:
+        seconds = _seconds(plan, number)
+        return np.array([seconds, seconds * (1 - 1 / min(plan.kernels[number].items, cores)), 1])
+    found = control_flow(plan.groups[number].eqn)  # type: ignore[union-attr]
+    if isinstance(found, Loop) and found.length is None:
+        return np.array([math.inf, 0, 1])
+    inside = [
+        sum(_work(body, n, cores) for n in range(len(body.groups))) + np.zeros(3)
+        for body in plan.bodies[number].values()
+    ]
+    return inside[0] * found.length if isinstance(found, Loop) else max(inside, key=tuple)
+
+
 def _seconds(plan: Plan, number: int) -> float:
     """About how long one thread takes for a kernel. Of a loop without a known end that is for ever, as it can
-    be interrupted only while other threads run it; but one work-item is launched for a few iterations at
-    a time, if these end."""
+    be interrupted only while other threads run it."""
     group, cost = plan.groups[number], group_cost(plan, number)
-    kernel = plan.kernels[number]
-    if kernel.items == 1 and kernel.iterations and not kernel.iterations.has_inner:
-        return SECONDS_PER_LOOP_WORK * kernel.iterations.work * (kernel.iterations.length or 1)
     if isinstance(group, KernelGroup):
         in_order = eqn_cost(group.in_order).work if group.in_order is not None else 0
         return (

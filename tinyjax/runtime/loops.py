@@ -3,23 +3,17 @@
 A loop that is too large for one kernel costs a few launches for each iteration. Its carry never moves: what
 one iteration made is the next one's argument, and the memory of the iteration before is used again for the
 one after. A scan launches all of its iterations without waiting; a while loop must read its condition in
-each. A loop that is one kernel is here too where it may run long: it is launched for some iterations at a
-time.
+each. A loop that is one kernel is here too where it may run long, as it can be interrupted.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from tinyjax.compile.kernel.kernel_ir import Iterations
 from tinyjax.compile.passes.loops import Branches, Loop
-from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.step_program import KernelStep, Output, StepProgram
 
@@ -190,24 +184,16 @@ def loop_step(
 
 # ---- loops in one kernel ----
 
-LAUNCH_SECONDS = 0.2  # about how long a launch may take: an interrupt waits for its end
-INLINE_SECONDS = (
-    0.005  # of one in the calling thread: as long as Python lets one of its threads run
-)
-INLINE_WORK = 2**20  # operations of the first of these
-MAX_ITERATIONS = 2**30  # of one launch
-INNER_ITERATIONS = 2**24  # of the loops of unknown length within, in the first launch
-
 
 @dataclass
-class ResumableLoopStep:
-    """Launches a kernel again and again, for some iterations of its loop at a time, until it has ended."""
+class StoppableStep:
+    """Launches a kernel that may run long, and waits for its end, which an interrupt hastens."""
 
     step: KernelStep
-    iterations: Iterations
-    control: int  # the slot of memory that says from where to where: see Iterations
-    # The rest of the scratch memory goes on from launch to launch: one call at a time.
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    stop: int  # the slot of the flag
+    lock: threading.Lock = field(
+        default_factory=threading.Lock
+    )  # the flag is for one call at a time
 
     @property
     def last_uses(self) -> list[int]:
@@ -215,37 +201,15 @@ class ResumableLoopStep:
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         with self.lock:
-            self._run(queue, slots)
-
-    def _run(self, queue: Any, slots: list[Memory]) -> None:
-        length, inline = self.iterations.length, self.step.inline
-        work, limit = (INLINE_WORK, INLINE_SECONDS) if inline else (LAUNCH_WORK, LAUNCH_SECONDS)
-        count = min(max(1, work // self.iterations.work), MAX_ITERATIONS)
-        start, inner = 0, INNER_ITERATIONS
-        while True:
-            stop = start + count if length is None else min(start + count, length)
-            control = queue.writable(np.array([start, stop, 0, inner], np.int32))
-            slots[self.control] = control
-            before = time.monotonic()
-            self.step.run(queue, slots)
-            queue.keep(control, 0)
-            state = control.read()[2] if length is None or self.iterations.has_inner else 0
-            if (
-                state == 2
-            ):  # a loop within was cut short: the same again, with more for each iteration
-                count, inner = (
-                    (count // 4, inner) if count > 4 else (1, min(4 * inner, MAX_ITERATIONS))
-                )
-                continue
-            if stop == length or (length is None and state == 0):
-                return
-            queue.finish()
-            count = next_count(count, time.monotonic() - before, limit)
-            # A while loop has no number of iterations: all launches but the first go on from iteration 1.
-            start = 1 if length is None else stop
-
-
-def next_count(count: int, seconds: float, limit: float = LAUNCH_SECONDS) -> int:
-    """How many iterations to launch next, after so many took so long, so that they take about `limit`."""
-    factor = min(max(limit / max(seconds, 1e-6), 1 / 4), 4)
-    return min(max(1, int(factor * count)), MAX_ITERATIONS)
+            flag = slots[self.stop].host
+            try:
+                self.step.run(queue, slots)
+                queue.finish_or_interrupt()
+            except BaseException:
+                if flag is not None:  # else on a device of whose memory the host sees nothing
+                    flag[0] = 1
+                queue.drain()
+                raise
+            finally:
+                if flag is not None:
+                    flag[0] = 0

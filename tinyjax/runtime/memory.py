@@ -83,6 +83,13 @@ MAX_FREE_BYTES = 2**29
 ALIGNMENT = 64  # of the widest vectors
 
 
+def aligned_zeros(count: int, dtype: np.dtype) -> np.ndarray:
+    """New memory for so many elements, all zero, that begins at a multiple of ALIGNMENT."""
+    array = aligned_bytes(count * dtype.itemsize).view(dtype)
+    array[:] = 0
+    return array
+
+
 @dataclass(eq=False)
 class HostBlock:
     """Memory of the host, and what a driver knows it by."""

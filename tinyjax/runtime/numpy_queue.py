@@ -53,5 +53,8 @@ class NumpyQueue:
     def finish(self) -> None:
         pass
 
+    def finish_or_interrupt(self) -> None:
+        pass
+
     def drain(self) -> None:
         pass

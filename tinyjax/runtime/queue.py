@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -22,6 +23,9 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import DeviceError, named_error, named_errors
 from tinyjax.runtime.memory import LAUNCHED, Memory, with_buffer_protocol
 from tinyjax.runtime.programs import shared_context, shared_program
+
+# How long a wait that can be interrupted is a busy one, and then at most sleeps.
+BUSY_SECONDS, LONGEST_SLEEP = 2e-4, 0.01
 
 
 class Queue:
@@ -334,6 +338,19 @@ class Queue:
         event = self.last_event
         if event is not None:
             self._wait_for(event)
+
+    def finish_or_interrupt(self) -> None:
+        """As finish, but a signal's handler runs meanwhile: at first this looks whether all is done again and
+        again, then it sleeps for a tenth of the time so far."""
+        event, began = self.last_event, time.monotonic()
+        if event is None:
+            return
+        with self.lock:
+            self.queue.flush()
+        while event.command_execution_status > 0:  # COMPLETE is 0, and errors are less
+            elapsed = time.monotonic() - began
+            time.sleep(0 if elapsed < BUSY_SECONDS else min(elapsed / 10, LONGEST_SLEEP))
+        self._wait_for(event)
 
     def drain(self) -> None:
         """Waits until the driver has nothing left to do, also of a launch that was cut short by an

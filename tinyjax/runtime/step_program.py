@@ -170,8 +170,8 @@ class StepProgram:
             return self._slot[atom]
         return self.hold(self.queue.upload(np.asarray(atom.val, atom.aval.dtype)))
 
-    def hold(self, memory: Memory) -> int:
-        """A new slot, which has this memory in every run."""
+    def hold(self, memory: Memory | None) -> int:
+        """A new slot, which has this memory in every run, or none before a step gives it some."""
         self.template.append(memory)
         return len(self.template) - 1
 

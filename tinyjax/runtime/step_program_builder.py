@@ -9,20 +9,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.cost_record import bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
+from tinyjax.compile.kernel.kernel_ir import STOP
 from tinyjax.compile.lowered import LoweredProgram
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.runtime import compilation_cache
-from tinyjax.runtime.loops import ResumableLoopStep, loop_step
+from tinyjax.runtime.loops import StoppableStep, loop_step
 from tinyjax.runtime.matmul_step import MatmulStep
-from tinyjax.runtime.memory import Memory
+from tinyjax.runtime.memory import MIN_BYTES, aligned_zeros
 from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.step_program import EmptyStep, HostStep, KernelStep, Output, StepProgram
@@ -90,11 +89,11 @@ class StepProgramBuilder:
             launch = launches.get(number)
             numbers = launch.numbers if launch else [number]
             made = launch.outputs if launch else plan.groups[number].outputs
-            held = launch.temporaries if launch else []
-            dying = [v for n in numbers for v in memory.freed_after.get(n, ()) if v not in held]
+            inside = {v for n in numbers for v in plan.groups[n].outputs}.difference(made)
+            dying = [v for n in numbers for v in memory.freed_after.get(n, ()) if v not in inside]
             outputs, last_uses = list(map(output, made)), list(map(step_program.slot, dying))
             if launch:
-                step = self._launch_step(launch, memory, step_program, outputs, last_uses)
+                step = self._launch_step(launch, step_program, outputs, last_uses)
             else:
                 step = self._step(plan, memory, number, step_program, outputs, last_uses)
             step_program.add(step, numbers)
@@ -104,34 +103,37 @@ class StepProgramBuilder:
     def _launch_step(
         self,
         launch: Launch,
-        memory: MemoryPlan,
         step_program: StepProgram,
         outputs: list[Output],
         last_uses: list[int],
-    ) -> KernelStep | ResumableLoopStep:
-        """Its temporaries are memory that stays: launches of other threads wait for its end. Scratch memory
-        has zeros at first."""
-        held: dict[Var, Memory] = {}
-        for v in launch.temporaries:
-            if v in memory.reuses_buffer_of:
-                held[v] = held[memory.reuses_buffer_of[v]].viewed(v.aval.shape, v.aval.dtype)
+    ) -> KernelStep | StoppableStep:
+        """Its scratch memory has zeros at first, and stays: launches of other threads wait for its end. The
+        memory that it works in stays if it is small, or the launch is."""
+        made, work = [output.slot for output in outputs], []
+        for b in launch.work:
+            if launch.inline or b.size * b.dtype.itemsize < MIN_BYTES:
+                work.append(step_program.hold(self.queue.allocate((b.size,), b.dtype)))
             else:
-                held[v] = self.queue.allocate(v.aval.shape, v.aval.dtype)
-        zeros = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in launch.scratch]
+                work.append(step_program.hold(None))
+                outputs, last_uses = (
+                    [*outputs, Output(work[-1], (b.size,), b.dtype, False)],
+                    [*last_uses, work[-1]],
+                )
+        zeros = [self.queue.writable(aligned_zeros(b.size, b.dtype)) for b in launch.scratch]
         scratch = list(map(step_program.hold, zeros))
         arguments = [
             *map(step_program.slot, launch.inputs),
-            *map(step_program.hold, held.values()),
-            *(output.slot for output in outputs),
+            *made,
+            *work,
             *scratch,
         ]
         built, items = self.built[launch.kernel.name, launch.inline], launch.kernel.items
         local_size = launch.local_size(self.local_size)
         step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, last_uses)
-        if launch.kernel.iterations is None:
-            return step
-        control = [buffer.name for buffer in launch.scratch].index("iterations")
-        return ResumableLoopStep(step, launch.kernel.iterations, scratch[control])
+        for slot, buffer in zip(scratch, launch.scratch):
+            if buffer.name == STOP:
+                return StoppableStep(step, slot)
+        return step
 
     def _step(
         self,

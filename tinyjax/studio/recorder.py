@@ -97,11 +97,13 @@ class ProfileRecorder:
             "primitives": tuple(dict.fromkeys(eqn.primitive.name for eqn in eqns)),
             "device": queue.device,
         }
-        if number in plan.kernels:
-            kernels = [plan.kernels[n] for n in numbers]  # several, in one launch
-            buffers = [b for kernel in kernels for b in kernel.buffers if b.role != "scratch"]
+        launch = next((x for x in plan.launches if x.numbers[0] == number), None)
+        if launch is not None:  # of several kernels, perhaps
+            buffers = [
+                b for kernel in launch.kernels for b in kernel.buffers if b.role != "scratch"
+            ]
             what["nbytes"] = sum(b.size * b.dtype.itemsize for b in buffers)
-            what["name"] = ", ".join(kernel.name for kernel in kernels)
+            what["name"] = ", ".join(kernel.name for kernel in launch.kernels)
             self.current.step = what
             step.run(queue, slots)
         elif isinstance(group, KernelGroup):  # of arrays without elements

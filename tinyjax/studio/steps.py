@@ -140,6 +140,7 @@ CHAPTERS = (
         "Kernels as text",
         {
             "compile.codegen.codegen": "a kernel as OpenCL C",
+            "compile.codegen.fused": "one kernel that runs others, in loops and branches",
             "compile.codegen.program": "kernels after the functions that they call",
         },
         {
@@ -240,7 +241,7 @@ CHAPTERS = (
             "compile.schedules.hoist": "what is the same in all iterations, once before them",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
-            "compile.schedules.resumable": "some iterations a launch, and how the next goes on",
+            "compile.schedules.stoppable": "how the host ends a loop that runs long",
         },
     ),
     Chapter(

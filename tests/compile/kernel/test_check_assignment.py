@@ -10,7 +10,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     For,
     If,
     IfLast,
-    Iterations,
     Kernel,
     KernelError,
     Let,
@@ -30,8 +29,8 @@ KEPT = PrivateArray("kept", F32, 8)
 ROW, COLUMN = index_var("i1", 0, 7), index_var("i2", 0, 7)
 
 
-def check(*body, buffers=(X, OUT), items=1, iterations=None):
-    check_assignment(Kernel("k0", list(buffers), items, list(body), iterations))
+def check(*body, buffers=(X, OUT), items=1):
+    check_assignment(Kernel("k0", list(buffers), items, list(body)))
 
 
 def refused(text, *body, **kinds):
@@ -145,23 +144,12 @@ def test_what_the_last_work_item_stores_no_other_one_does():
     refused("y_out", IfLast(ticket, [Store(OUT, item, ONE)]), buffers=[OUT, ticket], items=8)
 
 
-def test_the_iterations_of_a_loop_are_those_of_all_its_launches():
-    control = Buffer("iterations", INT32, 4, "scratch")
-    start, stop = Value("start", INT32), Value("stop", INT32)
-    bounds = [Load(start, control, index(0)), Load(stop, control, index(1))]
-    first, last = index_var("start", 0, 7), index_var("stop", 0, 8)
-    body = *bounds, For(ROW, first, last, [Store(OUT, ROW, ONE)])
-    check(*body, buffers=[OUT, control], iterations=Iterations(8, 1))
-    half = *bounds, For(ROW, first, last, [Store(OUT, ROW // 2, ONE)])
-    refused("y_out", *half, buffers=[OUT, control], iterations=Iterations(8, 1))
-
-
 def test_a_loop_whose_length_is_data_may_have_no_iteration():
     lengths, length = Buffer("n_in", INT32, 1, "in"), Value("n", INT32)
     control = Buffer("iterations", INT32, 4, "scratch")
     stop = index_var("n", 0, 8)
     body = Load(length, lengths, index(0)), For(ROW, index(0), stop, [Store(OUT, ROW, ONE)])
-    refused("y_out", *body, buffers=[lengths, OUT, control], iterations=Iterations(8, 1))
+    refused("y_out", *body, buffers=[lengths, OUT, control])
 
 
 def test_what_a_launch_leaves_to_the_next_need_not_be_stored_by_all():

@@ -53,7 +53,7 @@ def test_each_element_reads_its_own_of_what_is_the_same_in_all_iterations():
         ),
         (
             lambda c: lax.while_loop(lambda y: y[0, 0] < 9, lambda y: y * 2, c),
-            "a while_loop inside could not be interrupted",
+            "a while_loop is inside",
         ),
     ],
 )

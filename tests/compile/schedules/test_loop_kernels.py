@@ -17,7 +17,6 @@ from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.core.dtypes import bfloat16
 from tinyjax.core.jaxpr import Literal
 from tinyjax.core.tracing import make_jaxpr
-from tinyjax.runtime.loops import next_count
 
 
 def floats(*shape):
@@ -37,26 +36,7 @@ def loop_of(f, *args, target=CPU):
     return plan.kernels.get(number) or plan.reasons[number]
 
 
-def launch(kernel, memory, iterations):
-    """Launches a kernel until its loop has ended, `iterations` of it at a time."""
-    if kernel.iterations is None:
-        return interpret_kernel(kernel, memory)
-    control = memory[[buffer.name for buffer in kernel.buffers].index("iterations")]
-    start, length, inner = 0, kernel.iterations.length, iterations
-    while length is None or start < length:
-        stop = start + iterations if length is None else min(start + iterations, length)
-        control[:] = start, stop, 0, inner
-        interpret_kernel(kernel, memory)
-        if control[2] == 2:
-            inner *= 2
-            continue
-        start += iterations
-        if length is None and not control[2]:
-            break
-        assert start < 1000 * iterations, "it does not end"
-
-
-def interpreted(f, *args, target=CPU, iterations=10**6, naive=False):
+def interpreted(f, *args, target=CPU, naive=False):
     """f by way of its kernels, or of the naive nests of its loops, without a device."""
     plan = plan_of(f, *args, target=target)
     assert not plan.reasons, plan.reasons
@@ -72,7 +52,7 @@ def interpreted(f, *args, target=CPU, iterations=10**6, naive=False):
             assert kernel.items == 1 and "x16" not in str(kernel)
         arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
         scratch = [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]
-        launch(kernel, arrays + scratch, iterations)
+        interpret_kernel(kernel, arrays + scratch)
     return [v.val if isinstance(v, Literal) else memory[v] for v in jaxpr.outvars]
 
 
@@ -83,12 +63,12 @@ def assert_close(found, expected, rtol):
         np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
 
 
-def agree(f, *args, rtol=1e-6, iterations=10**6):
+def agree(f, *args, rtol=1e-6):
     """Kernels give what the eager Python loop gives: naive, for a CPU, for a GPU, and on the device."""
     expected = f(*args)
     assert_close(interpreted(f, *args, naive=True), expected, rtol)
-    assert_close(interpreted(f, *args, iterations=iterations), expected, rtol)
-    assert_close(interpreted(f, *args, target=GPU, iterations=iterations), expected, rtol)
+    assert_close(interpreted(f, *args), expected, rtol)
+    assert_close(interpreted(f, *args, target=GPU), expected, rtol)
     assert_close(jax.tree.leaves(jax.jit(f)(*args)), expected, max(rtol, 1e-5))
 
 
@@ -133,15 +113,8 @@ def test_elements_go_on_until_their_own_condition_fails(size):
     agree(jax.vmap(escape_time), floats(size) * 2, floats(size))
 
 
-@pytest.mark.parametrize("iterations", [1, 3])
-def test_a_loop_goes_on_where_the_last_launch_stopped(iterations):
-    agree(jax.vmap(escape_time), floats(20) * 2, floats(20), iterations=iterations)
-    agree(
-        lambda n, x: lax.fori_loop(0, n, lambda i, x: x * 0.5 + i, x),
-        5,
-        floats(40),
-        iterations=iterations,
-    )
+def test_a_loop_whose_length_is_an_argument():
+    agree(lambda n, x: lax.fori_loop(0, n, lambda i, x: x * 0.5 + i, x), 5, floats(40))
 
 
 @pytest.mark.parametrize("size", [5, 16, 21])
@@ -189,7 +162,7 @@ def test_rows_that_repeat_a_scalar():
     agree(f, floats(20), floats(4))
 
 
-def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
+def test_a_scan_that_can_be_stopped(monkeypatch):
     monkeypatch.setattr("tinyjax.compile.schedules.loop_schedule.LAUNCH_WORK", 1)
 
     def step(carry, x):
@@ -197,7 +170,7 @@ def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
         return (vector * scalar, scalar + x), scalar
 
     f = lambda v, xs: lax.scan(step, (v, jnp.float32(0)), xs)  # noqa: E731
-    agree(f, floats(40), floats(6), iterations=4)
+    agree(f, floats(40), floats(6))
 
 
 def test_carries_may_be_passed_through_swapped_and_start_alike():
@@ -268,7 +241,7 @@ def test_mandelbrot_over_two_axes_is_one_launch():
     plan = plan_of(f, real, imaginary)
     assert [kernel.form for kernel in plan.kernels.values()] == ["elementwise, vectorized by 16"]
     agree(f, real, imaginary)
-    agree(f, real, imaginary, iterations=3)
+    agree(f, real, imaginary)
 
 
 def test_initial_values_that_are_cheap_are_made_in_the_loops_kernel():
@@ -279,7 +252,7 @@ def test_initial_values_that_are_cheap_are_made_in_the_loops_kernel():
 
     assert len(plan_of(f, floats(21)).groups) == 1
     agree(f, floats(21))
-    agree(f, floats(21), iterations=2)
+    agree(f, floats(21))
 
 
 def test_a_sequential_loop_makes_its_initial_values_too():
@@ -354,7 +327,7 @@ def test_weights_that_are_read_by_columns_are_packed_before_a_while_too():
     step = lambda w: lambda x: jnp.tanh(w @ x)  # noqa: E731
     f = lambda w, x: lax.while_loop(lambda x: x.sum() > 0.1, step(w), x)  # noqa: E731
     args = np.abs(floats(9, 9)) / 9, np.abs(floats(9))
-    before, _ = str(loop_of(f, *args)).split("while:")
+    before, _ = str(loop_of(f, *args)).split("while, unless stopped:")
     assert "panel1[" in before
     agree(f, *args, rtol=1e-5)
 
@@ -379,10 +352,9 @@ def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
     agree(reversing, floats(5))
 
 
-@pytest.mark.parametrize("iterations", [1, 10])
-def test_each_example_stops_by_itself_in_a_loop_of_vectors(iterations):
+def test_each_example_stops_by_itself_in_a_loop_of_vectors():
     f = lambda x: lax.while_loop(lambda x: x.sum() < 3, lambda x: x * 1.5 + 0.2, x)  # noqa: E731
-    agree(jax.vmap(f), np.abs(floats(4, 3)), rtol=1e-5, iterations=iterations)
+    agree(jax.vmap(f), np.abs(floats(4, 3)), rtol=1e-5)
 
 
 def test_a_condition_that_is_carried():
@@ -410,21 +382,15 @@ def newton_roots(x):
     return lax.scan(root, jnp.float32(1), x)
 
 
-@pytest.mark.parametrize("iterations", [1, 3, 1000])
-def test_loops_of_unknown_length_inside_are_bounded_too(iterations):
+def test_loops_of_unknown_length_inside_can_be_stopped_too():
     kernel = loop_of(newton_roots, np.abs(floats(6)))
-    assert kernel.iterations.has_inner
-    agree(newton_roots, np.abs(floats(6)) * 1000, iterations=iterations, rtol=1e-5)
+    assert str(kernel).count(", unless stopped:") == 2
+    agree(newton_roots, np.abs(floats(6)) * 1000, rtol=1e-5)
     counting = lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)  # noqa: E731
     step = lambda s, n: (s[0] + 1, s[1] + counting(n))  # noqa: E731
     f = lambda n: lax.while_loop(lambda s: s[0] < 4, lambda s: step(s, n), (0, 0))  # noqa: E731
-    agree(f, 7, iterations=iterations)
-    agree(jax.vmap(newton_roots), np.abs(floats(2, 3)), iterations=iterations, rtol=1e-5)
-
-
-def test_a_loop_inside_that_takes_long_is_launched_again_with_more(monkeypatch):
-    monkeypatch.setattr("tinyjax.runtime.loops.INNER_ITERATIONS", 3)
-    agree(newton_roots, np.abs(floats(6)) * 1000, rtol=1e-5)
+    agree(f, 7)
+    agree(jax.vmap(newton_roots), np.abs(floats(2, 3)), rtol=1e-5)
 
 
 def test_the_same_loop_or_branch_several_times_in_a_body():
@@ -496,25 +462,21 @@ def test_a_loop_within_a_loop_reads_what_is_the_same_in_every_round(part):
     np.testing.assert_allclose(jax.jit(f)(rows, v), f(rows, v), rtol=1e-6)
 
 
-def test_a_short_scan_is_launched_once_and_what_may_be_long_in_parts():
-    assert loop_of(decayed, floats(16), floats(16), floats(9, 16)).iterations is None
+def is_stoppable(kernel):
+    return ", unless stopped:" in str(kernel)
+
+
+def test_what_may_run_long_can_be_stopped():
+    assert not is_stoppable(loop_of(decayed, floats(16), floats(16), floats(9, 16)))
     f = lambda n, x: lax.fori_loop(0, n, lambda i, x: x + 1, x)  # noqa: E731
-    assert loop_of(f, 3, floats(5)).iterations.length is None
-    long = loop_of(lambda x: lax.fori_loop(0, 2 * LAUNCH_WORK, lambda i, x: x + 1, x), floats(5))
-    assert long.iterations.length == 2 * LAUNCH_WORK
+    assert is_stoppable(loop_of(f, 3, floats(5)))
+    f = lambda x: lax.fori_loop(0, 2 * LAUNCH_WORK, lambda i, x: x + 1, x)  # noqa: E731
+    assert is_stoppable(loop_of(f, floats(5)))
 
 
 def test_the_schedule_says_which_form_was_chosen():
     text = jax.jit(decayed).lower(floats(16), floats(16), floats(9, 16)).as_text("schedule")
     assert "one kernel, elementwise, vectorized by 16" in text
-
-
-def test_the_next_launch_has_as_many_iterations_as_take_a_fifth_of_a_second():
-    assert next_count(100, seconds=0.2) == 100
-    assert next_count(100, seconds=0.3) == 66
-    assert next_count(100, seconds=0.0) == 400  # no more than four times as many
-    assert next_count(1, seconds=9.0) == 1
-    assert next_count(2**30, seconds=0.0) == 2**30
 
 
 def test_sums_of_sums_advance_together():

@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import Calls, Helper, load_helper, store_helper
+from tinyjax.compile.codegen.helpers import Calls, load_helper, store_helper
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
@@ -65,23 +65,8 @@ Line = tuple[str, Any]  # a line of C, and the equation that it computes
 Memory = ir.Buffer | ir.PrivateArray
 
 
-@dataclass(frozen=True)
-class FusedKernel:
-    """A kernel of one work-item, which calls others in turn, each for all of its work-items. `calls` has each
-    with its buffers, which are some of those of this one."""
-
-    name: str
-    buffers: list[ir.Buffer]
-    calls: list[tuple[ir.Kernel, list[ir.Buffer]]]
-    items = 1
-    local_size = 1
-    iterations = None
-
-
-def kernel_text(kernel: ir.Kernel | FusedKernel, calls: Calls | None = None) -> str:
+def kernel_text(kernel: ir.Kernel, calls: Calls | None = None) -> str:
     """The kernel as an OpenCL C function; `calls` gets what it calls."""
-    if isinstance(kernel, FusedKernel):
-        return "\n".join(_fused_lines(kernel, calls if calls is not None else Calls()))
     return "\n".join([line for line, _ in kernel_lines(kernel, calls)])
 
 
@@ -100,7 +85,7 @@ def kernel_lines(
         # them as one long function.
         head = f"static __attribute__((noinline)) void {kernel.name}_item("
         parameters, items = [f"const {index} item", *parameters], str(kernel.items)
-    lines: list[Line] = [(line, None) for line in _head_lines(head, parameters)]
+    lines: list[Line] = [(line, None) for line in head_lines(head, parameters)]
     is_group = kernel.local_size > 1
     if is_group:
         items = "get_num_groups(0)"
@@ -113,22 +98,10 @@ def kernel_lines(
     return [*lines, *lines_of(body, scope, "  "), ("}", None)]
 
 
-def _head_lines(start: str, parameters: Sequence[str]) -> list[str]:
+def head_lines(start: str, parameters: Sequence[str]) -> list[str]:
+    """The first lines of a function, with a line for each parameter."""
     *others, last = parameters
     return [start, *[f"    {parameter}," for parameter in others], f"    {last}) {{"]
-
-
-def _fused_lines(kernel: FusedKernel, calls: Calls) -> Iterator[str]:
-    calls.compute_with(*kernel.buffers)
-    parameters = [parameter_text(buffer, is_restricted=False) for buffer in kernel.buffers]
-    yield from _head_lines(f"__kernel void {kernel.name}(", parameters)
-    for called, buffers in kernel.calls:
-        inner = Calls()
-        text = "\n".join([line for line, _ in kernel_lines(called, inner, is_called=True)])
-        item = Helper(f"{called.name}_item", text, tuple(inner), inner.has_double)
-        loop = f"for ({index_type(called)} item = 0; item < {called.items}; ++item)"
-        yield f"  {loop} {calls.call(item, 'item', *(buffer.name for buffer in buffers))};"
-    yield "}"
 
 
 def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
@@ -195,13 +168,15 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
     match statement:
         case ir.For(variable, start, stop, body, step):
             advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
-            head = f"{scope.index} {variable} = {start}; {variable} < {stop}; {advance}"
+            also = f" && !*{ir.STOP}" if statement.is_stoppable else ""
+            head = f"{scope.index} {variable} = {start}; {variable} < {stop}{also}; {advance}"
             yield f"for ({head}) {{", origin
             yield from lines_of(body, scope, "  ")
         case ir.While(head, holds, body):
             yield "for (;;) {", origin
             yield from lines_of(head, scope, "  ")
-            yield f"  if (!{atom_text(holds)}) break;", origin
+            also = f" || *{ir.STOP}" if statement.is_stoppable else ""
+            yield f"  if (!{atom_text(holds)}{also}) break;", origin
             yield from lines_of(body, scope, "  ")
         case ir.If(condition, body, otherwise):
             yield f"if ({atom_text(condition)}) {{", origin

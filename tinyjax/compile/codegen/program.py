@@ -10,7 +10,8 @@ import functools
 from collections.abc import Iterable, Sequence
 
 from tinyjax.compile.codegen.c_text import type_text
-from tinyjax.compile.codegen.codegen import FusedKernel, Scope, kernel_text, lines_of
+from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
+from tinyjax.compile.codegen.fused import FusedKernel, fused_text
 from tinyjax.compile.codegen.helpers import Callee, Calls, Helper
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.branches import branched
@@ -23,7 +24,10 @@ def program_text(kernels: Sequence[ir.Kernel | FusedKernel]) -> str:
     if not kernels:
         return ""
     calls = Calls()
-    texts = [kernel_text(kernel, calls) for kernel in kernels]
+    texts = [
+        fused_text(kernel, calls) if isinstance(kernel, FusedKernel) else kernel_text(kernel, calls)
+        for kernel in kernels
+    ]
     helpers = with_needs(calls)
     # What is rounded once instead of twice stands in a line of its own: mul_add. Everything else is one
     # operation a line, and rounded as NumPy does it.

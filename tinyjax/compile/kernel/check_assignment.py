@@ -66,8 +66,6 @@ class _Walk:
 
     def check(self) -> None:
         state: State = {name: () for name in self.buffers}
-        if self.kernel.iterations is not None:
-            state["iterations"] = _all_of(self.buffers["iterations"])  # by the host
         self._body(self.kernel.body, state)
         self._all_items_are_done(state)
         for buffer in self.kernel.buffers:

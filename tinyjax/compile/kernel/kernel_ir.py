@@ -102,7 +102,8 @@ class HasOrigin:
 @dataclass(frozen=True)
 class Buffer:
     """Memory of `size` elements that the kernel is given. Its role is 'in'; 'out', all of which is stored;
-    'inout', which holds an input before; 'kept', for what one launch leaves to the next; or 'scratch'."""
+    'inout', which holds an input before; 'kept', which nothing reads; 'scratch', which has
+    zeros at first, and stays; or 'work', of use during a launch alone."""
 
     name: str
     dtype: np.dtype
@@ -184,6 +185,7 @@ class For(HasOrigin):
     stop: Index
     body: list[Any]
     step: int = 1
+    is_stoppable: bool = False  # by the host: see STOP
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ class While(HasOrigin):
     head: list[Any]
     holds: Scalar
     body: list[Any]
+    is_stoppable: bool = False
 
 
 @dataclass(frozen=True)
@@ -231,20 +234,8 @@ def inner_bodies(statement: Statement) -> list[list[Statement]]:
     return [getattr(statement, name) for name in BODIES.get(type(statement), ())]
 
 
-@dataclass(frozen=True)
-class Iterations:
-    """How a loop is shared out among several launches, for one that runs can't be stopped.
-
-    The kernel has a scratch buffer `iterations` of four int32. A launch starts at the iteration whose number
-    is in [0] (if that is not 0, from the carry that the launch before left in the outputs) and runs up to
-    that in [1]. A loop whose `length` is not known sets [2] to 1 unless it has ended. `work` is the estimated
-    number of operations in an iteration. Where an iteration has loops of unknown length (`has_inner`), [3]
-    bounds their iterations in a launch; if those were too few, [2] is 2, the carry is as it was before, and
-    the launch is to be repeated with fewer iterations or a higher bound."""
-
-    length: int | None
-    work: int
-    has_inner: bool = False
+# The scratch buffer of kernels that may run long: loops that are stoppable end when it is not 0.
+STOP = "stop"
 
 
 @dataclass(frozen=True)
@@ -252,14 +243,13 @@ class Kernel:
     """`items` work-items run `body`, in any order or at once; `name` is unique in its program. With a
     `local_size` they are in groups of so many.
 
-    `form` says how a loop became the kernel; with `iterations`, it is launched until the loop has ended.
+    `form` says how a loop became the kernel.
     What a schedule's directives made knows these, and the naive loop nest that they were applied to."""
 
     name: str
     buffers: list[Buffer]
     items: int
     body: list[Statement] = field(default_factory=list)
-    iterations: Iterations | None = None
     form: str = ""
     local_size: int = 1
     naive: Kernel | None = field(default=None, compare=False, repr=False)
@@ -287,6 +277,10 @@ def group_indices(kernel: Kernel) -> tuple[Index, Index]:
 # ---- printing ----
 
 
+def _unless_stopped(loop: For | While) -> str:
+    return ", unless stopped" if loop.is_stoppable else ""
+
+
 def _lines(body: Sequence[Statement], indent: str) -> Iterator[str]:
     for statement in body:
         yield from (indent + line for line in statement_lines(statement))
@@ -309,10 +303,11 @@ def statement_lines(statement: Statement) -> Iterator[str]:
         case Combine(array, at, op, value):
             yield f"{array.name}[{at}] = {op} {array.name}[{at}] {value}"
         case For(variable, start, stop, body, step):
-            yield f"for {variable} in {start} .. {stop}{f' by {step}' if step > 1 else ''}:"
+            by = f" by {step}" if step > 1 else ""
+            yield f"for {variable} in {start} .. {stop}{by}{_unless_stopped(statement)}:"
             yield from _lines(body, "  ")
         case While(head, holds, body):
-            yield "while:"
+            yield f"while{_unless_stopped(statement)}:"
             yield from _lines(head, "  ")
             yield f"  stop unless {holds}"
             yield from _lines(body, "  ")

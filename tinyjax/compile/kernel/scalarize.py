@@ -99,7 +99,7 @@ def _why_not_inside(eqn: JaxprEqn, shape: Shape) -> Iterator[str]:
     """Why a loop within can't be run by each element, whatever is in its body."""
     loop = loop_of(eqn)
     if loop is not None and loop.length is None:
-        yield "a while_loop inside could not be interrupted"
+        yield "a while_loop is inside"
     elif loop is not None:
         # The axis along which scalars are stacked may be as long as the arrays.
         inside = [*loop.variables, *loop.body.jaxpr.outvars]

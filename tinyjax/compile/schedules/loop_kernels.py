@@ -5,8 +5,7 @@
 - *sequential*: the arrays of an iteration are small, so a single work-item keeps them in private memory.
   Launching the kernels of each iteration would take longer than the work.
 
-A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for a
-bounded number of iterations (see kernel_ir.Iterations), and is interrupted between two launches.
+A loop of unknown or large work can be stopped by the host: see stoppable.py.
 """
 
 from __future__ import annotations

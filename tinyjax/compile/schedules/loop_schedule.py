@@ -27,8 +27,8 @@ from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import vectorize_sums
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
-from tinyjax.compile.schedules.resumable import Resumable
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
+from tinyjax.compile.schedules.stoppable import Stoppable
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -55,7 +55,7 @@ def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -
     operations = total(jaxpr_cost(body.jaxpr, target) for body in loop.bodies.values())
     one = operations.work_in_vectors(width) + ITERATION_WORK
     # The few work-items of a CPU wait for each other; those of a GPU run at once.
-    _share_out_launches(builder, nest, loop, one * (chunks if target.width > 1 else run * jammed))
+    _make_stoppable(builder, nest, loop, one * (chunks if target.width > 1 else run * jammed))
     return builder
 
 
@@ -95,7 +95,7 @@ def sequential_schedule(
     if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
-        _share_out_launches(builder, nest, found, operations + ITERATION_WORK)
+        _make_stoppable(builder, nest, found, operations + ITERATION_WORK)
     return builder
 
 
@@ -150,12 +150,12 @@ def _collapse(builder: ScheduleBuilder, main: str) -> None:
 # ---- both ----
 
 
-def _share_out_launches(
+def _make_stoppable(
     builder: ScheduleBuilder, nest: LoopKernel, loop: Loop, operations: int
 ) -> None:
-    """Several launches for a loop that may run long; `operations` are those of an iteration."""
+    """Lets the host stop a loop that may run long; `operations` are those of an iteration."""
     eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
     has_inner = any(map(has_unknown_length, eqns))
     if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
-        why = "it may run long, and a kernel that runs can't be stopped"
-        builder.apply(Resumable(nest.axis, operations, why=why))
+        why = "it may run long, and a user may not want to wait for its end"
+        builder.apply(Stoppable(nest.axis, why=why))

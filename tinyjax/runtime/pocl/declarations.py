@@ -33,6 +33,8 @@ OTHERS = {
     "get_global_size": "size_t TJ_VALUE get_global_size(uint);",
     "mem_fence": "void TJ_MEMORY mem_fence(uint);",
     "atomic_inc": "int TJ_MEMORY atomic_inc(volatile __global int *);",
+    "atomic_dec": "int TJ_MEMORY atomic_dec(volatile __global int *);",
+    "atomic_xchg": "int TJ_MEMORY atomic_xchg(volatile __global int *, int);",
 }
 START = """\
 typedef unsigned char uchar;

@@ -1,0 +1,363 @@
+"""One kernel for several steps: it calls their kernels as functions, in loops and branches, without the host.
+
+One work-item, the *leader*, runs the steps in order. With more work-items, the others wait in a loop for a
+kernel that is worth sharing: then all of them take its work-items one by one from a common counter, and the
+leader goes on when these are done. It never waits for a work-item that has not started: it takes all that
+others do not. One that has started may have lost its core to another process: if that happens, the
+others are sent away, for this launch and the next few. They also leave when there is nothing to share for
+long, as when the leader has lost its core.
+
+Arrays are pointers to bytes here: which memory an array is in can change from iteration to iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tinyjax.compile.codegen.c_text import C_TYPES, constant_text
+from tinyjax.compile.codegen.codegen import head_lines, kernel_lines, parameter_text
+from tinyjax.compile.codegen.helpers import Calls, Helper
+from tinyjax.compile.codegen.index_type import index_type
+from tinyjax.compile.kernel import kernel_ir as ir
+
+# ---- the steps ----
+
+
+@dataclass(frozen=True)
+class Point:
+    """Declares a pointer, so many bytes after `base`; `row` is a loop's variable and what it is times."""
+
+    name: str
+    base: str
+    offset: int = 0
+    row: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """Gives pointers the values of others, all at once."""
+
+    names: Sequence[str]
+    sources: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Call:
+    """Runs all work-items of a kernel, on the arrays at these pointers. `patience` says how many pauses the
+    leader waits for the others at the end; 0 that it runs all by itself."""
+
+    kernel: ir.Kernel
+    places: Sequence[str]
+    patience: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copies so many bytes, which may be there already."""
+
+    to: str
+    source: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Stores a number: its bits, as unsigned integers."""
+
+    to: str
+    bits: np.ndarray
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A loop of `length` iterations."""
+
+    variable: str
+    length: int
+    reverse: bool
+    body: Sequence[Step]
+
+
+@dataclass(frozen=True)
+class RepeatWhile:
+    """A loop that goes on while any of `count` bools is true, which `head` computes."""
+
+    head: Sequence[Step]
+    predicate: str
+    count: int
+    body: Sequence[Step]
+
+
+@dataclass(frozen=True)
+class Choose:
+    """The branch whose number is at `index`, or the nearest."""
+
+    index: str
+    dtype: np.dtype
+    branches: Sequence[Sequence[Step]]
+
+
+Step = Point | Move | Call | Copy | Fill | Repeat | RepeatWhile | Choose
+
+
+@dataclass(frozen=True)
+class FusedKernel:
+    """A kernel that runs `steps`. Its last buffers are the "arena", in which other arrays are, and the
+    "state", whose first HEAD_BYTES are for sharing. With a buffer STOP, its loops end when that is
+    not 0. Of several `items`, the first is the leader."""
+
+    name: str
+    buffers: list[ir.Buffer]
+    steps: Sequence[Step]
+    items: int = 1
+    local_size: int = field(default=1, init=False)
+
+
+def calls_of(steps: Sequence[Step]) -> Iterator[Call]:
+    """The calls of kernels in the steps, also within loops and branches."""
+    for step in steps:
+        match step:
+            case Call():
+                yield step
+            case Repeat(body=body):
+                yield from calls_of(body)
+            case RepeatWhile(head=head, body=body):
+                yield from calls_of([*head, *body])
+            case Choose(branches=branches):
+                for branch in branches:
+                    yield from calls_of(branch)
+
+
+# ---- sharing ----
+
+# The start of the state: counters, each in a cache line of its own, then the arguments of a shared kernel.
+ITEM, DONE, WHICH, ARRIVED, LEFT, ENDED, REST, NEXT_REST = range(0, 128, 16)
+PLACES = 4 * 128
+MAX_REST = 63  # launches
+MAX_IDLE = 2**16  # pauses, some milliseconds, that a work-item waits for something to share
+MAX_PLACES = 128
+HEAD_BYTES = PLACES + 8 * MAX_PLACES
+
+PAUSE = Helper(
+    "tj_pause",
+    """\
+void tj_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+""",
+)
+COPY = Helper(
+    "tj_copy",
+    """\
+void tj_copy(__global uchar *to, __global const uchar *from, long count) {
+  if (to != from)
+    for (long i = 0; i < count; ++i) to[i] = from[i];
+}
+""",
+)
+ANY = Helper(
+    "tj_any",
+    """\
+int tj_any(__global const uchar *p, long count) {
+  for (long i = 0; i < count; ++i)
+    if (p[i]) return 1;
+  return 0;
+}
+""",
+)
+WORK = f"""\
+static void {{name}}_work(__global volatile int *control, __global volatile ulong *places) {{{{
+  for (int item; (item = atomic_dec(control + {ITEM}) - 1) >= 0;) {{{{
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    switch (control[{WHICH}]) {{{{
+{{cases}}
+    }}}}
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    atomic_inc(control + {DONE});
+  }}}}
+}}}}
+static void {{name}}_share(
+    __global volatile int *control, __global volatile ulong *places,
+    int which, int items, int patience) {{{{
+  control[{WHICH}] = which;
+  control[{DONE}] = 0;
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  atomic_xchg(control + {ITEM}, items);
+  {{name}}_work(control, places);
+  for (int n = 0; control[{DONE}] < items; ++n) {{{{
+    if (n == patience && !control[{ENDED}]) {{{{
+      control[{ENDED}] = 1;
+      control[{REST}] = control[{NEXT_REST}];
+      control[{NEXT_REST}] = min(2 * control[{NEXT_REST}] + 1, {MAX_REST});
+    }}}}
+    tj_pause();
+  }}}}
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+}}}}
+static void {{name}}_help(__global volatile int *control, __global volatile ulong *places) {{{{
+  for (int n = 0; !control[{ENDED}] && n < {MAX_IDLE}; ++n) {{{{
+    tj_pause();
+    if (control[{ITEM}] > 0) {{{{
+      {{name}}_work(control, places);
+      n = 0;
+    }}}}
+  }}}}
+}}}}
+static void {{name}}_begin(__global volatile int *control) {{{{
+  if (control[{REST}]) {{{{
+    --control[{REST}];
+    control[{ENDED}] = 1;
+  }}}}
+}}}}
+static void {{name}}_end(__global volatile int *control) {{{{
+  if (!control[{ENDED}]) control[{NEXT_REST}] /= 2;
+  control[{ENDED}] = 1;
+}}}}
+static void {{name}}_leave(__global volatile int *control, int items) {{{{
+  if (atomic_inc(control + {LEFT}) == items - 1)
+    control[{ARRIVED}] = control[{LEFT}] = control[{ENDED}] = 0;
+}}}}"""
+
+
+# ---- C text ----
+
+
+def fused_text(kernel: FusedKernel, calls: Calls) -> str:
+    """The kernel as OpenCL C; `calls` gets what it calls."""
+    writer = _FusedText(kernel, calls)
+    lines = list(writer.lines())
+    for called in writer.called.values():
+        inner = Calls()
+        text = "\n".join([line for line, _ in kernel_lines(called, inner, is_called=True)])
+        calls.append(Helper(f"{called.name}_item", text, tuple(inner), inner.has_double))
+    return "\n".join(lines)
+
+
+def steps_text(kernel: FusedKernel) -> str:
+    """The kernel as OpenCL C, without the functions that it calls."""
+    return "\n".join(_FusedText(kernel, Calls()).lines())
+
+
+class _FusedText:
+    """Writes the lines of a kernel."""
+
+    def __init__(self, kernel: FusedKernel, calls: Calls):
+        self.kernel = kernel
+        self.calls = calls
+        self.is_stoppable = any(buffer.name == ir.STOP for buffer in kernel.buffers)
+        self.called: dict[str, ir.Kernel] = {}  # the kernels, by name
+        self.shared: dict[str, ir.Kernel] = {}  # those of them that are shared
+
+    def lines(self) -> Iterator[str]:
+        name, items = self.kernel.name, self.kernel.items
+        self.calls.compute_with(*self.kernel.buffers)
+        parameters = [parameter_text(b, is_restricted=False) for b in self.kernel.buffers]
+        body = list(self.steps(self.kernel.steps, "  "))
+        if self.shared:
+            yield self._sharing()
+        yield from head_lines(f"__kernel void {name}(", parameters)
+        if not self.shared:
+            yield from body
+        else:
+            yield "  __global volatile int *control = (__global volatile int *)state;"
+            yield f"  __global volatile ulong *places = (__global volatile ulong *)(state + {PLACES});"
+            yield f"  if (atomic_inc(control + {ARRIVED}) == 0) {{"
+            yield f"    {name}_begin(control);"
+            yield from ("  " + line for line in body)
+            yield f"    {name}_end(control);"
+            yield "  } else {"
+            yield f"    {name}_help(control, places);"
+            yield "  }"
+            yield f"  {name}_leave(control, {items});"
+        yield "}"
+
+    def _sharing(self) -> str:
+        """The functions by which work-items share a kernel's work-items."""
+        self.calls.append(PAUSE)
+        cases = []
+        for number, called in enumerate(self.shared.values()):
+            places = [f"places[{n}]" for n in range(len(called.buffers))]
+            cases.append(f"      case {number}: {self._call(called, places)}; break;")
+        return WORK.format(name=self.kernel.name, cases="\n".join(cases))
+
+    def steps(self, steps: Sequence[Step], indent: str) -> Iterator[str]:
+        for step in steps:
+            for line in self.step(step):
+                yield indent + line
+
+    def step(self, step: Step) -> Iterator[str]:
+        match step:
+            case Point(name, base, offset, row):
+                after = f" + {offset}" if offset else ""
+                after += f" + (long){row[0]} * {row[1]}" if row else ""
+                yield f"__global uchar *{name} = (__global uchar *){base}{after};"
+            case Move(names, sources):
+                new = ", ".join(f"*new_{name} = {source}" for name, source in zip(names, sources))
+                old = " ".join(f"{name} = new_{name};" for name in names)
+                yield f"{{ __global uchar {new}; {old} }}"
+            case Call():
+                yield from self.call(step)
+            case Copy(to, source, nbytes):
+                args = f"(__global uchar *){to}", f"(__global const uchar *){source}", str(nbytes)
+                yield self.calls.call(COPY, *args) + ";"
+            case Fill(to, bits):
+                for n, part in enumerate(bits):
+                    text = constant_text(ir.Const(part, bits.dtype))
+                    yield f"((__global {C_TYPES[bits.dtype]} *){to})[{n}] = {text};"
+            case Repeat(variable, length, reverse, body):
+                also = f" && !*{ir.STOP}" if self.is_stoppable else ""
+                if reverse:
+                    head = f"{length - 1}; {variable} >= 0{also}; --{variable}"
+                else:
+                    head = f"0; {variable} < {length}{also}; ++{variable}"
+                yield f"for (int {variable} = {head}) {{"
+                yield from self.steps(body, "  ")
+                yield "}"
+            case RepeatWhile(head, predicate, count, body):
+                yield "for (;;) {"
+                yield from self.steps(head, "  ")
+                place = f"(__global const uchar *){predicate}"
+                also = f" || *{ir.STOP}" if self.is_stoppable else ""
+                yield f"  if (!{self.calls.call(ANY, place, str(count))}{also}) break;"
+                yield from self.steps(body, "  ")
+                yield "}"
+            case Choose():
+                yield from self.choose(step)
+
+    def call(self, call: Call) -> Iterator[str]:
+        called, items = call.kernel, call.kernel.items
+        if call.patience and self.kernel.items > 1:
+            self.shared.setdefault(called.name, called)
+            number = list(self.shared).index(called.name)
+            places = " ".join(f"places[{n}] = (ulong){p};" for n, p in enumerate(call.places))
+            yield f"{places}"
+            yield f"{self.kernel.name}_share(control, places, {number}, {items}, {call.patience});"
+        else:
+            loop = f"for ({index_type(called)} item = 0; item < {items}; ++item)"
+            yield f"{loop} {self._call(called, call.places)};"
+
+    def _call(self, called: ir.Kernel, places: Sequence[str]) -> str:
+        """One work-item of a kernel."""
+        self.called[called.name] = called
+        args = [
+            f"({parameter_text(buffer, is_restricted=False).removesuffix(buffer.name)}){place}"
+            for buffer, place in zip(called.buffers, places)
+        ]
+        return f"{called.name}_item({', '.join(['item', *args])})"
+
+    def choose(self, step: Choose) -> Iterator[str]:
+        type_ = "uchar" if step.dtype == np.bool_ else C_TYPES[step.dtype]
+        last = len(step.branches) - 1
+        for number, branch in enumerate(step.branches):
+            test = f"if (*(__global const {type_} *){step.index} <= {number}) {{"
+            if number == 0:
+                yield test if last else "{"
+            else:
+                yield "} else {" if number == last else f"}} else {test}"
+            yield from self.steps(branch, "  ")
+        yield "}"

@@ -53,7 +53,8 @@ class Machine:
         """Runs the work-items, by default all, on arrays, which are changed; nothing beside them may be."""
         at, places = GAP, []
         for buffer, array in zip(kernel.buffers, arrays, strict=True):
-            assert array.dtype == buffer.dtype and array.size == buffer.size
+            assert array.dtype in (buffer.dtype, np.result_type(buffer.dtype, 1j))
+            assert array.nbytes == buffer.size * buffer.dtype.itemsize
             places.append(slice(at, at + array.nbytes))
             at += -(-array.nbytes // 16) * 16 + GAP
         private = self.exports["private_bytes"].value(self.store)

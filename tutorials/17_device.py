@@ -412,9 +412,9 @@ print(lowered.as_text("schedule of k0"))
 
 # %% [markdown]
 # Read it with what you know. `Split` and `Vectorize` make vectors of sixteen neighbours. `Keep` holds a row's
-# exponentials, 800 bytes, for the third loop, in place of computing them twice. `Peel` sets the last vector
-# of a row apart, which is half empty. `Grid` shares 300 rows out: 15 work-items of 20. `UnrollAndJam` takes
-# four rows at once, since adding up waits for the addition before, and four sums can wait together.
+# exponentials, 800 bytes, for the third loop, in place of computing them twice. `Partition` sets a row's
+# last vector apart, which is half empty. `Grid` shares 300 rows out: 15 work-items of 20. `UnrollAndJam`
+# takes four rows at once, since adding up waits for the addition before, and four sums can wait together.
 #
 # When does that not work? Without rows that are independent:
 

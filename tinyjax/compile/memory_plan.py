@@ -240,18 +240,18 @@ def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool
 
 def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer) -> bool:
     loads = {
-        (statement.index, statement.end, statement.target.width): at
+        (statement.index, statement.end, statement.stride, statement.target.width): at
         for at, statement in enumerate(body)
         if isinstance(statement, Load) and statement.source == source
     }
     stores = {
-        (statement.index, statement.end, getattr(statement.value, "width", 1)): at
+        (statement.index, statement.end, statement.stride, getattr(statement.value, "width", 1)): at
         for at, statement in enumerate(body)
         if isinstance(statement, Store) and statement.destination == destination
     }
     if loads and len(stores) != 1:
         return False
-    if any(part.op in ("min", "max") for at, _, _ in loads for part in at.parts()):
+    if any(part.op in ("min", "max") for at, *_ in loads for part in at.parts()):
         return False  # pieces that overlap store some elements twice
     return all(place in stores and at < stores[place] for place, at in loads.items())
 

@@ -103,6 +103,7 @@ CHAPTERS = (
         },
         {
             "compile.kernel.scalar_ops": "its operations on single numbers",
+            "compile.kernel.complex_pairs": "complex numbers as pairs of floats",
         },
     ),
     Chapter(
@@ -123,6 +124,7 @@ CHAPTERS = (
             "compile.kernel.functions.gamma": "lgamma and digamma",
             "compile.kernel.functions.integers": "division of 32-bit integers",
             "compile.kernel.functions.halves": "floats of 16 bits, to and from float32",
+            "compile.kernel.functions.remainder": "rem of float32, to the bit",
         },
     ),
     Chapter(
@@ -176,6 +178,8 @@ CHAPTERS = (
             "compile.schedules.schedule": "directives, one after the other",
         },
         {
+            "compile.kernel.known": "results that are known without running a kernel",
+            "compile.schedules.partition": "a loop cut at the borders",
             "compile.schedules.nests": "the names in a loop nest",
             "compile.schedules.dependences": "whether iterations could run in any order",
             "compile.schedules.lanes": "what differs from lane to lane, and what is no vector",
@@ -194,6 +198,7 @@ CHAPTERS = (
             "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.accumulators": "several accumulators for one",
+            "compile.schedules.vector_axes": "which loops become vectors",
         },
     ),
     Chapter(
@@ -203,7 +208,6 @@ CHAPTERS = (
         },
         {
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
-            "compile.schedules.peel": "the last iteration by itself",
             "compile.schedules.keep": "what two loops compute, computed once",
             "compile.schedules.split_reduction": "one sum in pieces, for all work-items",
             "compile.schedules.group_schedule": "who adds up what on a GPU",

@@ -167,12 +167,13 @@ class Writer(ValueWriter):
             bits = ir.Value(f"{target.name}.bits", INT32, width)
             self.load_statement(replace(load, target=bits, source=replace(source, dtype=UINT16)))
             return self.let(target, f"load_{target.dtype}", (bits,))
-        if width == 1 or (load.end is None and is_whole(source, width)):
+        is_dense = load.end is None and load.stride == 1
+        if width == 1 or (is_dense and is_whole(source, width)):
             return self.load(target, source, at)
         lanes = [ir.Value(f"{target.name}.lane{n}", target.dtype) for n in range(width)]
         part: list[ir.Statement] = []
         for n, lane in enumerate(lanes):
-            place = at + n
+            place = at + n * load.stride
             if load.end is not None and n:
                 is_there, step = ir.Value(".there", BOOL), ir.Value(".step", INT32)
                 part.append(ir.Let(is_there, "gt", (load.end - at, index(n))))
@@ -192,13 +193,14 @@ class Writer(ValueWriter):
             self.let(bits, f"store_{memory.dtype}", (value,))
             memory = replace(memory, dtype=UINT16)
             return self.store_statement(replace(store, destination=memory, value=bits))
-        if width == 1 or (store.end is None and is_whole(memory, width)):
+        is_dense = store.end is None and store.stride == 1
+        if width == 1 or (is_dense and is_whole(memory, width)):
             return self.store(memory, at, value)
         lane, is_there = ir.Value(".lane", value.dtype), ir.Value(".there", BOOL)
         part: list[ir.Statement] = []
         for n in range(width):
             of_lane = ir.Let(lane, "lane", (value, ir.Const(n, INT32)))
-            one: list[Any] = [of_lane, ir.Store(memory, at + n, lane)]
+            one: list[Any] = [of_lane, ir.Store(memory, at + n * store.stride, lane)]
             if store.end is not None:
                 one = [ir.Let(is_there, "gt", (store.end - at, index(n))), ir.If(is_there, one)]
             part += one

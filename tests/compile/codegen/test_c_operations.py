@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tinyjax.compile.codegen.c_operations import COMPARISONS
+from tinyjax.compile.codegen.c_operations import COMPARISONS, operation_text
+from tinyjax.compile.codegen.helpers import Calls
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -95,3 +96,16 @@ def test_a_vector_of_lanes_is_as_any_other(dtype):
     kernel = replace(kernel, body=[*loads, *apart, together, is_true, chosen, store])
     ((found, expected),) = built_and_interpreted([kernel], [[x, yes, no]])
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("op", ["ge", "le"])
+@pytest.mark.parametrize("limit", [np.inf, -np.inf])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_comparisons_with_infinity_hold_for_the_same_numbers(op, limit, is_first):
+    x, compare = Value("x", np.dtype("float32")), {"ge": np.greater_equal, "le": np.less_equal}[op]
+    operands = [Const(np.float32(limit), x.dtype), x][:: 1 if is_first else -1]
+    text = operation_text(op, Value("y", np.dtype(bool)), operands, Calls())
+    for number in (0.0, np.inf, -np.inf, np.nan):
+        pair = (limit, number) if is_first else (number, limit)
+        names = {"x": number, "INFINITY": np.inf}
+        assert eval(text.replace("(float)", ""), names) == compare(*pair)

@@ -148,6 +148,20 @@ EXAMPLES = {
     "reshape (broadcast_in_dim n)": lambda x: jnp.full((2, 3), x[3]).reshape(6),
     "squeeze (broadcast_in_dim n)": lambda x: lax.squeeze(jnp.full((1, 3), x[3]), (0,)),
     "rev (broadcast_in_dim n)": lambda x: lax.rev(jnp.full((2, 3), x[3]), (0,)),
+    "slice x": lambda x: PRIMITIVES["slice"].bind(
+        x, start_indices=(0,), limit_indices=x.shape, strides=None
+    ),
+    "slice (slice x)": lambda x: lax.slice(lax.slice(x, (1,), (4,)), (1,), (3,)),
+    "concatenate x y": lambda x: PRIMITIVES["concatenate"].bind(x, x[:0], dimension=0),
+    "squeeze (slice (stack x y))": lambda x: PRIMITIVES["squeeze"].bind(
+        PRIMITIVES["slice"].bind(
+            PRIMITIVES["stack"].bind(x[::-1], x, axis=0),
+            start_indices=(1, 0),
+            limit_indices=(2, x.size),
+            strides=None,
+        ),
+        dimensions=(0,),
+    ),
     "slice (broadcast_in_dim n)": lambda x: lax.slice(jnp.full((5,), x[3]), (1,), (3,)),
 }
 for reduction in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"):

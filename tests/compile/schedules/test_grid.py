@@ -1,6 +1,9 @@
+import numpy as np
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
 
+import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax.compile.kernel.indices import index_value
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.split import Split
@@ -69,3 +72,11 @@ def test_runs_may_begin_at_multiples_of_a_number(size):
 def starts(kernel):
     (loop,) = kernel.body
     return [index_value(loop.start, {"item": item}) for item in range(kernel.items)]
+
+
+def test_a_border_is_for_the_first_work_item():
+    differences = jax.jit(lambda x: jnp.concatenate([x[1:], x[:1]]) - x)
+    x = np.arange(100_003, dtype=np.float32)
+    text = differences.lower(x).as_text()
+    assert "Partition" not in text and "if (is_first) {" in text
+    np.testing.assert_array_equal(differences(x), np.roll(x, -1) - x)

@@ -241,7 +241,21 @@ def test_what_lies_apart_can_be_loaded_lane_by_lane(count, position):
     naive = gathered(count, position)
     kernel = Split("i1", 16).apply(naive)
     kernel = Vectorize("i1_inner", 16, gather=True).apply(kernel)
-    assert "a:f32 x16 = vector i1_inner_part1" in str(kernel)
+    is_even = count == 16 and position(index(1)).is_const(2)
+    loaded = "a:f32 x16 = x_in[0 x16 by 2]" if is_even else "a:f32 x16 = vector i1_inner_part1"
+    assert loaded in str(kernel)
+    assert_computes_the_same(kernel, naive)
+
+
+@pytest.mark.parametrize("stride", [2, 3, 8, 9])
+def test_lanes_can_store_at_places_apart(stride):
+    naive = gathered(32, lambda i: i * stride)
+    x, y = (replace(buffer, size=32 * stride) for buffer in naive.buffers)
+    i = naive.body[0].variable
+    places = [Load(A, x, i * stride), *(Store(y, i * stride + n, A) for n in range(stride))]
+    naive = replace(naive, buffers=[x, y], body=[loop(i, 32, *places)])
+    kernel = Vectorize("i1_inner", 16, gather=True).apply(Split("i1", 16).apply(naive))
+    assert f"y_out[i1_outer * {16 * stride} x16 by {stride}] = a" in str(kernel)
     assert_computes_the_same(kernel, naive)
 
 

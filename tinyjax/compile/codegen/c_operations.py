@@ -44,8 +44,21 @@ def operation_text(op: str, target: Value, args: Sequence[Argument], calls: Call
 
     Halves are computed in float and rounded after every operation, as NumPy does."""
     calls.compute_with(target, *args)
+    op, args = _without_infinity(op, args)
     text = _operation_text(op, target, args, calls)
     return text if op in EXACT else calls.of_half("round", target.dtype, target.width, text)
+
+
+def _without_infinity(op: str, args: Sequence[Argument]) -> tuple[str, Sequence[Argument]]:
+    """x >= -infinity as x == x, and so on. (LLVM 14 takes a NaN for a number in chains of such tests.)"""
+    for number, limit in enumerate(args):
+        if op not in ("ge", "le") or not isinstance(limit, Const) or limit.dtype.kind != "f":
+            continue
+        if np.isinf(limit.value):
+            x = args[1 - number]
+            holds = (limit.value < 0) == ((op == "ge") == (number == 1))
+            return "eq", (x, x if holds else limit)
+    return op, args
 
 
 def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Calls) -> str:

@@ -138,10 +138,10 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
     match statement:
         case ir.Let(target, op, args):
             yield _declare(target, operation_text(op, target, args, scope.calls)), origin
-        case ir.Load(target, source, at, end):
-            yield _declare(target, _load_text(target, source, at, end, scope.calls)), origin
-        case ir.Store(destination, at, value, end):
-            yield _store_text(destination, at, value, end, scope.calls) + ";", origin
+        case ir.Load(target):
+            yield _declare(target, _load_text(statement, scope.calls)), origin
+        case ir.Store():
+            yield _store_text(statement, scope.calls) + ";", origin
         case ir.Allocate(array, initial):
             for line in _allocation_lines(array, initial):
                 yield line, origin
@@ -223,12 +223,13 @@ def _element(memory: Memory, at: Index) -> str:
     )
 
 
-def _load_text(target: ir.Value, source: Memory, at: Index, end: Index | None, calls: Calls) -> str:
-    """An element, or neighbours in a buffer or in a private array of numbers."""
+def _load_text(load: ir.Load, calls: Calls) -> str:
+    """An element, or several in a buffer or in a private array of numbers."""
+    target, source, at, end = load.target, load.source, load.index, load.end
     width, is_vector = target.width, target.width > getattr(source, "width", 1)
     text = _element(source, at)
     if is_vector:
-        helper, part = load_helper(source, width, end is not None), _part(at, end)
+        helper, part = load_helper(load), _part(at, end)
         text = calls.call(helper, f"{source.name} + {at}", *part)
     if isinstance(source, ir.Buffer) and source.dtype in HALVES:
         bits = converted_text(text, f"int{width}") if is_vector else text
@@ -237,9 +238,8 @@ def _load_text(target: ir.Value, source: Memory, at: Index, end: Index | None, c
     return converted_text(text, f"int{width}") + " != 0" if is_bool else text
 
 
-def _store_text(
-    destination: Memory, at: Index, value: ir.Scalar, end: Index | None, calls: Calls
-) -> str:
+def _store_text(store: ir.Store, calls: Calls) -> str:
+    destination, at, value, end = store.destination, store.index, store.value, store.end
     width = getattr(value, "width", 1)
     is_vector = width > getattr(destination, "width", 1)
     text = atom_text(value)
@@ -250,7 +250,7 @@ def _store_text(
         text = converted_text(text, f"ushort{width}") if is_vector else text
     if not is_vector:
         return f"{_element(destination, at)} = {text}"
-    helper, part = store_helper(destination, width, end is not None), _part(at, end)
+    helper, part = store_helper(store), _part(at, end)
     return calls.call(helper, text, f"{destination.name} + {at}", *part)
 
 

@@ -14,7 +14,7 @@ from tinyjax.compile.codegen.c_text import storage_type
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Argument, Buffer, PrivateArray
+from tinyjax.compile.kernel.kernel_ir import Argument, Buffer, Load, PrivateArray, Store
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -118,13 +118,55 @@ def memory_helper(kind: str, t: str, w: int) -> Helper:
     return Helper(name, text.format(name=name, whole=whole, space=space, t=t, w=w), needs)
 
 
-def load_helper(source: Buffer | PrivateArray, width: int, is_part: bool) -> Helper:
+# Every s-th element from `p` on: lanes of whole vectors from there on, two by two. The last of these begins
+# so much earlier that it ends with the last element.
+LOAD_BY = """\
+{t}{w} {name}(__global const {t} *p) {{
+  {t}{w} x = {whole}(p);
+{lines}
+  return x;
+}}
+"""
+STORE_BY = """\
+__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
+  for (int i = 0; i < {w}; ++i) p[i * {s}] = (({t} *)&x)[i];
+}}
+"""
+
+
+@functools.cache
+def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
+    """What loads or stores every `s`-th element of the C type `t`, `w` of them."""
+    name, whole = f"tj_{kind}{w}_by{s}_{t}", memory_helper("load", t, w)
+    if kind == "store":
+        return Helper(name, STORE_BY.format(name=name, t=t, w=w, s=s))
+    lines = []
+    for n in range(1, s):
+        first = n * w if n < s - 1 else n * w - (s - 1)
+        before, upto = -(-n * w // s), -(-(n + 1) * w // s)  # lanes
+        lanes = [k if k < before else w + k * s - first for k in range(min(w, upto))]
+        if n == 1:
+            lanes[:before] = range(0, before * s, s)
+        numbers = ", ".join(map(str, [*lanes, *[-1] * (w - len(lanes))]))
+        lines.append(f"  x = __builtin_shufflevector(x, {whole.name}(p + {first}), {numbers});")
+    text = LOAD_BY.format(name=name, whole=whole.name, t=t, w=w, lines="\n".join(lines))
+    return Helper(name, text, (whole,))
+
+
+def load_helper(load: Load) -> Helper:
+    source, width = load.source, load.target.width
     if isinstance(source, PrivateArray):
         return memory_helper("load_private", _private_type(source), width)
-    return memory_helper("load_part" if is_part else "load", storage_type(source.dtype), width)
+    if load.stride > 1:
+        return strided_helper("load", storage_type(source.dtype), width, load.stride)
+    kind = "load" if load.end is None else "load_part"
+    return memory_helper(kind, storage_type(source.dtype), width)
 
 
-def store_helper(destination: Buffer | PrivateArray, width: int, is_part: bool) -> Helper:
+def store_helper(store: Store) -> Helper:
+    destination, width, is_part = store.destination, store.value.width, store.end is not None  # type: ignore[union-attr]
+    if store.stride > 1:
+        return strided_helper("store", storage_type(destination.dtype), width, store.stride)
     if isinstance(destination, PrivateArray):
         return memory_helper("store_private", _private_type(destination), width)
     is_large = destination.size * destination.dtype.itemsize >= STREAMED

@@ -43,5 +43,7 @@ MIN_IN_PLACE = 64
 
 # Columns that are enough for a kernel by columns: fewer fill no vector.
 MIN_COLUMNS = 16
+# Rows of which each element of a sum is computed by itself, as that of an elementwise operation is.
+FEW_TERMS = 16
 # Rows that are enough for several work-items of a GPU to share a column.
 MIN_ROWS = 64

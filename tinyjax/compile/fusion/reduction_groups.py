@@ -23,6 +23,7 @@ from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import (
+    FEW_TERMS,
     MAX_OPERANDS,
     MAX_REDUCTION_EQUATIONS,
     MIN_COLUMNS,
@@ -71,7 +72,8 @@ class Cluster:
 
 
 def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
-    """The form of a reduction's kernel; None for what is no reduction, or is like any other equation."""
+    """The form of a reduction's kernel; None for what is no reduction, or is like any other equation, as are
+    sums of a few rows."""
     if not isinstance(lowering, Reduction) or lowering.term is not element_along_axes:
         return None
     results, combined = eqn.outvars[0].aval.size, math.prod(axes_sizes(eqn))
@@ -89,6 +91,8 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
     letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
     in_vectors, in_groups = target.accumulators > 1, target.group > 1
     has_columns = letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS
+    if has_columns and combined <= FEW_TERMS:
+        return None
     if has_columns and in_vectors:
         return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
     few = results * 4 <= target.reduction_items

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair
 from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.known import known_result
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
@@ -58,11 +60,18 @@ class Builder:
 
     # ---- statements ----
 
-    def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Value:
+    def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
+        """The result of an operation: one that is known needs no statement."""
+        if (found := known_result(op, args, dtype)) is not None:
+            return found
         target = ir.Value(self.fresh("t"), dtype)
         self.unnamed.add(target)
         self.body.append(ir.Let(target, op, tuple(args)))
         return target
+
+    def read_pair(self, place: MemRef, at: Index, name: str) -> Any:
+        """The complex number `at` of what is at `place`."""
+        return Pair(*(self.read(place, at * 2 + part, name) for part in (0, 1)))
 
     def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
         """The element number `at` of what is at `place`."""
@@ -70,8 +79,12 @@ class Builder:
         self.body.append(ir.Load(target, place.memory, place.place(at)))
         return target
 
-    def write(self, place: MemRef, at: Index, value: ir.Scalar) -> None:
-        """Stores what `read` gives."""
+    def write(self, place: MemRef, at: Index, value: Any) -> None:
+        """Stores what `read` gives, or `read_pair`."""
+        if isinstance(value, Pair):
+            self.write(place, at * 2, value.real)
+            self.write(place, at * 2 + 1, value.imag)
+            return
         store = ir.Store(place.memory, place.place(at), value)
         self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
 
@@ -139,6 +152,7 @@ class Builder:
         wanted = np.dtype("int32" if size <= 2**31 else "int64")
         if inside.dtype != wanted:
             inside = self.let("convert", (inside,), wanted)
+        assert isinstance(inside, ir.Value)
         return index_var(inside.name, 0, size - 1)
 
     # ---- elements ----
@@ -149,7 +163,8 @@ class Builder:
         Operands at the same place are computed first, from a list rather than by recursion, as chains
         of elementwise equations can be longer than Python's stack."""
         if isinstance(atom, Literal):
-            return ir.Const(np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype)
+            value, dtype = np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype
+            return constant_pair(value, dtype) if dtype.kind == "c" else ir.Const(value, dtype)  # type: ignore[return-value]
         known = self.known[position.flat]
         pending = [(atom, ir.origin())]  # with the equation that reads it
         while pending:
@@ -158,7 +173,8 @@ class Builder:
                 pending.pop()
             elif v in self.places:
                 with ir.statements_of(reader):
-                    known[v] = self.read(self.places[v], position.flat, self.names[v])
+                    read: Any = self.read_pair if v.aval.dtype.kind == "c" else self.read
+                    known[v] = read(self.places[v], position.flat, self.names[v])
             else:
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)

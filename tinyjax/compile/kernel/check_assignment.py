@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.stored import (
     IterationRange,
     Linear,
@@ -86,11 +86,16 @@ class _Walk:
                 self.made[target.name] = statement
             case ir.Load(target, source, at, end):
                 self.made[target.name] = statement
-                self._load(statement, source, Stored(at, end, _width(source, target)), state)
+                width = ir.reach(statement) if statement.stride > 1 else _width(source, target)
+                self._load(statement, source, Stored(at, end, width), state)
             case ir.Combine(array, at):
                 self._load(statement, array, Stored(at, None, 1), state)
             case ir.Store(destination, at, value, end):
                 stored = Stored(at, end, _width(destination, value))
+                if statement.stride > 1:
+                    lane = index_var("lane", 0, stored.width - 1)
+                    lanes = IterationRange(lane, index(0), index(stored.width))
+                    stored = Stored(at + lane * statement.stride, None, 1).within(lanes)
                 state[destination.name] += (stored,)
             case ir.Allocate(array, initial):
                 self.memory[array.name] = array

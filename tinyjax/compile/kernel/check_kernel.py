@@ -34,6 +34,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
     group_indices,
     item_index,
+    reach,
     statement_lines,
 )
 from tinyjax.compile.kernel.substitution import every_statement
@@ -90,13 +91,13 @@ def _check_statement(statement: Statement, scope: dict[str, Any], same: Same) ->
                 _check_atom(arg, scope)
             _define(scope, target.name, target)
         case Load(target, source, at, end):
-            _check_access(source, at, target.width, end, scope)
+            _check_access(source, at, reach(statement), end, scope)
             if target.dtype != source.dtype:
                 raise KernelError(f"{target} has not {source.name}'s dtype")
             _define(scope, target.name, target)
         case Store(destination, at, value, end):
             width = value.width if isinstance(value, Value) else 1
-            _check_access(destination, at, width, end, scope)
+            _check_access(destination, at, reach(statement), end, scope)
             if getattr(destination, "width", 1) not in (1, width):
                 raise KernelError(f"{value} has not the width of {destination.name}'s elements")
             _check_atom(value, scope)

@@ -39,11 +39,13 @@ from tinyjax.core.dtypes import kind
 
 
 def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
-    """Runs `kernel` on `memory`, one flat array a parameter; stores change the arrays.
+    """Runs `kernel` on `memory`, one flat array a parameter, complex ones as their parts; stores change the
+    arrays.
 
     Raises IndexError where a load or store leaves its buffer."""
     check_kernel(kernel)
-    arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, memory)}
+    parts = [array.view(array.real.dtype) for array in memory]
+    arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, parts)}
     local = [s for s in kernel.body if isinstance(s, Allocate) and s.array.is_local]
     groups = kernel.items // kernel.local_size
     with np.errstate(all="ignore"):
@@ -68,10 +70,15 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Ite
             case Let(target, op, args):
                 operands = [_value(arg, scope) for arg in args]
                 scope[target.name] = _apply_to_vector(op, target, operands)
-            case Load(target, source, at, end):
+            case Load(target, source, at, end, 1):
                 scope[target.name] = _load(target.width, source, at, end, scope)
-            case Store(destination, at, value, end):
+            case Store(destination, at, value, end, 1):
                 _store(_value(value, scope), destination, at, end, scope)
+            case Load(target, source):
+                scope[target.name] = _evenly(statement, source, target.width, scope).copy()
+            case Store(destination, _, value):
+                width = getattr(value, "width", 1)
+                _evenly(statement, destination, width, scope)[...] = _value(value, scope)
             case Allocate(array):
                 if not array.is_local:
                     _allocate(statement, scope)
@@ -147,6 +154,15 @@ def _count(width: int, memory: Any, position: int, end: Index | None, scope: dic
     if position + count > memory.size:
         raise IndexError(f"{memory.name}[{position} .. {position + count - 1}] is partly outside")
     return count
+
+
+def _evenly(access: Load | Store, memory: Any, width: int, scope: dict[str, Any]) -> np.ndarray:
+    """Every so many elements from the access's index on, `width` of them, where they are."""
+    position = _position(memory, access.index, scope)
+    found = scope[memory.name][position :: access.stride][:width]
+    if len(found) < width:
+        raise IndexError(f"{memory.name}[{position} by {access.stride}] is partly outside")
+    return found
 
 
 def _value(atom: Argument, scope: dict[str, Any]) -> Any:

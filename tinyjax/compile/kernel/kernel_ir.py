@@ -137,7 +137,7 @@ class Let(HasOrigin):
 
 @dataclass(frozen=True)
 class Load(HasOrigin):
-    """target = source[index]; a vector takes the elements from there on.
+    """target = source[index]; a vector takes the elements from there on, or every `stride`-th of them.
 
     With `end`, the source has elements before `end` only: what lies beyond is a copy of the first."""
 
@@ -145,16 +145,25 @@ class Load(HasOrigin):
     source: Buffer | PrivateArray
     index: Index
     end: Index | None = None
+    stride: int = 1
 
 
 @dataclass(frozen=True)
 class Store(HasOrigin):
-    """destination[index] = value; a vector goes to the elements from there on, and before `end`."""
+    """destination[index] = value; a vector goes to the elements from there on, and before `end`, or to every
+    `stride`-th of them."""
 
     destination: Buffer | PrivateArray
     index: Index
     value: Scalar
     end: Index | None = None
+    stride: int = 1
+
+
+def reach(access: Load | Store) -> int:
+    """How many elements lie from the first to the last that an access to single elements takes."""
+    value = access.target if isinstance(access, Load) else access.value
+    return (getattr(value, "width", 1) - 1) * access.stride + 1
 
 
 @dataclass(frozen=True)
@@ -291,10 +300,10 @@ def statement_lines(statement: Statement) -> Iterator[str]:
     match statement:
         case Let(target, op, args):
             yield f"{_typed(target)} = {op} {' '.join(map(_argument, args))}"
-        case Load(target, source, at, end):
-            yield f"{_typed(target)} = {_element(source, at, target, end)}"
-        case Store(destination, at, value, end):
-            yield f"{_element(destination, at, value, end)} = {value}"
+        case Load(target, source, at, end, stride):
+            yield f"{_typed(target)} = {_element(source, at, target, end, stride)}"
+        case Store(destination, at, value, end, stride):
+            yield f"{_element(destination, at, value, end, stride)} = {value}"
         case Allocate(array, initial):
             what = "variable" if array.size == 1 else f"{array.size} elements"
             what += "" if initial is None else f" of {initial}"
@@ -334,10 +343,13 @@ def _width(value: Scalar | PrivateArray) -> str:
     return f" x{width}" if width > 1 else ""
 
 
-def _element(memory: Buffer | PrivateArray, at: Index, value: Scalar, end: Index | None) -> str:
+def _element(
+    memory: Buffer | PrivateArray, at: Index, value: Scalar, end: Index | None, stride: int
+) -> str:
     if isinstance(memory, PrivateArray) and memory.size == 1:
         return memory.name
-    return f"{memory.name}[{at}{_width(value)}{'' if end is None else f' before {end}'}]"
+    by, before = "" if stride == 1 else f" by {stride}", "" if end is None else f" before {end}"
+    return f"{memory.name}[{at}{_width(value)}{by}{before}]"
 
 
 def _argument(arg: Argument) -> str:

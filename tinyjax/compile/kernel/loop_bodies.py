@@ -54,7 +54,7 @@ class BodyBuilder(PrivateArrayBuilder):
     def why_not(self, bodies: Iterable[ClosedJaxpr]) -> str:
         """Why these bodies can't be written here; empty if they can."""
         for jaxpr in (body.jaxpr for body in bodies):
-            for v in (v for eqn in jaxpr.eqns for v in eqn.outvars):
+            for v in (*jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)):
                 if v.aval.dtype not in KERNEL_DTYPES:
                     return f"kernels do not compute with {v.aval.dtype}"
             for group in self.groups_of(jaxpr):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
+from tinyjax.compile.kernel.complex_pairs import of_parts
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
@@ -58,10 +59,14 @@ class NestBuilder(Builder):
         self.inputs = [
             Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in") for v in group.inputs
         ]
-        self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
         self.outputs = {
             v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
         }
+        for v in (*group.inputs, *group.outputs):
+            if v.aval.dtype.kind == "c":
+                self.inputs = list(map(of_parts, self.inputs))
+                self.outputs = {u: of_parts(buffer) for u, buffer in self.outputs.items()}
+        self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
 
     def store_output(self, v: Var, position: Position) -> None:
         """Computes an element of an output, and stores it: statements of the equation that makes it."""

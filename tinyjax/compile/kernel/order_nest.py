@@ -134,7 +134,7 @@ class _TopKWriter:
         self.b.body.append(ir.Allocate(array, ir.Const(dtype.type(initial), dtype)))
         return MemRef(array)
 
-    def _is_better(self, key: ir.Scalar, place: Index) -> ir.Value:
+    def _is_better(self, key: ir.Scalar, place: Index) -> ir.Scalar:
         """Whether a key is greater than that at a place, or there is none."""
         b = self.b
         is_greater = b.let("gt", (key, b.read(self.best, place)), BOOL)

@@ -33,7 +33,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar, Value
+    from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar
 
 # ---- places in an array ----
 
@@ -96,14 +96,31 @@ class LoweringRuleContext:
         self.out_number = eqn.outvars.index(out)
         self.avals_out = [v.aval for v in eqn.outvars]
 
-    def op(self, name: str, *args: Argument, dtype: np.dtype | None = None) -> Value:
-        """Writes one operation; its dtype is that of the first operand unless given."""
+    def op(self, name: str, *args: Argument, dtype: np.dtype | None = None) -> Scalar:
+        """Writes one operation, or those on pairs that it is; its dtype is that of the first operand unless
+        given."""
         first: Any = args[0]
-        return self._builder.let(name, args, dtype or first.dtype)
+        dtype = dtype or first.dtype
+        for arg in args:
+            if dtype.kind == "c" or getattr(arg, "dtype", dtype).kind == "c":
+                from tinyjax.compile.kernel.complex_pairs import pair_operation  # for few programs
+
+                return pair_operation(self.op, name, args, dtype)
+        return self._builder.let(name, args, dtype)
+
+    def pair(self, real: Scalar, imag: Scalar) -> Any:
+        """A complex number of two parts."""
+        from tinyjax.compile.kernel.complex_pairs import Pair
+
+        return Pair(real, imag)
 
     def constant(self, value: Any, dtype: np.dtype) -> Const:
         from tinyjax.compile.kernel.kernel_ir import Const  # imported with the compiler
 
+        if kind(dtype) == "c":
+            from tinyjax.compile.kernel.complex_pairs import constant_pair
+
+            return constant_pair(value, dtype)  # type: ignore[return-value]
         return Const(dtype.type(value), dtype)
 
     def index(self, value: Scalar, size: int) -> Index:
@@ -301,6 +318,15 @@ class Collective(OnHost):
     kind = "meet"
 
 
+# The primitives whose rules can be of complex numbers: they write operations on pairs, or move elements
+COMPLEX_PRIMITIVES = frozenset(
+    """
+    add add_any sub neg mul div abs exp conj eq ne real imag complex select_n square integer_pow copy
+    stop_gradient convert_element_type broadcast_in_dim reshape transpose squeeze slice pad concatenate rev
+    stack split unstack tile dynamic_slice dynamic_update_slice gather
+    """.split()
+)
+
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | InOrder | OnHost
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
@@ -317,7 +343,8 @@ def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
     lowering = rule if isinstance(rule, Lowering) else rule(eqn, target)
     if not isinstance(lowering, OnHost):
         for v in [*eqn.invars, *eqn.outvars]:
-            if v.aval.dtype not in KERNEL_DTYPES:
+            has_pairs = v.aval.dtype.kind == "c" and eqn.primitive.name in COMPLEX_PRIMITIVES
+            if v.aval.dtype not in KERNEL_DTYPES and not has_pairs:
                 return OnHost(f"kernels do not compute with {v.aval.dtype}")
     return lowering
 

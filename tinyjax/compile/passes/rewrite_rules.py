@@ -156,6 +156,53 @@ def _holds_all(wide: np.dtype, narrow: np.dtype) -> bool:
     return np.can_cast(narrow, wide, "safe")
 
 
+@rule("slice x", "x", ANY, "it is all of it")
+def sliced_nowhere(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """The operand, if its shape is the result's: then nothing is cut off or left out."""
+    (x,), (out,) = eqn.invars, eqn.outvars
+    return x if same_type(x, out) else None
+
+
+@rule("slice (slice x)", "slice x", ANY, SAME_PLACES)
+def slice_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """A slice of a slice, if neither leaves elements out."""
+    before = _made_by(eqn.invars[0], eqn.primitive, producer)
+    if before is None or not _has_all_between(before) or not _has_all_between(eqn):
+        return None
+    starts, limits = (
+        tuple(a + b for a, b in zip(before.params["start_indices"], eqn.params[name]))
+        for name in ("start_indices", "limit_indices")
+    )
+    both = {"start_indices": starts, "limit_indices": limits}
+    return eqn.replace(invars=before.invars, params=eqn.params | both)
+
+
+def _has_all_between(eqn: JaxprEqn) -> bool:
+    """Whether a slice has all elements from its start to its limit."""
+    return set(eqn.params["strides"] or (1,)) <= {1}
+
+
+@rule("concatenate x y", "x", ANY, "nothing is added to it")
+def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """The one operand that has elements, or all that have some."""
+    parts = [x for x in eqn.invars if x.aval.shape[eqn.params["dimension"]]]
+    if len(parts) == 1 and same_type(parts[0], eqn.outvars[0]):
+        return parts[0]
+    return eqn.replace(invars=parts) if 1 < len(parts) < len(eqn.invars) else None
+
+
+@rule("squeeze (slice (stack x y))", "x", ANY, "it is that operand")
+def part_of_stack(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """The operand of a stack, if that is the slice and the axis goes."""
+    cut = _made_by(eqn.invars[0], "slice", producer)
+    stack = None if cut is None else _made_by(cut.invars[0], "stack", producer)
+    if cut is None or stack is None:
+        return None
+    chosen = stack.invars[cut.params["start_indices"][stack.params["axis"]]]
+    is_one = tuple(eqn.params["dimensions"]) == (stack.params["axis"],)
+    return chosen if is_one and same_type(chosen, eqn.outvars[0]) else None
+
+
 @rule("transpose x", "x", ANY, "no axis moves")
 def transpose_in_order(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """The operand, if all axes stay where they are."""
@@ -223,9 +270,10 @@ def no_axes(eqn: JaxprEqn, producer: Producer) -> Simpler:
     return x if not eqn.params["axes"] and same_type(x, out) else None
 
 
-def _made_by(atom: Atom, primitive: Primitive, producer: Producer) -> JaxprEqn | None:
+def _made_by(atom: Atom, primitive: Primitive | str, producer: Producer) -> JaxprEqn | None:
+    """The equation that makes it, if that is one of the primitive, or of its name."""
     eqn = producer.get(atom) if isinstance(atom, Var) else None
-    return eqn if eqn is not None and eqn.primitive is primitive else None
+    return eqn if eqn is not None and primitive in (eqn.primitive, eqn.primitive.name) else None
 
 
 # ---- all of it ----

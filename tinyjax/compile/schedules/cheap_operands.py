@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
+from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
 
@@ -54,4 +55,6 @@ def _cheap(
 
 
 def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
+    if any(v.aval.dtype not in KERNEL_DTYPES for v in [*eqn.invars, *eqn.outvars]):
+        return False  # a loop's memory has no pairs
     return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)

@@ -141,11 +141,11 @@ def _accesses(
 ) -> Iterator[_Access]:
     for statement in body:
         match statement:
-            case ir.Load(target, memory, at, end):
-                reach, last = _reach(memory, target), None if end is None else _sum(end, loops)
+            case ir.Load(_, memory, at, end):
+                reach, last = _reach(memory, statement), None if end is None else _sum(end, loops)
                 yield _Access(memory.name, _sum(at, loops), reach, last, False, when)
-            case ir.Store(memory, at, value, end):
-                reach, last = _reach(memory, value), None if end is None else _sum(end, loops)
+            case ir.Store(memory, at, _, end):
+                reach, last = _reach(memory, statement), None if end is None else _sum(end, loops)
                 yield _Access(memory.name, _sum(at, loops), reach, last, True, when)
             case ir.Combine(memory, at):
                 yield _Access(memory.name, _sum(at, loops), 1, None, True, when)
@@ -156,9 +156,9 @@ def _accesses(
             yield from _accesses(part, {**loops, **inner}, once, here)
 
 
-def _reach(memory: object, value: object) -> int:
+def _reach(memory: object, access: ir.Load | ir.Store) -> int:
     """How many elements an access takes; of a private array of vectors, one."""
-    return getattr(value, "width", 1) if getattr(memory, "width", 1) == 1 else 1
+    return ir.reach(access) if getattr(memory, "width", 1) == 1 else 1
 
 
 def _counter(loop: ir.For) -> Index:

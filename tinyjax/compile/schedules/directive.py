@@ -182,10 +182,24 @@ def carried(loop: ir.For) -> str:
     """What an iteration of the loop leaves for others; empty if nothing.
 
     That is memory which is not the iteration's own, and is stored to and loaded."""
-    statements = list(every_statement(loop.body))
-    own = {s.array for s in statements if isinstance(s, ir.Allocate)}
-    stored = set(stored_memory(loop.body))
-    loaded = {s.source for s in statements if isinstance(s, ir.Load)}
-    private = {memory for memory in stored if not isinstance(memory, ir.Buffer)}
-    shared = (private | (stored & loaded)) - own
-    return ", ".join(sorted(memory.name for memory in shared))
+    private = {memory for memory in stored_memory(loop.body) if not isinstance(memory, ir.Buffer)}
+    return _names((private | _stored_and_loaded(loop)) - _own(loop))
+
+
+def changed_again(loop: ir.For) -> str:
+    """What an iteration that is run twice changes twice: it combines with it, or loads and stores it."""
+    combined = {s.array for s in every_statement(loop.body) if isinstance(s, ir.Combine)}
+    return _names((combined | _stored_and_loaded(loop)) - _own(loop))
+
+
+def _stored_and_loaded(loop: ir.For) -> set[Any]:
+    loaded = {s.source for s in every_statement(loop.body) if isinstance(s, ir.Load)}
+    return loaded & set(stored_memory(loop.body))
+
+
+def _own(loop: ir.For) -> set[Any]:
+    return {s.array for s in every_statement(loop.body) if isinstance(s, ir.Allocate)}
+
+
+def _names(memory: set[Any]) -> str:
+    return ", ".join(sorted(part.name for part in memory))

@@ -18,15 +18,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.substitution import every_statement, stored_memory, substituted
 from tinyjax.compile.schedules.dependences import why_dependent
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     axis_of,
     carried,
+    loop_over,
     loops_of,
     with_loop,
 )
+from tinyjax.compile.schedules.nests import without
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Grid(LoopDirective):
         if (left := carried(loop)) and why_dependent(loop):
             return f"an iteration of {self.axis} needs what others leave in {left}"
         beside = _statements_beside(_parts(kernel.body, self.axis)[0], self.axis)
+        apart = [s for s in kernel.body if _is_apart(s, loop)]
+        beside = [s for s in beside if not any(s is other for other in apart)]
         if not all(isinstance(s, ir.Let | ir.Load | ir.Allocate | ir.IfLast) for s in beside):
             return f"other work is beside the loop over {self.axis}, and each item would do it"
         return ""
@@ -75,7 +80,7 @@ class Grid(LoopDirective):
                 return substituted(loop.body, {self.axis: start})
             return [replace(loop, start=start, stop=stop, step=step)]
 
-        body = kernel.body
+        body = _by_first_item(kernel.body, loop_over(kernel, self.axis), item)
         if kernel.items > 1:
             body = substituted(body, {"item": item // self.items})
         body, rest = _parts(body, self.axis)
@@ -86,6 +91,37 @@ class Grid(LoopDirective):
             buffers, rest = [*buffers, ticket], [last]
         grown = replace(kernel, items=total, buffers=buffers, body=[*body, *rest])
         return with_loop(grown, self.axis, shared_out)
+
+
+def _is_apart(statement: ir.Statement, loop: ir.For) -> bool:
+    """Whether it is another loop that any one work-item can run at any time: a border beside a loop's main
+    piece, say. Neither loads what the other stores."""
+    if not isinstance(statement, ir.For) or _has_loop(statement, axis_of(loop)):
+        return False
+    stored, by_loop = (set(stored_memory([s])) for s in (statement, loop))
+    of_buffers = all(isinstance(memory, ir.Buffer) for memory in stored)
+    return of_buffers and not (stored & _loaded(loop) or by_loop & _loaded(statement))
+
+
+def _loaded(statement: ir.Statement) -> set[ir.Buffer | ir.PrivateArray]:
+    return {s.source for s in every_statement([statement]) if isinstance(s, ir.Load)}
+
+
+def _has_loop(statement: ir.Statement, axis: str) -> bool:
+    return axis in map(axis_of, loops_of([statement]))
+
+
+def _by_first_item(body: list[ir.Statement], loop: ir.For, item: Index) -> list[ir.Statement]:
+    """The statements, of which loops that are apart are for the first work-item alone."""
+    apart = [s for s in body if _is_apart(s, loop)]
+    if not apart:
+        return body
+    is_first = ir.Value("is_first", np.dtype(bool))
+    rest = without(body, apart)
+    number = next(n for n, s in enumerate(rest) if _has_loop(s, axis_of(loop)))
+    with ir.statements_of(apart[0].origin):
+        test, guarded = ir.Let(is_first, "eq", (item, index(0))), ir.If(is_first, apart)
+    return [*rest[:number], test, guarded, *rest[number:]]
 
 
 def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
@@ -99,7 +135,7 @@ def _parts(body: list[ir.Statement], axis: str) -> tuple[list[ir.Statement], lis
     """The statements up to the loop over an axis, or to one around it; and those after it, for which all of
     the loop must be done."""
     for number, statement in enumerate(body, 1):
-        if axis in map(axis_of, loops_of([statement])):
+        if _has_loop(statement, axis):
             rest = body[number:]
             if not any(isinstance(s, ir.IfLast) for s in rest):
                 return body[:number], rest
@@ -110,7 +146,7 @@ def _statements_beside(body: Sequence[ir.Statement], axis: str) -> list[ir.State
     """What is not inside of the loop over an axis, and not a loop around it."""
     beside: list[ir.Statement] = []
     for statement in body:
-        if not isinstance(statement, ir.For) or axis not in map(axis_of, loops_of([statement])):
+        if not isinstance(statement, ir.For) or not _has_loop(statement, axis):
             beside.append(statement)
         elif axis_of(statement) != axis:
             beside += _statements_beside(statement.body, axis)

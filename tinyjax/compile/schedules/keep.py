@@ -151,11 +151,13 @@ def _meanings(loop: ir.For, numbers: Numbers, stored: Counter[str]) -> dict[str,
         match statement:
             case ir.Let(target, op, args):
                 what = (op, target.dtype, *map(meaning, args))
-            case ir.Load(target, source, at, end):
+            case ir.Load(target, source, at, end) if statement.stride == 1:
                 what = (source.name, place(at), None if end is None else place(end), target.width)
                 if source.name in stored and what not in numbers:
                     what = (axis_of(loop), target.name)  # a value that no other loop has
-            case ir.Store(memory, at, ir.Value(name, _, width), None) if stored[memory.name] == 1:
+            case ir.Store(memory, at, ir.Value(name, _, width), None, 1) if (
+                stored[memory.name] == 1
+            ):
                 if name in meanings:  # loops after this one load the value
                     numbers[memory.name, place(at), None, width] = meanings[name]
                 continue

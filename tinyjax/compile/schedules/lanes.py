@@ -27,7 +27,7 @@ MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vector
 @dataclass
 class Lanes:
     """The iterations of a loop as lanes: `width` of them, or those before `end` if that is given. With
-    `gather`, they may load from inputs at places apart.
+    `gather`, they may load from inputs at places apart, and store to outputs.
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
     accumulators from outside of the loop, each with the operation that combines and what it begins with;
@@ -47,6 +47,12 @@ class Lanes:
         is_input = isinstance(memory, ir.Buffer) and memory.role == "in"
         is_vector = not self.is_data(at) and self.stride(at) in (0, 1)
         return self.gather and is_input and not is_vector
+
+    def needs_scatter(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
+        """Whether lanes store to that output at places apart, as they may: all of them, and evenly."""
+        is_output = isinstance(memory, ir.Buffer) and memory.role == "out"
+        is_apart = not self.is_data(at) and (self.stride(at) or 0) > 1
+        return self.gather and is_output and is_apart and self.end is None
 
     def stride(self, at: Index) -> int | None:
         """By how much an index grows from lane to lane; None if that differs."""
@@ -239,7 +245,8 @@ def _obstacles_of(
                 yield from _why_no_vector(target, lanes)
         case ir.Store(destination, at, value, end):
             width = getattr(value, "width", 1)
-            yield from _why_no_access(at, end, destination, width, lanes, own)
+            if not lanes.needs_scatter(destination, at):
+                yield from _why_no_access(at, end, destination, width, lanes, own)
             if not lanes.differs(at) and destination not in own:
                 if around != "first" or lanes.differs(value):
                     yield f"all lanes store to {destination.name}[{at}]"

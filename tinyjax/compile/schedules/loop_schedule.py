@@ -24,12 +24,13 @@ from tinyjax.compile.schedules.directive import (
 from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
-from tinyjax.compile.schedules.map_schedule import vectorize_sums
+from tinyjax.compile.schedules.map_schedule import INSIDE
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.stoppable import Stoppable
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
+from tinyjax.compile.schedules.vector_axes import vector_width, vectorize_maps, vectorize_sums
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
@@ -92,6 +93,11 @@ def sequential_schedule(
     _advance_together(builder, nest.axis, target)
     vectorize_sums(builder, target.width)
     _collapse(builder, nest.axis)
+    for axis in [axis_of(loop) for loop in loops_of(builder.kernel.body)]:
+        if axis != nest.axis:
+            builder.partition(axis, INSIDE)
+    if target.width > 1:
+        vectorize_maps(builder, vector_width(builder.kernel, target))
     if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)

@@ -13,20 +13,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Statement
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
-from tinyjax.compile.schedules.directive import axis_of, loops_of, perfect_nest
+from tinyjax.compile.schedules.directive import (
+    axis_of,
+    find_loop,
+    loop_over,
+    loops_of,
+    perfect_nest,
+)
 from tinyjax.compile.schedules.grid import Grid, split_work
-from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.partition import borders
+from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
-from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.schedules.vector_axes import (
+    lanes_of_rows,
+    vector_width,
+    vectorize_sums,
+    vectors_along,
+)
+from tinyjax.compile.schedules.vectorize import MAX_STRIDE
 
 # Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
 # row and the last than a core's second cache keeps: shorter loops would cost more than they spare.
 TILE = 32
 LARGE = 2**18
-ACCUMULATORS = 8  # of a sum that is not in vectors
+INSIDE = "inside of the borders nothing is tested"
 ENOUGH = 16  # work-items, so that all cores have about the same to do
 
 
@@ -70,19 +82,35 @@ def _schedule_gpu_map(builder: ScheduleBuilder, axes: list[str], target: Target)
 
 def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> None:
     *rows, columns = builder.fuse_contiguous_axes(axes, "indices need no division for it")
+    for loop in loops_of(loop_over(builder.kernel, columns).body):
+        builder.partition(axis_of(loop), INSIDE)
+    if len(rows) > 1 and builder.size(rows[0]) < ENOUGH <= builder.size(rows[1]):
+        if borders(loop_over(builder.kernel, rows[0])):
+            why = "what is shared out has no borders"
+            builder.apply(Reorder(rows[1], (rows[0],), why=why))
+            rows[:2] = rows[1::-1]
     count, width = builder.size(columns), vector_width(builder.kernel, target)
-    vectors = Vectorize(columns, width, why="neighbours are contiguous in memory")
-    is_vector = count >= width > 1 and builder.can_vectorize(vectors)
-    if is_vector:
-        builder.vectorize(vectors)
+    has_borders = builder.partition(columns, INSIDE)
+    size = builder.size(columns)
+    vectors = vectors_along(builder, columns, width)
+    if vectors is not None:
+        may_overlap = has_borders or vectors.gather
+        builder.vectorize(vectors, overlap=may_overlap and size % width > 0)
+    elif rows and count <= MAX_STRIDE and (across := lanes_of_rows(builder, rows[-1], width)):
+        chunks = builder.vectorize(across, overlap=builder.size(rows[-1]) % width > 0)
+        rows[-1:] = [chunks] if chunks else []
+        count *= width
     else:
         vectorize_sums(builder, width)
     items = _share_out_rows(builder, rows, count, target) if rows else 1
-    if not is_vector:
+    if vectors is None:
         _share_out(builder, columns, target.grain, target.max_items // items)
-    elif count > width:
+    elif size > width:
         grain = target.grain // width
         _share_out(builder, f"{columns}_outer", grain, target.max_items // items)
+    for axis in axes:
+        if find_loop(builder.kernel, axis) is not None and builder.size(axis) > 1:
+            builder.partition(axis, INSIDE)
 
 
 def _share_out_rows(builder: ScheduleBuilder, rows: list[str], count: int, target: Target) -> int:
@@ -96,28 +124,6 @@ def _share_out_rows(builder: ScheduleBuilder, rows: list[str], count: int, targe
     axis = builder.fuse_axes(rows[:number], "enough iterations to share out, with few divisions")
     grain = target.grain // (count * math.prod(sizes[number:]))
     return _share_out(builder, axis, grain, target.max_items)
-
-
-def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
-    """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
-    for loop in loops_of(builder.kernel.body):
-        axis, count = axis_of(loop), (loop.stop - loop.start).lo
-        is_sum = {array.size for array in accumulators_in(loop.body)} == {1} and not loops_of(
-            loop.body
-        )
-        vectors = Vectorize(axis, width, why="an accumulator for each lane")
-        if is_sum and count >= 2 * width > 2 and builder.can_vectorize(vectors):
-            builder.vectorize(vectors)
-        elif is_sum and count >= 4 * ACCUMULATORS:
-            why = "sums that need not wait for another"
-            builder.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
-
-
-def vector_width(kernel: Kernel, target: Target) -> int:
-    """The elements of a vector: as many as there can be of the longest dtype."""
-    made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]
-    sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in kernel.buffers]
-    return target.width if max(sizes) <= 4 else target.width // 2
 
 
 def transposed_axis(naive: Kernel) -> str | None:

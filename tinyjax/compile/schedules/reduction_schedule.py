@@ -21,20 +21,20 @@ from tinyjax.compile.schedules.directive import loop_over
 from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
-from tinyjax.compile.schedules.map_schedule import vector_width
-from tinyjax.compile.schedules.peel import Peel
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
-from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.schedules.vector_axes import lanes_of_rows, vector_width
+from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: going through four such rows at once takes up to 1.6 times as long
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
+LAST = "only the last vector needs a mask"
 NEED_NOT_WAIT = "an addition need not wait for that before"
 
 
@@ -88,7 +88,12 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     not wait for that of another; a long one has several accumulators."""
     builder, form, target = scheduler.builder, scheduler.form, scheduler.target
     rows, columns = form.outer, form.reduction_size
-    row = builder.fuse_axes(axes.outer, "rows are numbered")
+    outer = list(axes.outer)
+    if columns <= MAX_STRIDE and outer:
+        outer = builder.fuse_contiguous_axes(outer, "rows are numbered")
+        if vectors := lanes_of_rows(builder, outer[-1], scheduler.width):
+            return _short_rows(scheduler, outer, vectors)
+    row = builder.fuse_axes(outer, "rows are numbered")
     sweeps = [builder.fuse_axes(sweep, "a row is contiguous") for sweep in axes.sweeps]
     unrolled = [scheduler.unrolled(sweep) for sweep in sweeps]
     for number, sweep in enumerate(sweeps):
@@ -98,7 +103,7 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     at_once = min(UNROLLED, rows) if columns < LONG_ROW else 1
     for sweep, several in zip(sweeps, unrolled):
         if sweep.endswith("_outer") and (columns % scheduler.width or columns == scheduler.width):
-            builder.apply(Peel(sweep, why="only the last vector needs a mask"))
+            builder.partition(sweep, LAST)
         count = several // at_once
         accumulators = Accumulators(sweep, count, why=NEED_NOT_WAIT)
         if count > 1 and columns >= several * scheduler.width:
@@ -110,6 +115,20 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         if at_once > 1:
             why = "the sum of one row need not wait for that of another"
             builder.apply(UnrollAndJam(row, at_once, why=why))
+
+
+def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Vectorize) -> None:
+    """A work-item takes vectors of neighbouring rows."""
+    builder, target = scheduler.builder, scheduler.target
+    *others, row = axes
+    grain = target.grain // (scheduler.form.reduction_size * vectors.width)
+    is_part = builder.size(row) % vectors.width > 0
+    units = builder.vectorize(vectors, overlap=is_part, splits_one=True)
+    if others:
+        grain //= builder.size(units)
+        units = builder.fuse_axes(others, "rows are numbered")
+    items, _ = split_work(builder.size(units), grain, target.max_items)
+    builder.apply(Grid(units, items, why="rows do not wait for each other"))
 
 
 def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
@@ -218,7 +237,7 @@ def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     builder.apply(SplitReduction(row, items, why=why))
     chunk = builder.vectorize(vectors)
     if columns % scheduler.width:
-        builder.apply(Peel(chunk, why="only the last vector needs a mask"))
+        builder.partition(chunk, LAST)
     if columns >= at_once * scheduler.width > scheduler.width:
         builder.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
     builder.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))

@@ -12,12 +12,16 @@ from dataclasses import replace
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.record import Event, event, run_pass
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive, loop_over
 from tinyjax.compile.schedules.lanes import Lanes, obstacles
+from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
+
+MAX_STATEMENTS = 1000  # of a kernel whose loops are cut: a driver takes seconds for more
 
 
 class ScheduleBuilder:
@@ -88,12 +92,25 @@ class ScheduleBuilder:
         before = self.fuse_contiguous_axes(axes[:first], why) if first else []
         return [*before, self.fuse_axes(axes[first:], why)]
 
-    def can_vectorize(self, wanted: Vectorize) -> bool:
+    def partition(self, axis: str, why: str) -> bool:
+        """Cuts a loop at its borders, unless it has none or its pieces are too many; gives whether it did."""
+        most = max(MAX_STATEMENTS, len(every_statement(self.kernel.body)))
+        for into_three in (False, True):
+            directive = Partition(axis, into_three, why=why)
+            if directive.why_not(self.kernel):
+                return False
+            if len(every_statement(directive.apply(self.kernel).body)) <= most:
+                self.apply(directive)
+                return True
+        self.leave_out(directive, "its pieces would be too many")
+        return False
+
+    def can_vectorize(self, wanted: Vectorize, overlap: bool = False) -> bool:
         """Whether neighbours along an axis can be vectors, once it is split by their width."""
         loop, width = loop_over(self.kernel, wanted.axis), wanted.width
         size = self.size(wanted.axis)
         first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
-        end = loop.stop if size % width else None
+        end = loop.stop if size % width and not overlap else None
         lanes = Lanes(wanted.axis, first, end, width, wanted.gather)
         if reason := next(obstacles(self.kernel, loop, lanes), ""):
             self.leave_out(wanted, reason)

@@ -19,7 +19,7 @@ from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends
-from tinyjax.compile.schedules.directive import LoopDirective, carried
+from tinyjax.compile.schedules.directive import LoopDirective, changed_again
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Split(LoopDirective):
             return f"{start}: split by the smaller factor first"
         if self.overlap and (loop.stop.op != "const" or loop.stop.lo < self.factor):
             return f"chunks can't overlap where {self.axis} runs to {loop.stop}"
-        if self.overlap and (left := carried(loop)):
+        if self.overlap and (left := changed_again(loop)):
             return f"an iteration done twice would change what is left in {left}"
         return ""
 

@@ -3,8 +3,8 @@
 What depends on the axis varies from lane to lane; all else is uniform, and stays a scalar. An index that does
 not depend on it is uniform: one element is loaded. One that grows by 1 from lane to lane is contiguous
 memory: a vector is loaded, the last one up to an end. All others (every second element, an index from data)
-have no vector load, and the loop stays as it is; or, where a loop within is worth it, what lies apart is
-loaded lane by lane, and put together (`gather`).
+have no vector load, and the loop stays as it is; or, where that is worth it, lanes load and store at places
+apart (`gather`): evenly, or each by itself.
 
     for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
       a:f32 = a_in[i1_inner]                      a:f32 x16 = a_in[i1_outer * 16 x16 before 100]
@@ -42,6 +42,8 @@ from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
 from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
 
+MAX_STRIDE = 8  # of a vector that is loaded as others, of which it has some lanes
+
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
 
@@ -50,7 +52,7 @@ class Vectorize(LoopDirective):
     """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
 
     A sum is then rounded otherwise, as its terms are added in another order. With `gather`, lanes may load
-    from inputs at places apart."""
+    from inputs at places apart, and store to outputs there."""
 
     width: int
     gather: bool = False
@@ -143,12 +145,21 @@ class _Vectors:
             case ir.Let(target, _, args):
                 args = tuple(self._operand(arg, before, statement) for arg in args)
                 return [*before, replace(statement, target=self.value(target), args=args)]
-            case ir.Load(_, source, at) if self.lanes.needs_gather(source, at):
+            case ir.Load(target, source, at) if self.lanes.needs_gather(source, at):
+                if stride := self._stride(at):
+                    start = self._at(at, self.lanes.first)
+                    return [
+                        replace(statement, target=self.value(target), index=start, stride=stride)
+                    ]
                 return self._gathered(statement)
             case ir.Load(target, source, at):
                 start, end = self._places(source, at)
                 parts = {"target": self.value(target), "source": self._array(source)}
                 return [replace(statement, index=start, end=end, **parts)]
+            case ir.Store(destination, at, value) if self.lanes.needs_scatter(destination, at):
+                value = self._repeated(value, before, statement)
+                start, by = self._at(at, self.lanes.first), self.lanes.stride(at) or 1
+                return [*before, replace(statement, index=start, value=value, stride=by)]
             case ir.Store(destination, at, value):
                 start, end = self._places(destination, at)
                 if self.lanes.stride(at) or destination.name in self.lanes.varying:
@@ -174,6 +185,12 @@ class _Vectors:
         parts = tuple(last.target for *_, last in lanes)
         whole = ir.Let(self.value(load.target), "vector", parts, origin=load.origin)
         return [*itertools.chain(*lanes), whole]
+
+    def _stride(self, at: Index) -> int:
+        """The stride of lanes that are evenly apart in memory, if all are there; else 0."""
+        stride = None if self.lanes.is_data(at) else self.lanes.stride(at)
+        is_even = self.lanes.end is None and stride is not None and 1 < stride <= MAX_STRIDE
+        return stride or 0 if is_even else 0
 
     def _of_lane(self, load: ir.Load, lane: int) -> list[Any]:
         """What loads the element of a lane by itself; lanes beyond the end load that of the last one before

@@ -31,7 +31,7 @@ from tinyjax.compile.kernel.rules import (
 from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define, scalar_ops
 from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, impl_rules
-from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.exponential import LOG2_E, log2_p
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
@@ -39,7 +39,7 @@ from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Scalar
+    from tinyjax.compile.kernel.kernel_ir import Const, Scalar
 
 BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 
@@ -54,6 +54,14 @@ lowering_rules[lax.nextafter_p] = lambda eqn, target: (
     OnHost("kernels compute 16-bit floats in 32 bits, whose neighbours are others")
     if eqn.outvars[0].aval.dtype in HALVES
     else elementwise("nextafter")
+)
+lowering_rules[lax.real_p] = Elementwise(lambda ctx, z: z.real, cost=0)
+lowering_rules[lax.imag_p] = Elementwise(lambda ctx, z: z.imag, cost=0)
+lowering_rules[lax.complex_p] = Elementwise(lambda ctx, x, y: ctx.pair(x, y), cost=0)
+lowering_rules[lax.conj_p] = Elementwise(
+    lambda ctx, z, *, input_dtype: ctx.op(
+        "conj", _convert(ctx, z, new_dtype=ctx.avals_out[0].dtype)
+    )
 )
 lowering_rules[lax.copy_p] = Elementwise(lambda ctx, x: x, cost=0)
 lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0)
@@ -96,6 +104,32 @@ def _convert(ctx: Any, x: Scalar, *, new_dtype: np.dtype, **_: Any) -> Scalar:
 
 def _pow(ctx: Any, x: Scalar, y: Scalar) -> Scalar:
     return ctx.op("pow", x, _convert(ctx, y, new_dtype=x.dtype))
+
+
+# Exponents whose powers are products of x and its square root, or quotients
+HALF_POWERS = (-1.5, -0.5, 0.5, 1.5, 2.5)
+
+
+def _half_power(ctx: Any, x: Scalar, y: Const) -> Scalar:
+    """x to the power of one of HALF_POWERS. No power is negative, also not that of -0; those of -infinity are
+    infinity and 0."""
+    exponent, root, one = float(y.value), ctx.op("sqrt", x), ctx.constant(1, x.dtype)
+    if exponent == -0.5:
+        power = ctx.op("div", one, root)
+    elif exponent == -1.5:
+        power = ctx.op("div", ctx.op("div", one, x), root)
+    else:
+        power = functools.reduce(lambda a, _: ctx.op("mul", x, a), range(int(exponent)), root)
+    is_least = ctx.op("eq", x, ctx.constant(-np.inf, x.dtype), dtype=BOOL)
+    limit = ctx.constant(np.inf if exponent > 0 else 0, x.dtype)
+    return ctx.op("select", is_least, limit, ctx.op("abs", power), dtype=x.dtype)
+
+
+def _pow_rule(eqn: JaxprEqn, target: Target) -> Elementwise:
+    x, y = eqn.invars
+    is_float = x.aval.dtype in (FLOAT32, np.dtype("float64"))
+    is_known = is_float and isinstance(y, Literal) and y.val in HALF_POWERS
+    return Elementwise(_half_power, 2 * DIVISION) if is_known else Elementwise(_pow, FUNCTION)
 
 
 def _integer_pow(ctx: Any, x: Scalar, *, y: int) -> Scalar:
@@ -184,7 +218,7 @@ lowering_rules[lax.digamma_p] = _without_float64(lax.digamma_p)
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
 lowering_rules[convert_element_type_p] = Elementwise(_convert)
-lowering_rules[lax.pow_p] = Elementwise(_pow, FUNCTION)
+lowering_rules[lax.pow_p] = _pow_rule
 lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION)
 lowering_rules[lax.one_minus_square_p] = Elementwise(_one_minus_square, 3)
 lowering_rules[log2_p] = Elementwise(_log2, FUNCTION)
@@ -271,7 +305,6 @@ lowering_rules[lax.cummin_p] = _cumulative("min", greatest)
 _HOST_STEPS = {
     "each element needs those before it": "cumlogsumexp",
     "OpenCL has no such function of full accuracy": "polygamma",
-    "kernels do not compute with complex numbers": "real imag complex conj",
 }
 for _reason, _names in _HOST_STEPS.items():
     for _name in _names.split():

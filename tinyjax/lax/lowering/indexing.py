@@ -96,7 +96,7 @@ def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
     elements = []
     for operand in operands:
         size = operand.aval.shape[dimension]
-        if size:
+        if along.lo < start + size and along.hi >= start:
             coords[dimension] = clip(along - start, size)
             elements.append((start, operand.at(coords)))
         start += size
@@ -110,8 +110,8 @@ def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
 def _stack(ctx: Any, *operands: Any, axis: int) -> Scalar:
     coords = list(ctx.position.coords)
     along = coords.pop(axis)
-    chosen = operands[0].at(coords)
-    for number, operand in enumerate(operands[1:], start=1):
+    chosen = operands[along.lo].at(coords)
+    for number, operand in enumerate(operands[along.lo + 1 : along.hi + 1], start=along.lo + 1):
         is_here = ctx.op("ge", along, index(number), dtype=BOOL)
         chosen = ctx.op("select", is_here, operand.at(coords), chosen, dtype=chosen.dtype)
     return chosen

@@ -73,7 +73,10 @@ def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> Lowering:
     if not update.size:
         return IndexMap(_unchanged)
     whole = frozenset(axis for axis, size in enumerate(x.shape) if size == update.shape[axis])
-    return _lowering(Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update))
+    window = Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update)
+    if x.dtype.kind == "c":  # pairs of floats in a kernel: no window of them is written in place
+        return IndexMap(functools.partial(_element, window))
+    return _lowering(window)
 
 
 def _slice_window(

@@ -19,6 +19,7 @@ from tinyjax.compile.kernel.functions import (
     integers,
     logarithms,
     powers,
+    remainder,
 )
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
@@ -28,7 +29,7 @@ from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
 FAMILIES = (  # they fill `definitions`
-    exponentials, logarithms, hyperbolic, error_functions, angles, powers, gamma, integers, halves
+    exponentials, logarithms, hyperbolic, error_functions, angles, powers, gamma, integers, halves, remainder
 )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def called(op: str, args: Sequence[Argument], width: int) -> KernelFunction | No
         return None
     dtype = args[0].dtype
     # A compiler makes a product of the division by a constant.
-    if op in ("div", "rem") and width > 1 and isinstance(args[1], Value):
-        op = op if kind(dtype) == "f" else f"{op}_{dtype}"
+    if op in ("div", "rem") and kind(dtype) != "f" and width > 1 and isinstance(args[1], Value):
+        op = f"{op}_{dtype}"
     function = function_of(op, dtype)
     return None if function is None else widened(function, width)

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from loop_nests import F32, A, B, assert_computes_the_same, axis, doubled, loop, row_sums
+
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.partition import Partition
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+BOOL = np.dtype(bool)
+
+
+def shifted(count, by=1):
+    """y[i1] = x[i1 - by], and before that 0"""
+    x, y = Buffer("x_in", F32, count, "in"), Buffer("y_out", F32, count, "out")
+    i, test, zero = axis("i1", count), Value("t1", BOOL), Const(np.float32(0), F32)
+    body = [Let(test, "ge", (i, index(by))), Load(A, x, (i - by).max(0))]
+    body += [Let(B, "select", (test, A, zero)), Store(y, i, B)]
+    return Kernel("k0", [x, y], 1, [loop(i, count, *body)])
+
+
+def vectors(naive, axis):
+    return Vectorize(f"{axis}_inner", 16).apply(Split(axis, 16).apply(naive))
+
+
+def test_a_border_is_apart():
+    assert str(Partition("i1").apply(shifted(100))).splitlines()[1:] == [
+        "  for i1_border1 in 0 .. 1:",
+        "    y_out[0] = 0.0",
+        "  for i1 in 0 .. 99:",
+        "    a:f32 = x_in[i1]",
+        "    y_out[i1 + 1] = a",
+    ]
+
+
+@pytest.mark.parametrize("by", [1, 3, 99, 100])
+def test_the_pieces_compute_the_same(by):
+    naive = shifted(100, by)
+    if by < 100:
+        assert_computes_the_same(Partition("i1").apply(naive), naive)
+    else:
+        assert Partition("i1").why_not(naive)
+
+
+@pytest.mark.parametrize("items", [2, 7, 50])
+def test_each_run_of_a_loop_that_is_shared_out_has_its_pieces(items):
+    naive = shifted(100, 5)
+    kernel = Partition("i1").apply(Grid("i1", items).apply(naive))
+    assert_computes_the_same(kernel, naive)
+    assert "select" not in str(kernel)
+
+
+def test_only_the_last_vector_needs_a_mask():
+    lines = str(Partition("i2_outer").apply(vectors(row_sums(3, 100), "i2"))).splitlines()
+    start = lines.index("    for i2_outer in 0 .. 6:")
+    assert lines[start + 1 : start + 3] == [
+        "      a:f32 x16 = x_in[i1 * 100 + i2_outer * 16 x16]",
+        "      acc1[0] = add acc1[0] a",
+    ]
+    assert "x_in[i1 * 100 + 96 x16 before i1 * 100 + 100]" in "\n".join(lines[start + 3 :])
+
+
+@pytest.mark.parametrize("columns", [1, 15, 17, 33, 100])
+def test_vectors_compute_the_same(columns):
+    for naive, axis_name in ((row_sums(3, columns), "i2"), (doubled(columns), "i1")):
+        kernel = Partition(f"{axis_name}_outer").apply(vectors(naive, axis_name))
+        assert_computes_the_same(kernel, naive)
+
+
+def test_a_loop_of_one_iteration_is_gone():
+    assert "for" not in str(Partition("i1").apply(doubled(1)))
+
+
+def test_why_a_loop_stays_whole():
+    assert Partition("i7").why_not(doubled(8)) == "it has no axis 'i7'; its axes are i1"
+    reason = Partition("i1").why_not(doubled(8))
+    assert reason == "no test of i1 has an answer that changes at a number"

@@ -1,0 +1,57 @@
+"""Operations whose result is known without running the kernel.
+
+Indices know their ranges, so a comparison of two may have the same answer for all their values. A choice by a
+known answer is one of its operands, and an operation of integer constants is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.interpret import apply_op
+from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar
+from tinyjax.compile.kernel.stored import as_index, linear
+
+COMPARISONS = ("ge", "gt", "le", "lt", "eq", "ne")
+OF_INTEGERS = (*COMPARISONS, "convert", "add", "sub", "min", "max")
+
+
+def known_result(op: str, args: Sequence[Argument], dtype: np.dtype) -> Scalar | None:
+    """The operand or the constant that the operation gives, if that is known."""
+    match op, args:
+        case _, (Index() as a, Index() as b) if op in COMPARISONS:
+            return _comparison(op, as_index(linear(a), linear(b)))
+        case "select", (Const(value), a, b):
+            return a if value else b  # type: ignore[return-value]
+        case "not", (Const(value, of),) if of.kind == "b":
+            return truth(not value)
+        case (("and" | "or"), (a, b)) if dtype.kind == "b":
+            for constant, other in ((a, b), (b, a)):
+                if isinstance(constant, Const):
+                    is_other = bool(constant.value) == (op == "and")
+                    return other if is_other else constant  # type: ignore[return-value]
+        case _ if op in OF_INTEGERS and dtype.kind in "biu":
+            constants = [x for x in args if isinstance(x, Const) and x.dtype.kind in "biu"]
+            if len(constants) == len(args):
+                return Const(apply_op(op, dtype, [x.dtype.type(x.value) for x in constants]), dtype)
+    return None
+
+
+def _comparison(op: str, difference: Index) -> Const | None:
+    """Of a number in that range with 0, if it is the same for all."""
+    least, most = difference.lo, difference.hi
+    answers = {
+        "ge": (least >= 0, most < 0), "gt": (least > 0, most <= 0),
+        "lt": (most < 0, least >= 0), "le": (most <= 0, least > 0),
+        "eq": (least == most == 0, least > 0 or most < 0),
+        "ne": (least > 0 or most < 0, least == most == 0),
+    }  # fmt: skip
+    is_true, is_false = answers[op]
+    return truth(is_true) if is_true or is_false else None
+
+
+def truth(value: bool) -> Const:
+    return Const(np.bool_(value), np.dtype(bool))

@@ -1,0 +1,202 @@
+"""Partition: a loop in pieces, in each of which every test of its variable has one answer.
+
+A padded array asks of each element whether it is inside, a concatenation which operand it is in, and a vector
+where it ends. The answer changes at few places: the loop is cut there. In a piece the variable has a smaller
+range, by which indices simplify themselves, and comparisons and what they choose are known. The longest piece
+keeps the names of the loop, and in others those of loops end in _border and a number.
+
+    for i1 in 0 .. 100:                        for i1_border1 in 0 .. 1:
+      t1:bool = ge i1 1                          y_out[0] = 0.0
+      a:f32 = x_in[max(i1 - 1, 0)]             for i1 in 0 .. 99:
+      b:f32 = select t1 a 0.0                    a:f32 = x_in[i1]
+      y_out[i1] = b                              y_out[i1 + 1] = a
+
+Source: TVM's LoopPartition pass, https://tvm.apache.org/docs/reference/api/python/tir/transform.html
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.known import known_result, truth
+from tinyjax.compile.kernel.stored import Linear, as_index, linear
+from tinyjax.compile.kernel.substitution import every_statement, substituted, with_parts
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of
+from tinyjax.compile.schedules.nests import without_unused
+
+# A comparison a ? b as one of a - b: the answer changes where the difference reaches these numbers.
+CHANGES = {"ge": (0,), "lt": (0,), "gt": (1,), "le": (1,), "eq": (0, 1), "ne": (0, 1)}
+# What a value is known to be: another, or a constant; and of numbers that go up by one, the first.
+Known = dict[str, ir.Scalar | Index]
+
+
+@dataclass(frozen=True)
+class Partition(LoopDirective):
+    """The loop over `axis` in pieces, cut wherever the answer to a test changes; with `into_three`, only at
+    both ends of the longest piece."""
+
+    into_three: bool = False
+
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
+        if borders(loop) or loop.stop.is_const(loop.start.lo + 1):
+            return ""
+        return f"no test of {self.axis} has an answer that changes at a number"
+
+    def _changed(self, loop: ir.For) -> list[ir.Statement]:
+        cuts = [loop.variable.lo, *borders(loop), loop.variable.hi + 1]
+        if len(cuts) == 2:  # of one iteration
+            return _simplified(substituted(loop.body, {self.axis: loop.start}), {})
+        longest = max(itertools.pairwise(cuts), key=lambda piece: piece[1] - piece[0])
+        if self.into_three:
+            cuts = sorted({cuts[0], *longest, cuts[-1]})
+        numbers = itertools.count(1)
+        return [
+            _piece(loop, *piece, None if piece == longest else next(numbers))
+            for piece in itertools.pairwise(cuts)
+        ]
+
+
+def _piece(loop: ir.For, start: int, stop: int, number: int | None) -> ir.For:
+    """The iterations from `start` on, before `stop`; of a loop between constants, counted from 0."""
+    names = {} if number is None else _border_names([loop], number)
+    axis = axis_of(loop)
+    is_fixed = loop.start.op == loop.stop.op == "const"
+    first, count = (start, stop - start) if is_fixed else (0, stop)
+    variable = index_var(names.get(axis, axis), start - first, count - 1)
+    place = index(start) if stop - start == 1 else variable + first
+    body = _simplified(substituted(loop.body, {axis: place}, names), {})
+    if is_fixed:
+        return ir.For(variable, index(0), index(count), body, origin=loop.origin)
+    return replace(
+        loop, variable=variable, start=loop.start.max(start), stop=loop.stop.min(stop), body=body
+    )
+
+
+def _border_names(body: Sequence[ir.Statement], number: int) -> dict[str, str]:
+    return {
+        axis: f"{axis.removesuffix('_inner')}_border{number}"
+        for axis in map(axis_of, loops_of(body))
+    }
+
+
+# ---- where answers change ----
+
+
+def borders(loop: ir.For) -> list[int]:
+    """The numbers, beyond the first, from which on some test of the loop's variable has another answer."""
+    axis, found = axis_of(loop), set[int]()
+    either = list[tuple[int, int]]()  # on both sides of either number, the larger of two is known
+    for statement in every_statement(loop.body):
+        for difference, numbers in _tests(statement):
+            found.update(cut for to in numbers for cut in _crossing(difference, axis, to))
+        for difference in _clamps(statement):
+            cuts = [cut for to in (0, 1) for cut in _crossing(difference, axis, to)]
+            either += [(min(cuts), max(cuts))] if cuts else []
+    low, high = loop.variable.lo, loop.variable.hi
+    for first, last in either:
+        if found.isdisjoint((first, last)) and low < first and last <= high:
+            found.add(first)
+    return sorted(at for at in found if low < at <= high)
+
+
+def _tests(statement: ir.Statement) -> Iterator[tuple[Linear, tuple[int, ...]]]:
+    """Sums of indices, and numbers: it makes a difference whether a sum is less than one of its numbers."""
+    match statement:
+        case ir.Let(_, op, (Index() as a, Index() as b)) if op in CHANGES:
+            yield linear(a - b), CHANGES[op]
+        case ir.Load(ir.Value(_, _, width), _, at, Index() as end):
+            yield linear(end - at), (width,)
+        case ir.Store(_, at, ir.Value(_, _, width), Index() as end):
+            yield linear(end - at), (width,)
+
+
+def _clamps(statement: ir.Statement) -> Iterator[Linear]:
+    """Sums of indices, whose sign decides a minimum or a maximum."""
+    for at in (*vars(statement).values(), *getattr(statement, "args", ())):
+        if isinstance(at, Index):
+            for part in at.parts():
+                if part.op in ("min", "max"):
+                    yield linear(part.args[0] - part.args[1])
+
+
+def _crossing(difference: Linear, axis: str, to: int) -> list[int]:
+    """From which value of the variable on a sum is at least `to`, or less; none if not by that alone."""
+    parts = {part: factor for part, factor in difference.items() if part is not None and factor}
+    ((part, factor), *others) = parts.items() if parts else [(None, 0)]
+    if part is None or others or part.op != "var" or part.args[0] != axis:
+        return []
+    rest = to - difference.get(None, 0)
+    return [-(-rest // factor) if factor > 0 else (-rest) // -factor + 1]
+
+
+# ---- what is known in a piece ----
+
+
+def _simplified(body: Sequence[ir.Statement], known: Known) -> list[ir.Statement]:
+    """The statements without tests whose answer is known, and without what these do not choose. Adds to
+    `known`."""
+    return without_unused(_with_answers(body, known))
+
+
+def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Statement]:
+    result: list[ir.Statement] = []
+
+    def part(thing: Any) -> Any:
+        found = known.get(thing.name) if isinstance(thing, ir.Value) else None
+        return thing if found is None or isinstance(found, Index) else found
+
+    for statement in body:
+        inner = dict(known)
+        if isinstance(statement, ir.While):  # its head makes what it asks
+            head = _with_answers(statement.head, inner)
+            holds, rest = part(statement.holds), _with_answers(statement.body, inner)
+            holds = inner.get(getattr(holds, "name", ""), holds)
+            result.append(replace(statement, head=head, holds=holds, body=rest))
+            continue
+        statement = with_parts(statement, part)
+        match statement:
+            case ir.Let(target):
+                if (found := _answer(statement, known)) is None:
+                    result.append(statement)
+                elif getattr(found, "width", 1) == target.width or target.dtype == bool:
+                    known[target.name] = found
+                else:
+                    result.append(replace(statement, op="copy", args=(found,)))
+            case ir.Load(target, _, at, Index() as end) if _is_before(at, target.width, end):
+                result.append(replace(statement, end=None))
+            case ir.Store(_, at, ir.Value() as value, Index() as end) if _is_before(
+                at, value.width, end
+            ):
+                result.append(replace(statement, end=None))
+            case ir.If(ir.Const(value)):
+                result += _with_answers(statement.body if value else statement.otherwise, known)
+            case ir.For() | ir.If() | ir.IfLast():
+                names = ir.BODIES[type(statement)]
+                parts: Any = {n: _simplified(getattr(statement, n), dict(known)) for n in names}
+                result.append(replace(statement, **parts))
+            case _:
+                result.append(statement)
+    return result
+
+
+def _answer(let: ir.Let, known: Known) -> ir.Scalar | None:
+    """What is known of an operation's result."""
+    match let:
+        case ir.Let(target, "ramp", (Index() as first, ir.Const(1))):
+            known[target.name] = first
+        case ir.Let(_, "lt", (ir.Value(name, _, width), Index() as end)):
+            start = known.get(name)
+            return (
+                truth(True) if isinstance(start, Index) and _is_before(start, width, end) else None
+            )
+    return known_result(let.op, let.args, let.target.dtype)
+
+
+def _is_before(first: Index, width: int, end: Index) -> bool:
+    """Whether `width` elements from the first on are always before the end."""
+    return as_index(linear(end), linear(first)).lo >= width

@@ -1,0 +1,80 @@
+"""Which loops become vectors: those along which elements are neighbours, or evenly apart; and sums.
+
+A loop over a few elements (three coordinates, say) fills no vector: then the loop around it is the one whose
+iterations are lanes.
+"""
+
+from __future__ import annotations
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.kernel_ir import Kernel, Let, Load, Store
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
+from tinyjax.compile.schedules.dependences import why_dependent
+from tinyjax.compile.schedules.directive import axis_of, changed_again, loop_over, loops_of
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
+from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
+
+ACCUMULATORS = 8  # of a sum that is not in vectors
+
+
+def vector_width(kernel: Kernel, target: Target) -> int:
+    """The elements of a vector: as many as there can be of the longest dtype."""
+    made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]
+    sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in kernel.buffers]
+    return target.width if max(sizes) <= 4 else target.width // 2
+
+
+def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize | None:
+    """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
+    if not builder.size(axis) >= width > 1:
+        return None
+    if _largest_stride(builder, axis) > 1:
+        evenly = Vectorize(axis, width, gather=True, why="they are evenly apart in memory")
+        return evenly if builder.can_vectorize(evenly, overlap=True) else None
+    vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
+    return vectors if builder.can_vectorize(vectors) else None
+
+
+def lanes_of_rows(builder: ScheduleBuilder, row: str, width: int) -> Vectorize | None:
+    """Neighbouring rows as lanes, if they can be: where rows are shorter than a vector."""
+    if not builder.size(row) >= width > 1 or not _largest_stride(builder, row):
+        return None
+    vectors = Vectorize(row, width, gather=True, why="a row is shorter than a vector")
+    return vectors if builder.can_vectorize(vectors, overlap=True) else None
+
+
+def _largest_stride(builder: ScheduleBuilder, axis: str) -> int:
+    """By how much the loop's variable moves accesses at most; 0 if by more than a vector can be apart, or
+    unevenly."""
+    inside = every_statement(loop_over(builder.kernel, axis).body)
+    strides = [s.index.stride(axis) for s in inside if isinstance(s, Load | Store)]
+    is_even = all(stride is not None and 0 <= stride <= MAX_STRIDE for stride in strides)
+    return max([stride or 0 for stride in strides], default=0) if is_even else 0
+
+
+def vectorize_maps(builder: ScheduleBuilder, width: int) -> None:
+    """Innermost loops in vectors, where iterations do not wait for each other and vectors may overlap."""
+    for loop in loops_of(builder.kernel.body):
+        axis, is_part = axis_of(loop), (loop.stop - loop.start).hi % width > 0
+        stored = any(isinstance(s, Store) for s in loop.body)
+        if not stored or loops_of(loop.body) or builder.size(axis) < width or why_dependent(loop):
+            continue
+        vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
+        if not (is_part and changed_again(loop)) and builder.can_vectorize(vectors, overlap=True):
+            builder.vectorize(vectors, overlap=is_part)
+
+
+def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
+    """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
+    for loop in loops_of(builder.kernel.body):
+        axis, count = axis_of(loop), (loop.stop - loop.start).lo
+        is_sum = {array.size for array in accumulators_in(loop.body)} == {1} and not loops_of(
+            loop.body
+        )
+        vectors = Vectorize(axis, width, why="an accumulator for each lane")
+        if is_sum and count >= 2 * width > 2 and builder.can_vectorize(vectors):
+            builder.vectorize(vectors)
+        elif is_sum and count >= 4 * ACCUMULATORS:
+            why = "sums that need not wait for another"
+            builder.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))

@@ -14,6 +14,7 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.codegen.fused import FusedKernel
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.fusion.invariants import hoist_host_steps
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
@@ -138,6 +139,7 @@ class _Planner:
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
         loops = self._loops(closed.jaxpr, names)
+        closed = self._without_invariants(closed, loops, names)
         inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
 
@@ -160,6 +162,20 @@ class _Planner:
             for eqn in jaxpr.eqns
             if is_control_flow(eqn)
         }
+
+    def _without_invariants(
+        self, closed: ClosedJaxpr, loops: dict[JaxprEqn, LoopKernel | str], names: dict[Var, str]
+    ) -> ClosedJaxpr:
+        """The jaxpr with the invariant host steps of its loops before them, where these are no kernels."""
+        eqns: list[JaxprEqn] = []
+        for eqn in closed.jaxpr.eqns:
+            if isinstance(loops.get(eqn), str):
+                before, smaller = hoist_host_steps(eqn, names, self.target)
+                loops[smaller] = loops.pop(eqn)
+                eqns += [*before, smaller]
+            else:
+                eqns.append(eqn)
+        return closed.replace(closed.jaxpr.replace(eqns=eqns)) if loops else closed
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)

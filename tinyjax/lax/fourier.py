@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import math
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,17 +56,23 @@ def _operations(eqn: Any) -> int:
 fft_p = Primitive("fft", axes="first operand", cost=_operations, makes_nan=True)
 
 
+MANY = 2**17  # elements from which on threads share the work
+
+
 def _fft_impl(x: np.ndarray, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> np.ndarray:
     import scipy.fft
 
-    out = _fft_aval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
     if not fft_lengths:
         return x
-    if not x.size or not math.prod(out.shape):
+    if not x.size or not math.prod(fft_lengths):
+        out = _fft_aval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
         return np.zeros(out.shape, out.dtype)
+    workers = None if x.size < MANY else os.cpu_count()
+    name = fft_type.name.lower()  # fft, ifft, rfft, irfft; those of several axes end with n
+    if len(fft_lengths) == 1:
+        return getattr(scipy.fft, name)(x, *fft_lengths, workers=workers)
     axes = tuple(range(-len(fft_lengths), 0))
-    transform = getattr(scipy.fft, f"{fft_type.name.lower()}n")  # fftn, ifftn, rfftn, irfftn
-    return transform(x, fft_lengths, axes)
+    return getattr(scipy.fft, f"{name}n")(x, fft_lengths, axes, workers=workers)
 
 
 def _fft_aval(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> ShapedArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,6 +138,13 @@ class Builder:
         with ExitStack() as stack:
             coords = [stack.enter_context(self.loop(size)) for size in shape]
             yield Position(shape, coords)
+
+    def loops_along(
+        self, v: JaxprAtom, axes: Sequence[int], sizes: Sequence[int] | None = None
+    ) -> AbstractContextManager[Position]:
+        """A loop for each of the axes of `v`, of these sizes or its own."""
+        sizes = v.aval.shape if sizes is None else sizes
+        return self.loops([sizes[axis] for axis in axes])
 
     def clamped_index(self, value: ir.Scalar, size: int) -> Index:
         """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""

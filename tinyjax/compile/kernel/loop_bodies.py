@@ -85,14 +85,19 @@ class BodyBuilder(PrivateArrayBuilder):
         later = []
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
         for atom, place in targets:
-            if atom.aval.size > 1 and atom in made and atom not in direct:
+            is_new = atom in made and atom not in direct
+            if atom.aval.size > 1 and is_new and self.can_store(place):
                 direct[atom] = place
             else:
                 later.append((self.source if atom.aval.size > 1 else self.scalar, atom, place))
         self.equations(jaxpr, direct)
-        found = [(find(atom), place, atom.aval.size) for find, atom, place in later]
-        for source, place, size in found:
-            self.copy(source, place, size)
+        found = [(find(atom), place, atom) for find, atom, place in later]
+        for source, place, atom in found:
+            self.copy(source, place, atom)
+
+    def can_store(self, place: MemRef) -> bool:
+        """Whether a result may be stored there as it is computed, and loaded again."""
+        return True
 
     # ---- loops and branches ----
 
@@ -108,13 +113,13 @@ class BodyBuilder(PrivateArrayBuilder):
         for v, place in zip(eqn.outvars, outs):
             self.places[v] = place
             if v in direct:
-                self.copy(place, direct[v], v.aval.size)
+                self.copy(place, direct[v], v)
                 self.places[v] = direct[v]
 
     def _loop(self, loop: Loop, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         _, _, initial, _ = loop.parts(sources)
         for v, source, place in zip(loop.last_carry, initial, outs):
-            self.copy(source, place, v.aval.size)
+            self.copy(source, place, v)
         if loop.length is not None:
             self.for_loop(loop, sources, outs)
         else:
@@ -186,25 +191,27 @@ class BodyBuilder(PrivateArrayBuilder):
             (predicate,) = cond.outvars
             self.equations(cond, {})
             found = self.source(predicate)
-            if predicate in cond.invars and predicate.aval.size > 1 and isinstance(found, MemRef):
+            is_array = self.stored_size(predicate) > 1 and isinstance(found, MemRef)
+            if predicate in cond.invars and is_array:
                 kept = self.private(predicate)  # what the iteration changes is no mask for it
-                self.copy(found, kept, predicate.aval.size)
+                self.copy(found, kept, predicate)
                 found = kept
-            holds = self._any(found, predicate.aval.size)
+            holds = self._any(found, predicate)
         with self.block() as iterations:
             self.bind(const_vars, consts)
-            mask = found if isinstance(found, MemRef) and predicate.aval.size > 1 else None
+            mask = found if is_array and isinstance(found, MemRef) else None
             self._iteration(body, carry_vars, carry, [], mask)
         self.body.append(While(head, holds, iterations))
 
-    def _any(self, predicate: Storage, size: int) -> Scalar:
-        """Whether any of the predicates holds."""
+    def _any(self, predicate: Storage, v: Atom) -> Scalar:
+        """Whether any of the predicates `v`, which are there, holds."""
         if not isinstance(predicate, MemRef):
             return predicate
-        if size == 1:
-            return self.read(predicate, index(0))
+        if self.stored_size(v) == 1:
+            with self.numbers(v) as only:
+                return self.read(predicate, only)
         found = self.variable("any", BOOL, np.False_)
-        with self.loop(size) as i:
+        with self.numbers(v) as i:
             args = (self.read(found, index(0)), self.read(predicate, i))
             self.write(found, index(0), self.let("or", args, BOOL))
         return self.read(found, index(0))
@@ -227,13 +234,13 @@ class BodyBuilder(PrivateArrayBuilder):
             in_place = out.aval.size == 1 or can_replace or bool(updated)
             target = place if in_place else self.private(v, "new")
             targets += [(each, target) for each in [*updated[:-1], out]]
-            waiting += [] if in_place else [(target, place, v.aval.size)]
+            waiting += [] if in_place else [(target, place, v)]
         self.results(jaxpr, targets)
-        for target, place, size in waiting:
+        for target, place, v in waiting:
             if mask is not None:
-                self._masked_copy(target, place, size, mask)
+                self._masked_copy(target, place, v.aval.size, mask)
             else:
-                self.copy(target, place, size)
+                self.copy(target, place, v)
 
     def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
         """Of an array whose first axes are those of the mask."""

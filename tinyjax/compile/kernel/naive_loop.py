@@ -49,6 +49,14 @@ class LoopKernel:
     inputs: list[Var]
     elements: tuple[str, ...] = ()
     axis: str = ""
+    examples: int = 1  # that run the loop by themselves
+
+
+def for_one_item(target: Target) -> Target:
+    """The target of a work-item that runs a body alone."""
+    return dataclasses.replace(
+        target, name="work-item", accumulators=1, group=1, reduction_grain=2**62
+    )
 
 
 def naive_loop(
@@ -58,18 +66,18 @@ def naive_loop(
     """The naive nest of an equation that is a loop or a branch; with `scalar`, of the loop that each element
     runs. `before` are equations that make operands of it: the kernel computes these first. A text says why
     something in it can't be in a kernel."""
-    alone = dataclasses.replace(
-        target, name="work-item", accumulators=1, group=1, reduction_grain=2**62
-    )
-    builder = BodyBuilder(dict(names), alone)
+    builder = BodyBuilder(dict(names), for_one_item(target))
     found = control_flow(eqn) if scalar is None else scalar.loop
     if reason := builder.why_not(found.bodies.values()):
         return reason
-    with statements_of(eqn):
-        if scalar is None:
-            nest = LoopNest(found, before, names, builder)
-        else:
-            nest = ElementNest(scalar, before, names, builder)
+    if scalar is None:
+        return written(LoopNest(found, before, names, builder))
+    return written(ElementNest(scalar, before, names, builder))
+
+
+def written(nest: LoopNest) -> LoopKernel | str:
+    """The kernel of a nest, or why it can't be one."""
+    with statements_of(nest.eqn):
         nest.write()
     if len(nest.inputs) + len(nest.outputs) > MAX_BUFFERS:
         return f"it reads and makes more than {MAX_BUFFERS} arrays"
@@ -115,11 +123,15 @@ class LoopNest:
 
     def write(self) -> None:
         """The statements of the kernel."""
-        outs = [MemRef(buffer) for buffer in self.outputs]
+        outs = self.places()
         if isinstance(self.found, Loop):
             self.write_loop(self.found, outs)
         else:
             self.b.branches(self.found, [self.source(v) for v in self.eqn.invars], outs)
+
+    def places(self) -> Sequence[MemRef]:
+        """Where the results go."""
+        return [MemRef(buffer) for buffer in self.outputs]
 
     def operands(self) -> Sequence[Atom]:
         """What the nest reads."""
@@ -129,14 +141,15 @@ class LoopNest:
         """The carry in private arrays, all iterations, and those results stored that are read."""
         b, count = self.b, len(loop.carry)
         carry = [b.private(v, "carry") for v in loop.last_carry]
-        for place, v in zip(carry, loop.carry):
+        for place, v, last in zip(carry, loop.carry, loop.last_carry):
             if v in self.computed:
-                b.fill(place, v)
+                with b.positions(last) as at:
+                    b.write(place, at.flat, b.element(v, at))
             else:
-                b.copy(self.source(v), place, v.aval.size)
+                b.copy(self.source(v), place, last)
         consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
         self.run_loop(loop, [*consts, *carry, *map(self.source, loop.xs)], carry, outs[count:])
-        self.store(loop, carry, outs)
+        self.store(loop.last_carry, carry, outs)
 
     def run_loop(
         self,
@@ -151,11 +164,11 @@ class LoopNest:
         else:
             self.b.for_loop(loop, sources, [*carry, *ys], is_main=True)
 
-    def store(self, loop: Loop, carry: Sequence[MemRef], outs: Sequence[MemRef]) -> None:
-        """The last carry as results; not what nothing reads."""
-        for v, place, out in zip(loop.last_carry, carry, outs):
-            if not isinstance(v, DropVar):
-                self.b.copy(place, out, place.memory.size)
+    def store(self, values: Sequence[Var], carry: Sequence[MemRef], outs: Sequence[MemRef]) -> None:
+        """The `values` of the last carry as results; not what nothing reads."""
+        for v, result, place, out in zip(values, self.eqn.outvars, carry, outs):
+            if not isinstance(result, DropVar):
+                self.b.copy(place, out, v)
 
     def source(self, v: Atom) -> Storage:
         """Where an operand is."""
@@ -215,7 +228,7 @@ class ElementNest(LoopNest):
         in_bodies = (v for body in loop.bodies.values() for v in body.jaxpr.invars)
         consts = [self._constant(v, position) for v in in_bodies if v in self.scalar.elements]
         self.run_loop(loop, [*consts, *carry, *xs], carry, outs[count:])
-        self.store(loop, carry, outs)
+        self.store(variables[:count], carry, outs)
 
     def _constant(self, v: Var, position: Position) -> OperandStorage:
         """What is the same in all iterations: an element; or where a stack is that a loop inside goes

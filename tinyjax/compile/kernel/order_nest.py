@@ -67,8 +67,8 @@ def _with_coord(others: Position, axis: int, at: Index, shape: Sequence[int]) ->
     return Position(shape, [*coords[:axis], at, *coords[axis:]])
 
 
-def _without(shape: Sequence[int], axis: int) -> list[int]:
-    return [*shape[:axis], *shape[axis + 1 :]]
+def _without(axes: Sequence[int], axis: int) -> list[int]:
+    return [*axes[:axis], *axes[axis + 1 :]]
 
 
 # ---- cumulative sums ----
@@ -79,7 +79,7 @@ def _write_cumulative(
 ) -> tuple[str, ...]:
     axis, (x,) = eqn.params["axis"], eqn.invars
     shape, dtype = x.aval.shape, x.aval.dtype
-    with b.loops(_without(shape, axis)) as others:
+    with b.loops_along(x, _without(range(x.aval.ndim), axis)) as others:
         total = b.variable("acc", dtype, rule.identity(dtype))
         with b.loop(shape[axis]) as i:
             place_along = index(shape[axis] - 1) - i if eqn.params["reverse"] else i
@@ -105,7 +105,7 @@ class _TopKWriter:
 
     def write(self) -> tuple[str, ...]:
         b = self.b
-        with b.loops(_without(self.shape, self.axis)) as others:
+        with b.loops_along(self.x, _without(range(len(self.shape)), self.axis)) as others:
             dtype = key_dtype(self.x.aval.dtype)
             self.best = self._array("best", dtype, np.iinfo(dtype).min)
             self.at = self._array("at", INT32, self.size)
@@ -198,7 +198,8 @@ class _SortWriter:
 
     def write(self) -> tuple[str, ...]:
         b = self.b
-        with b.loops(_without(self.shape, self.axis)) as others:
+        others_axes = _without(range(len(self.shape)), self.axis)
+        with b.loops_along(self.eqn.invars[0], others_axes) as others:
             self.keys = self._array("keys", key_dtype(self.eqn.invars[0].aval.dtype))
             self.at = self._array("at", INT32)
             with b.loop(self.size) as i:

@@ -7,13 +7,14 @@ element is a variable.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
@@ -67,22 +68,37 @@ class PrivateArrayBuilder(Builder):
         assert atom.aval.size == 1
         return self.element(atom, Position(atom.aval.shape, [index(0)] * atom.aval.ndim))
 
+    def stored_size(self, v: Atom) -> int:
+        """How many elements of `v` the work-item has."""
+        return v.aval.size
+
     def private(self, v: Var, name: str = "") -> MemRef:
         """New memory of this work-item for the value of `v`."""
         name = name or self.names.get(v, "v").strip("_") or "v"
-        array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size)
+        array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, self.stored_size(v))
         self.body.append(Allocate(array, None))
         return MemRef(array)
 
-    def copy(self, source: Storage, place: MemRef, size: int) -> None:
+    def positions(self, v: Atom) -> AbstractContextManager[Position]:
+        """A loop over the elements of `v` that the work-item has."""
+        return self.loops(v.aval.shape)
+
+    @contextmanager
+    def numbers(self, v: Atom) -> Iterator[Index]:
+        """The same by the elements' numbers."""
+        with self.loop(v.aval.size) as number:
+            yield number
+
+    def copy(self, source: Storage, place: MemRef, v: Atom) -> None:
+        """Copies the elements of `v`."""
         if not isinstance(source, MemRef):
             return self.write(place, index(0), source)
-        with self.loop(size) as i:
+        with self.numbers(v) as i:
             self.write(place, i, self.read(source, i))
 
     def fill(self, place: MemRef, v: Var) -> None:
         """Computes all elements of `v` and stores them."""
-        with self.loops(v.aval.shape) as at:
+        with self.positions(v) as at:
             self.write(place, at.flat, self.element(v, at))
 
     # ---- groups of equations ----
@@ -100,7 +116,7 @@ class PrivateArrayBuilder(Builder):
                     self.write(direct[v], index(0), value)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
-        with self.loops(shape) as position:
+        with self.positions(group.outputs[0]) as position:
             # All are computed before any is stored: one may take the place of what another reads.
             values = [self.element(v, position) for v in group.outputs]
             for v, value in zip(group.outputs, values):

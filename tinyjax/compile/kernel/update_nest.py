@@ -69,10 +69,11 @@ class UpdateWriter:
     def write(self, is_in_place: bool) -> tuple[str, ...]:
         """Writes the loops; the operand is at the place if that `is_in_place`. Gives the axes of those around
         all, by the names of their variables."""
-        with self.b.loops([self.shape[axis] for axis in self.outer]) as outer:
+        (out,) = self.eqn.outvars
+        with self.b.loops_along(out, self.outer) as outer:
             coords = dict(zip(self.outer, outer.coords))
             if not is_in_place:
-                with self.b.loops([self.shape[axis] for axis in self.inner]) as inner:
+                with self.b.loops_along(out, self.inner) as inner:
                     at = self._position(coords, inner.coords)
                     element = self.b.element(self.eqn.invars[0], at)
                     self.b.write(self.place, at.flat, element)
@@ -91,7 +92,7 @@ class UpdateWriter:
         operands = [Operand(b, v) for v in eqn.invars]
         ctx = LoweringRuleContext(b, eqn, out, Position(self.shape, flat=index(0)))
         starts, conditions = self.update.windows(ctx, number, outer, *operands, **eqn.params)
-        with b.block() as body, b.loops([self.update.sizes[axis] for axis in self.inner]) as within:
+        with b.block() as body, b.loops_along(out, self.inner, self.update.sizes) as within:
             inside = self._position(outer, within.coords).coords
             new = self.update.update(ctx, number, inside, *operands, **eqn.params)
             moved = [starts[axis] + coord for axis, coord in zip(self.inner, within.coords)]

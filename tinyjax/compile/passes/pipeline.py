@@ -16,6 +16,7 @@ from tinyjax.compile.passes.bodies import simplify_bodies
 from tinyjax.compile.passes.convolutions import convolutions
 from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.dce import dce
+from tinyjax.compile.passes.expand import expand
 from tinyjax.compile.passes.fold import fold
 from tinyjax.compile.passes.inline import inline, inline_rematerialised
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
@@ -48,6 +49,7 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),
+    Pass("expand", expand, "small matrices are decomposed in kernels", same_bits=False),
     Pass("convolutions", convolutions, "the padding of convolutions becomes a pad before"),
     Pass(
         "rewrite_rules", rewrite_rules, "equations become simpler, by a table", run_to_fixpoint=True

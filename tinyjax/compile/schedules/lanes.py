@@ -16,11 +16,17 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
-from tinyjax.compile.kernel.substitution import defined_names, every_statement, replaced
+from tinyjax.compile.kernel.substitution import (
+    defined_names,
+    every_statement,
+    replaced,
+    stored_memory,
+)
 from tinyjax.compile.schedules.dependences import starts_at_multiple, why_dependent
 from tinyjax.compile.schedules.directive import axis_of, carried
 from tinyjax.compile.schedules.nests import names_in
 
+MAX_CHOICES = 16  # elements of which each lane chooses one
 MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
 
 
@@ -49,10 +55,19 @@ class Lanes:
         return self.gather and is_input and not is_vector
 
     def needs_scatter(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether lanes store to that output at places apart, as they may: all of them, and evenly."""
-        is_output = isinstance(memory, ir.Buffer) and memory.role == "out"
-        is_apart = not self.is_data(at) and (self.stride(at) or 0) > 1
-        return self.gather and is_output and is_apart and self.end is None
+        """Whether lanes store to that output one by one, as they may."""
+        is_output = isinstance(memory, ir.Buffer) and memory.role != "in"
+        is_known = not self.is_data(at) and self.stride(at) is not None
+        return self.gather and is_output and is_known and self.stride(at) not in (0, 1)
+
+    def choices(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> Index | None:
+        """The number in an index into a private array that lanes have of their own: one of a few, so that
+        all of its elements are loaded, and each lane chooses."""
+        numbers = {part for part in at.parts() if part.op == "var" and self.is_data(part)}
+        if len(numbers) != 1 or isinstance(memory, ir.Buffer):
+            return None
+        (number,) = numbers
+        return number if self.gather and number.hi - number.lo < MAX_CHOICES else None
 
     def stride(self, at: Index) -> int | None:
         """By how much an index grows from lane to lane; None if that differs."""
@@ -171,7 +186,7 @@ def _obstacles_in(
             inner = "masked"
             if around == "masked":
                 yield f"lanes leave a loop within a loop at different iterations, by {s.holds}"
-            if any(isinstance(t, ir.Store | ir.Combine) for t in s.head):
+            if {*stored_memory(s.head)} - {t.array for t in s.head if isinstance(t, ir.Allocate)}:
                 yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
         for part in ir.inner_bodies(s):
             yield from _obstacles_in(part, lanes, own, inner)
@@ -239,7 +254,7 @@ def _obstacles_of(
                 for thing in (target, *args):
                     yield from _why_no_vector(thing, lanes)
         case ir.Load(target, source, at, end):
-            if not lanes.needs_gather(source, at):
+            if not (lanes.needs_gather(source, at) or lanes.choices(source, at)):
                 yield from _why_no_access(at, end, source, target.width, lanes, own)
             if target.name in lanes.varying:
                 yield from _why_no_vector(target, lanes)

@@ -2,6 +2,9 @@
 
 - *elementwise*: the body works element by element, so each element runs the loop by itself. A CPU runs it
   for vectors of 16, until the last lane is done; a GPU for scalars.
+- *by example*: the carry has an axis of examples, as vmap makes it, and each example is computed from its
+  own elements alone. Each runs the loop by itself, with its part of the carry in private memory: on a CPU, 16
+  of them are the lanes of vectors.
 - *sequential*: the arrays of an iteration are small, so a single work-item keeps them in private memory.
   Launching the kernels of each iteration would take longer than the work.
 
@@ -15,19 +18,32 @@ from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
-from tinyjax.compile.kernel.kernel_ir import Allocate
+from tinyjax.compile.kernel.example_nest import example_nest
+from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, KernelError
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.scalarize import scalarized
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
+from tinyjax.compile.passes.loops import (
+    Branches,
+    Loop,
+    bodies_of,
+    control_flow,
+    has_unknown_length,
+    is_control_flow,
+)
 from tinyjax.compile.schedules.cheap_operands import cheap_equations
 from tinyjax.compile.schedules.loop_cost import (
+    MAX_EXAMPLE_WORK,
     MAX_GPU_ITERATION_WORK,
     MAX_ITERATION_WORK,
     MAX_PRIVATE,
 )
-from tinyjax.compile.schedules.loop_schedule import elementwise_schedule, sequential_schedule
+from tinyjax.compile.schedules.loop_schedule import (
+    elementwise_schedule,
+    example_schedule,
+    sequential_schedule,
+)
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -42,15 +58,19 @@ def loop_kernel(
     found = control_flow(eqn)
     if reason := _why_no_kernel(found):
         return reason
-    if isinstance(found, Branches):
-        return _sequential(found, producer, names, target)
-    by_element = _elementwise(found, producer, names, target)
-    if isinstance(by_element, LoopKernel):
-        return by_element
+    by_element: LoopKernel | str = ""
+    if isinstance(found, Loop):
+        by_element = _elementwise(found, producer, names, target)
+        if isinstance(by_element, LoopKernel):
+            return by_element
+        by_element += " (so not elementwise), "
+    by_example = _by_example(found, producer, names, target)
+    if isinstance(by_example, LoopKernel):
+        return by_example
     made = _sequential(found, producer, names, target)
-    return (
-        made if isinstance(made, LoopKernel) else f"{by_element} (so not elementwise), and {made}"
-    )
+    if isinstance(made, LoopKernel):
+        return made
+    return f"{by_element}{by_example} (so not by example), and {made}"
 
 
 def _elementwise(
@@ -68,6 +88,43 @@ def _elementwise(
     return replace(nest, kernel=replace(kernel, form="".join(["elementwise", *vectors])))
 
 
+def _by_example(
+    found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
+) -> LoopKernel | str:
+    bodies = found.bodies.values()
+    if isinstance(found, Branches) and len(found.branches) > 1:
+        return "the examples of a branch are computed in other kernels"
+    if any(has_unknown_length(eqn) for body in bodies for eqn in body.eqns):
+        return "a while_loop inside could not be interrupted"
+    try:
+        nest = example_nest(found, _before(found, producer, target), names, target)
+        if isinstance(nest, str):
+            return nest
+        operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
+        if (each := operations // nest.examples) > MAX_EXAMPLE_WORK:
+            return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
+        kernel = example_schedule(nest, found, target).finished()
+    except KernelError as error:
+        return str(error)
+    if reason := _why_too_large(kernel):
+        return reason
+    vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
+    return replace(nest, kernel=replace(kernel, form="".join(["by example", *vectors])))
+
+
+def _why_too_large(kernel: Kernel) -> str:
+    """Why a work-item can't have the private arrays of a kernel; empty if it can."""
+    private = _private_elements(kernel)
+    if private <= MAX_PRIVATE:
+        return ""
+    return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+
+
+def _private_elements(kernel: Kernel) -> int:
+    arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
+    return sum(array.size * array.width for array in arrays)
+
+
 def _sequential(
     found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
@@ -75,21 +132,22 @@ def _sequential(
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
-    before: list[JaxprEqn] = []
-    if isinstance(found, Loop):
-        # The cheap equations of the initial carry, as far as nothing else of the loop reads that.
-        stored = [*found.condition_consts, *found.consts, *found.xs]
-        before = cheap_equations(found.carry, stored, producer, target)
-    nest = naive_loop(found.eqn, before, names, target)
+    nest = naive_loop(found.eqn, _before(found, producer, target), names, target)
     if isinstance(nest, str):
         return nest
     kernel = sequential_schedule(nest, found, target).finished()
-    allocations = (s for s in every_statement(kernel.body) if isinstance(s, Allocate))
-    private = sum(s.array.size for s in allocations)
-    if private > MAX_PRIVATE:
-        return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
-    form = f"sequential: an iteration has {private} elements"
+    if reason := _why_too_large(kernel):
+        return reason
+    form = f"sequential: an iteration has {_private_elements(kernel)} elements"
     return replace(nest, kernel=replace(kernel, form=form))
+
+
+def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
+    """The cheap equations of the initial carry, as far as nothing else of the loop reads that."""
+    if not isinstance(found, Loop):
+        return []
+    stored = [*found.condition_consts, *found.consts, *found.xs]
+    return cheap_equations(found.carry, stored, producer, target)
 
 
 def _why_no_kernel(found: Loop | Branches) -> str:

@@ -60,6 +60,26 @@ def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -
     return builder
 
 
+def example_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> ScheduleBuilder:
+    """The schedule of a naive nest that each example runs."""
+    builder = ScheduleBuilder(nest.kernel)
+    (axis,) = nest.elements
+    count = builder.size(axis)
+    if isinstance(found, Loop):
+        builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    axis, width = _in_vectors(builder, axis, count, target)
+    chunks = math.ceil(count / width)
+    items, run = split_work(chunks, 1, target.max_items)
+    if chunks > 1:
+        why = "examples do not wait for each other"
+        builder.apply(Grid(axis, items, target.local_size, why=why))
+    if isinstance(found, Loop):
+        bodies = found.bodies.values()
+        operations = total(jaxpr_cost(body.jaxpr, target) for body in bodies).work // width
+        _make_stoppable(builder, nest, found, operations + ITERATION_WORK)
+    return builder
+
+
 def _in_vectors(builder: ScheduleBuilder, axis: str, count: int, target: Target) -> tuple[str, int]:
     """The axis that numbers the vectors, and their width; that of the elements, if there can be none."""
     width = min(WIDTH, 2 ** math.ceil(math.log2(count)))

@@ -52,7 +52,7 @@ class Vectorize(LoopDirective):
     """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
 
     A sum is then rounded otherwise, as its terms are added in another order. With `gather`, lanes may load
-    from inputs at places apart, and store to outputs there."""
+    from inputs and store to outputs at places apart."""
 
     width: int
     gather: bool = False
@@ -152,14 +152,19 @@ class _Vectors:
                         replace(statement, target=self.value(target), index=start, stride=stride)
                     ]
                 return self._gathered(statement)
+            case ir.Load(_, source, at) if choice := self.lanes.choices(source, at):
+                return self._chosen(statement, choice)
             case ir.Load(target, source, at):
                 start, end = self._places(source, at)
                 parts = {"target": self.value(target), "source": self._array(source)}
                 return [replace(statement, index=start, end=end, **parts)]
             case ir.Store(destination, at, value) if self.lanes.needs_scatter(destination, at):
+                stride = self.lanes.stride(at) or 1
+                if self.lanes.end is not None or stride < 1:
+                    return self._scattered(statement)
                 value = self._repeated(value, before, statement)
-                start, by = self._at(at, self.lanes.first), self.lanes.stride(at) or 1
-                return [*before, replace(statement, index=start, value=value, stride=by)]
+                start = self._at(at, self.lanes.first)
+                return [*before, replace(statement, index=start, value=value, stride=stride)]
             case ir.Store(destination, at, value):
                 start, end = self._places(destination, at)
                 if self.lanes.stride(at) or destination.name in self.lanes.varying:
@@ -208,6 +213,47 @@ class _Vectors:
         at = load.index.with_variables(lambda v: places.get(v.args[0], v))
         part = replace(self.fresh("part", load.target.dtype), width=1)
         return [*body, replace(load, target=part, index=at)]
+
+    def _chosen(self, load: ir.Load, number: Index) -> list[ir.Statement]:
+        """The element that each lane's number says, of all that it may be."""
+        source, body = self._array(load.source), list[ir.Statement]()
+        asked = self.value(self.numbers[number.args[0]])
+        chosen: ir.Value | None = None
+        for value in range(number.lo, number.hi + 1):
+            places = {number: index(value)}
+            at = load.index.with_variables(lambda v, places=places: places.get(v, v))  # type: ignore[misc]
+            part = replace(self.fresh("part", load.target.dtype), width=source.width)
+            body.append(replace(load, target=part, source=source, index=at))
+            if source.width == 1:
+                whole = self.fresh("all", part.dtype)
+                body.append(ir.Let(whole, "copy", (part,), origin=load.origin))
+                part = whole
+            if chosen is not None:
+                is_it = self.fresh("is", BOOL)
+                args = asked, ir.Const(np.int32(value), INT32)
+                body.append(ir.Let(is_it, "eq", args, origin=load.origin))
+                is_last = value == number.hi
+                better = self.value(load.target) if is_last else self.fresh("chosen", part.dtype)
+                body.append(ir.Let(better, "select", (is_it, part, chosen), origin=load.origin))
+                part = better
+            chosen = part
+        return body
+
+    def _scattered(self, store: ir.Store) -> list[ir.Statement]:
+        """Stores the elements of all lanes one by one. The last lanes come first: those beyond the end store
+        where the last one before it does, which then overwrites that."""
+        lanes, body = self.lanes, list[ir.Statement]()
+        for lane in reversed(range(lanes.width)):
+            number = lanes.first + lane
+            number = number if lanes.end is None else number.min(lanes.end - 1)
+            value = store.value
+            if lanes.differs(value):
+                value = replace(self.fresh("part", value.dtype), width=1)
+                vector = self.value(store.value)  # type: ignore[arg-type]
+                args = vector, ir.Const(np.int32(lane), INT32)
+                body.append(ir.Let(value, "lane", args, origin=store.origin))
+            body.append(replace(store, index=self._at(store.index, number), value=value))
+        return body
 
     def _while(self, loop: ir.While) -> ir.While:
         """Goes on while any lane does. Its statements are in vectors already."""

@@ -17,8 +17,8 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.bodies import trace_body
-from tinyjax.core.inlining import eager_jaxpr_fun
-from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.inlining import custom_inline_rules, eager_jaxpr_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.core.lists import split_list
 from tinyjax.core.primitives import neg, shape_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -221,14 +221,23 @@ def _linear_solve_batch(
     return outs, [*to, *[0] * (len(outs) - len(to))]
 
 
+def _linear_solve_inlined(eqn: JaxprEqn) -> ClosedJaxpr:
+    """The solver, of all operands: it reads its own constants and b."""
+    solve = eqn.params["jaxprs"].solve
+    consts, b = _split([Var(v.aval) for v in eqn.invars], eqn.params["const_lengths"])
+    own = solve.jaxpr.invars
+    consts = consts._replace(solve=own[: len(consts.solve)])
+    invars = [*(v for part in consts for v in part), *own[len(own) - len(b) :]]
+    return solve.replace(jaxpr=solve.jaxpr.replace(invars=invars))
+
+
 impl_rules[linear_solve_p] = _linear_solve_impl
 abstract_eval_rules[linear_solve_p] = _linear_solve_aval
 jvp_rules[linear_solve_p] = _linear_solve_jvp
 transpose_rules[linear_solve_p] = _linear_solve_transpose
 axis_batch_rules[linear_solve_p] = _linear_solve_batch
-no_rule_reasons[linear_solve_p, "lowering"] = (
-    "a host step: its solver runs op by op, between kernels"
-)
+custom_inline_rules[linear_solve_p] = _linear_solve_inlined
+no_rule_reasons[linear_solve_p, "lowering"] = "the equations of its solver stand in its place"
 
 
 # ---- linear systems: the front door ----

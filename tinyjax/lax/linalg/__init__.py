@@ -1,7 +1,8 @@
 """`jax.lax.linalg`: decompositions of matrices as primitives, a file each. This file re-exports them.
 
 All work on matrices in the last two axes, and on each matrix alone. They are host steps: LAPACK does
-the work, through NumPy or SciPy, which is imported when the first matrix comes.
+the work, through NumPy or SciPy, which is imported when the first matrix comes. Kernels decompose small
+matrices (in_kernels.py).
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 """
@@ -9,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 # ruff: noqa: F401
 
 from tinyjax.core.missing_names import getattr_of
+from tinyjax.lax.linalg import in_kernels as _in_kernels  # fills expansions
 from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
 from tinyjax.lax.linalg.eig import EigImplementation, eig, eig_p
 from tinyjax.lax.linalg.eigh import EighImplementation, eigh, eigh_p

@@ -8,6 +8,7 @@ Source: I. Murray, "Differentiation of the Cholesky decomposition", https://arxi
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
     eye,
-    for_each_matrix,
     matmul,
     matrix_transpose,
     on_matrices,
@@ -30,17 +30,29 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 
+SMALL = 32  # rows of a matrix for which LAPACK takes less time than a call from Python
+
 cholesky_p = Primitive("cholesky", axes="matrices 2", makes_nan=True)
 
 
 def _cholesky_impl(x: np.ndarray) -> np.ndarray:
-    """All at once; if one matrix is not positive definite, one by one, and NaN for it."""
-    try:
-        return np.linalg.cholesky(x)
-    except np.linalg.LinAlgError:
-        if x.ndim == 2:
-            return np.full_like(x, np.nan)
-    return for_each_matrix(_cholesky_impl, x)
+    """By LAPACK's potrf, in the memory of the result; NaN where a matrix is not positive definite. Many small
+    ones go to NumPy together, which raises where one of them is not."""
+    if x.size == 0:
+        return x
+    if x.ndim > 2 and x.shape[-1] <= SMALL:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(x)
+    from scipy.linalg import get_lapack_funcs
+
+    (potrf,) = get_lapack_funcs(("potrf",), (x,))
+    out = np.array(x, order="C")
+    for each in out.reshape(-1, *x.shape[-2:]):
+        # LAPACK sees the transpose, whose upper factor is our lower one; its conjugate is, where complex.
+        _, info = potrf(each.T, lower=False, clean=True, overwrite_a=True)
+        if info:
+            each[...] = np.nan
+    return out
 
 
 def _cholesky_aval(x: ShapedArray) -> ShapedArray:

@@ -43,11 +43,11 @@ lu_pivots_to_permutation_p = Primitive(
 
 def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
     """The order in which all exchanges leave the rows."""
-    rows = np.arange(size, dtype=np.int32)
-    for i, pivot in enumerate(pivots):
+    rows = list(range(size))
+    for i, pivot in enumerate(pivots.tolist()):
         if 0 <= pivot < size:
-            rows[[i, pivot]] = rows[[pivot, i]]
-    return rows
+            rows[i], rows[pivot] = rows[pivot], rows[i]
+    return np.array(rows, np.int32)
 
 
 def _pivots_impl(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:

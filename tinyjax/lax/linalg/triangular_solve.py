@@ -23,7 +23,6 @@ from tinyjax.lax.linalg import batched_small
 from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
-    for_each_matrix,
     matmul,
     matrix_transpose,
     on_matrices,
@@ -61,14 +60,23 @@ def _impl(
         return _many(a, b, left_side, lower, transpose_a, unit_diagonal).astype(dtype, copy=False)
     from scipy.linalg import get_blas_funcs
 
-    (trsm,) = get_blas_funcs(("trsm",), (a, b))
-
-    def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return trsm(
-            1, a.T, b.T, side=left_side, lower=not lower, trans_a=transpose_a, diag=unit_diagonal
-        ).T
-
-    return for_each_matrix(solve, a, b).astype(dtype, copy=False)
+    trsv, trsm = get_blas_funcs(("trsv", "trsm"), (a, b))
+    a, out = np.ascontiguousarray(a), np.array(b, order="C")
+    stacks = (x.reshape(-1, *x.shape[-2:]) for x in (a, out))
+    is_vector = b.shape[-1 if left_side else -2] == 1
+    for matrix, solution in zip(*stacks):
+        if is_vector:
+            is_transposed = left_side != transpose_a
+            trsv(
+                matrix.T, solution.reshape(-1), lower=not lower, trans=is_transposed,
+                diag=unit_diagonal, overwrite_x=True,
+            )  # fmt: skip
+        else:
+            trsm(
+                1, matrix.T, solution.T, side=left_side, lower=not lower, trans_a=transpose_a,
+                diag=unit_diagonal, overwrite_b=True,
+            )  # fmt: skip
+    return out.astype(dtype, copy=False)
 
 
 def _many(

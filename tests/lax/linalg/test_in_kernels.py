@@ -1,0 +1,93 @@
+"""Small matrices in kernels: the results of LAPACK."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+from tinyjax import lax
+from tinyjax import numpy as jnp
+from tinyjax.lax import linalg
+
+
+def floats(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def agree(f, *args, tolerance=2e-5):
+    """Compiled without a host step, and eager."""
+    compiled = jax.jit(f)
+    assert ": host" not in compiled.lower(*args).as_text("schedule")
+    for x, y in zip(jax.tree.leaves(compiled(*args)), jax.tree.leaves(f(*args)), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (4, 4), (3, 5), (5, 3), (16, 16), (7, 3, 3), (2, 20, 4, 2)]
+)
+def test_lu_has_the_pivots_of_lapack(shape):
+    agree(linalg.lu, floats(*shape))
+
+
+def test_a_singular_matrix_has_a_zero_on_the_diagonal_and_no_nan():
+    a = floats(3, 4, 4)
+    a[0, :, 1] = 0
+    a[1, 2] = a[1, 0]
+    a[2] = 0
+    agree(linalg.lu, a)
+    agree(jnp.linalg.det, a)
+
+
+def test_cholesky_gives_nan_for_what_is_not_positive_definite():
+    a = floats(40, 5, 5)
+    a = a @ a.swapaxes(1, 2) + np.eye(5, dtype=np.float32)
+    a[3, 2, 2], a[7] = -1, np.nan
+    agree(linalg.cholesky, a)
+    agree(linalg.cholesky, a[0])
+    lower = lambda a: linalg.cholesky(a, symmetrize_input=False)  # noqa: E731
+    agree(lower, np.tril(a) + 7 * np.triu(np.ones((5, 5), np.float32), 1))
+
+
+@pytest.mark.parametrize("batch", [(), (33,)])
+def test_triangular_systems_of_every_kind(batch):
+    a = floats(*batch, 6, 6) / 4 + 2 * np.eye(6, dtype=np.float32)
+    names = "left_side", "lower", "transpose_a", "unit_diagonal"
+    for values in itertools.product([False, True], repeat=4):
+        params = dict(zip(names, values))
+        b = floats(*batch, *((6, 3) if params["left_side"] else (3, 6)))
+        agree(functools.partial(linalg.triangular_solve, **params), a, b)
+
+
+def test_a_zero_on_the_diagonal_divides():
+    a, b = np.diag(np.float32([1, 0, 2])), np.ones((3, 1), np.float32)
+    solved = jax.jit(lambda a, b: linalg.triangular_solve(a, b, left_side=True, lower=True))(a, b)
+    assert np.isinf(solved[1, 0]) and np.isnan(solved[2, 0])
+
+
+def test_large_matrices_and_complex_ones_go_to_lapack():
+    for a in np.eye(17, dtype=np.float32), np.eye(3, dtype=np.complex64):
+        assert ": host    lu" in jax.jit(linalg.lu).lower(a).as_text("schedule")
+
+
+def test_a_filter_of_small_systems_is_one_kernel_and_so_is_its_gradient():
+    def filtered(c, ys):
+        def step(carry, y):
+            m, p = carry
+            p = p + 0.1 * jnp.eye(3)
+            s = c @ p @ c.T + jnp.eye(2)
+            gain = jnp.linalg.solve(s, c @ p).T
+            return (m + gain @ (y - c @ m), p - gain @ c @ p), jnp.linalg.slogdet(s)[1]
+
+        (m, _), volumes = lax.scan(step, (jnp.zeros(3), jnp.eye(3)), ys)
+        return (m**2).sum() + volumes.sum()
+
+    c, ys = floats(2, 3), floats(20, 4, 2)
+    batched = lambda c, ys: jax.vmap(filtered, (None, 0))(c, ys).sum()  # noqa: E731
+    for f in batched, jax.grad(batched):
+        text = jax.jit(f).lower(c, ys).as_text("schedule")
+        assert ": host" not in text and ": loop" not in text
+        np.testing.assert_allclose(jax.jit(f)(c, ys), f(c, ys), rtol=1e-4)
+    jax.test_util.check_grads(filtered, (c, ys[0]), 1, rtol=1e-2)

@@ -1,0 +1,63 @@
+"""Host steps of a loop that compute the same in every iteration, moved out of it.
+
+A loop that is one kernel does so by itself (the directive Hoist). In a loop of steps each host step waits
+for the device, so what depends on the loop's constants alone is computed once, before the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.rules import OnHost, lowering_of
+from tinyjax.compile.passes.loops import is_control_flow, loop_of
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
+
+
+def hoist_host_steps(
+    eqn: JaxprEqn, names: dict[Var, str], target: Target
+) -> tuple[list[JaxprEqn], JaxprEqn]:
+    """The invariant host steps of a loop's body, with the equations that they need, as equations before the
+    loop; and the loop without them. New variables get names."""
+    loop = loop_of(eqn)
+    if loop is None:
+        return [], eqn
+    body = loop.body.jaxpr
+    outside: dict[Var, Atom] = dict(zip(body.invars, loop.consts))
+    moved = _invariant_host_steps(body, set(outside), target)
+    if not moved:
+        return [], eqn
+    before: list[JaxprEqn] = []
+    for inner in moved:
+        invars = [outside[v] if isinstance(v, Var) else v for v in inner.invars]
+        outvars = [Var(v.aval) for v in inner.outvars]
+        names.update((new, names.get(v, "v")) for new, v in zip(outvars, inner.outvars))
+        outside.update(zip(inner.outvars, outvars))
+        before.append(inner.replace(invars=invars, outvars=outvars))
+    made = [v for inner in moved for v in inner.outvars]
+    rest = [inner for inner in body.eqns if inner not in moved]
+    used = {v for inner in rest for v in inner.invars if isinstance(v, Var)}
+    read = [v for v in made if v in used.union(v for v in body.outvars if isinstance(v, Var))]
+    changed = Jaxpr(body.constvars, [*read, *body.invars], body.outvars, rest)
+    smaller = replace(
+        loop,
+        body=loop.body.replace(jaxpr=changed),
+        consts=[*(outside[v] for v in read), *loop.consts],
+    )
+    return before, smaller.equation()
+
+
+def _invariant_host_steps(body: Jaxpr, same: set[Var], target: Target) -> list[JaxprEqn]:
+    """Host steps of which all operands are the same in every iteration, and what computes these, in order."""
+    invariant: list[JaxprEqn] = []
+    for eqn in body.eqns:
+        is_same = all(isinstance(v, Literal) or v in same for v in eqn.invars)
+        if is_same and not is_control_flow(eqn) and not has_effects(eqn):
+            invariant.append(eqn)
+            same.update(eqn.outvars)
+    needed: set[Atom] = set()
+    for eqn in reversed(invariant):
+        is_host = isinstance(lowering_of(eqn, target), OnHost)
+        if is_host or not needed.isdisjoint(eqn.outvars):
+            needed.update([*eqn.invars, *eqn.outvars])
+    return [eqn for eqn in invariant if not needed.isdisjoint(eqn.outvars)]

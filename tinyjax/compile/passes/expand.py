@@ -1,0 +1,42 @@
+"""Expansion: an equation that no kernel computes, as equations that kernels compute.
+
+A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
+faster, and a loop around them can be a kernel too. `expansions` has a function for each such primitive, which
+decides by the equation. What it makes may be a cond of one branch: that is one kernel wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.compile.record import event
+from tinyjax.core.bind import Primitive, context, restore_source_info
+from tinyjax.core.inlining import inline_calls
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.core.tracing import trace_to_jaxpr
+
+# primitive -> eqn -> a function of its operands that computes its results in a kernel, or None
+expansions: dict[Primitive, Callable[[JaxprEqn], Callable[..., list[Any]] | None]] = {}
+_CALL = Primitive("closed_call", multiple_results=True)
+
+
+def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same with the equations of `expansions` that are small enough expanded."""
+    eqns = [_expanded(eqn) if eqn.primitive in expansions else eqn for eqn in closed.eqns]
+    if eqns == closed.eqns:
+        return closed
+    changed = closed.replace(closed.jaxpr.replace(eqns=eqns))
+    return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
+
+
+def _expanded(eqn: JaxprEqn) -> JaxprEqn:
+    """A call of the expansion, or the equation as it is."""
+    fun = expansions[eqn.primitive](eqn)
+    if fun is None:
+        return eqn
+    event(eqn, "is computed in a kernel", "its matrices are small", eqn)
+    with restore_source_info():
+        context.source_info = eqn.source_info
+        called = trace_to_jaxpr(fun, [v.aval for v in eqn.invars])
+    return eqn.replace(primitive=_CALL, params={"call_jaxpr": called})

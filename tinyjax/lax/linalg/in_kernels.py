@@ -1,0 +1,187 @@
+"""Decompositions of small matrices as loops of elementary operations, which become kernels.
+
+Matrices are in the last two axes. An iteration works on whole rows and columns: what it must leave alone is
+masked. So all matrices of a batch do the same at the same time, as the lanes of a vector do.
+
+Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4 and 4.2
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.compile.passes.expand import expansions
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.primitives import shape_of
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.lax.control_flow.cond import cond_p
+from tinyjax.lax.control_flow.scan import scan
+from tinyjax.lax.linalg.cholesky import cholesky_p
+from tinyjax.lax.linalg.lu import lu_p
+from tinyjax.lax.linalg.matrices import matrix_transpose
+from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
+
+MAX_SIZE = 16  # rows and columns of a matrix that a kernel decomposes
+MAX_COLUMNS = 64  # right-hand sides of a system
+
+# ---- parts of matrices, of which the last axes are -2 and -1 ----
+
+
+def _numbers(n: int, axis: int = -1) -> Any:
+    """0, 1, ... along the axis of a matrix."""
+    return lax.broadcasted_iota(np.int32, (n, 1) if axis == -2 else (n,), 0)
+
+
+def _at(x: Any, i: Any, axis: int) -> Any:
+    """Row i, or column i, as a matrix of one."""
+    start: list[Any] = [np.int32(0)] * x.ndim
+    start[axis], sizes = i, list(x.shape)
+    sizes[axis] = 1
+    return lax.dynamic_slice(x, start, sizes, allow_negative_indices=False)
+
+
+def _with(x: Any, part: Any, i: Any, axis: int) -> Any:
+    """`x` with another row i, or column i."""
+    start: list[Any] = [np.int32(0)] * x.ndim
+    start[axis] = i
+    return lax.dynamic_update_slice(x, part, start, allow_negative_indices=False)
+
+
+def _where(mask: Any, x: Any, y: Any) -> Any:
+    """x where the mask holds, else y, of one shape in the end."""
+    shape = np.broadcast_shapes(*map(shape_of, (mask, x, y)))
+    dtype = next(v.dtype for v in (x, y) if not isinstance(v, float))
+    x, y = (np.array(v, dtype) if isinstance(v, float) else v for v in (x, y))
+    return lax.select(*(_broadcast(v, shape) for v in (mask, x, y)))
+
+
+def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    axes = tuple(range(len(shape) - len(shape_of(x)), len(shape)))
+    return x if shape_of(x) == shape else lax.broadcast_in_dim(x, shape, axes)
+
+
+def _sum(x: Any, axis: int) -> Any:
+    """The sum along an axis, which stays."""
+    return lax.expand_dims(lax.reduce_sum(x, (x.ndim + axis,)), (axis,))
+
+
+def _iterate(step: Callable[..., Any], carry: Any, count: int, reverse: bool = False) -> Any:
+    """The carry after step(carry, k) for k = 0, 1, ... count - 1, or the other way round.
+
+    A counter in the carry is known to a compiler that unrolls the loop."""
+
+    def counted(carry: Any, _: Any) -> Any:
+        k, carry = carry
+        return (k + np.int32(-1 if reverse else 1), step(carry, k)), ()
+
+    first = np.int32(count - 1 if reverse else 0)
+    (_, carry), _ = scan(counted, (first, carry), length=count)
+    return carry
+
+
+# ---- the algorithms ----
+
+
+def lu(a: Any) -> list[Any]:
+    """L and U in one matrix, pivots and permutation: Gaussian elimination with partial pivoting."""
+    *batch, m, n = a.shape
+    count = min(m, n)
+    rows, columns = _numbers(m, -2), _numbers(n)
+
+    def step(carry: Any, k: Any) -> Any:
+        a, pivots, order = carry
+        size = _where(rows >= k, lax.abs(_at(a, k, -1)), -1.0)
+        pivot = lax.expand_dims(lax.argmax(size, size.ndim - 2, np.int32), (-2,))
+        pivots = _with(pivots, pivot, k, -2)
+        is_pivot = rows == pivot
+        pivot_row = _sum(_where(is_pivot, a, 0.0), -2)
+        a = _where(rows == k, pivot_row, _where(is_pivot, _at(a, k, -2), a))
+        first = _sum(_where(is_pivot, order, np.int32(0)), -2)
+        order = _where(rows == k, first, _where(is_pivot, _at(order, k, -2), order))
+        divisor = _at(pivot_row, k, -1)
+        factors = _at(a, k, -1) / _where(divisor == 0, 1.0, divisor)
+        rest = _where(columns == k, factors, a - factors * pivot_row)
+        return _where((rows > k) & (columns >= k), rest, a), pivots, order
+
+    pivots = lax.full((*batch, count, 1), np.int32(0))
+    order = _broadcast(rows, (*batch, m, 1))
+    a, pivots, order = _iterate(step, (a, pivots, order), count)
+    return [a, lax.squeeze(pivots, (-1,)), lax.squeeze(order, (-1,))]
+
+
+def cholesky(a: Any) -> list[Any]:
+    """The lower triangular factor, column by column; NaN if the matrix is not positive definite."""
+    n = a.shape[-1]
+    rows = _numbers(n, -2)
+
+    def step(carry: Any, k: Any) -> Any:
+        factor, is_positive = carry
+        column = _at(a, k, -1) - _sum(factor * _at(factor, k, -2), -1)
+        square = _at(column, k, -2)
+        column = _where(rows >= k, column / lax.sqrt(square), 0.0)
+        return _with(factor, column, k, -1), is_positive & (square > 0)
+
+    is_positive = lax.full((*a.shape[:-2], 1, 1), True)
+    factor, is_positive = _iterate(step, (lax.full_like(a, 0), is_positive), n)
+    return [_where(is_positive, factor, math.nan)]
+
+
+def triangular_solve(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    unit_diagonal: bool,
+    **_: Any,
+) -> list[Any]:
+    """Row by row, as each needs those before. X op(A) = B is op(A)^T X^T = B^T."""
+    n = a.shape[-1]
+    if left_side == transpose_a:
+        a, lower = matrix_transpose(a), not lower
+    if not left_side:
+        b = matrix_transpose(b)
+    columns = _numbers(n)
+
+    def step(x: Any, k: Any) -> Any:
+        row = _at(a, k, -2)
+        factors = matrix_transpose(_where(columns < k if lower else columns > k, row, 0.0))
+        new = _at(b, k, -2) - _sum(factors * x, -2)
+        return _with(x, new if unit_diagonal else new / _at(row, k, -1), k, -2)
+
+    x = _iterate(step, lax.full_like(b, 0), n, reverse=not lower)
+    return [x if left_side else matrix_transpose(x)]
+
+
+# ---- the rules ----
+
+
+def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
+    """The function for the matrices of an equation, as a branch that is taken; None if they are large."""
+    first, *others = (v.aval for v in eqn.invars)
+    if not _is_small(first, MAX_SIZE) or not all(_is_small(aval, most) for aval in others):
+        return None
+    body = trace_to_jaxpr(functools.partial(fun, **eqn.params), [v.aval for v in eqn.invars])
+    return lambda *operands: cond_p.bind(np.int32(0), *operands, branches=(body,))
+
+
+def _is_small(aval: ShapedArray, most: int) -> bool:
+    return aval.dtype.char in "fd" and aval.size > 0 and max(aval.shape[-2:]) <= most
+
+
+def _in_kernels(primitive: Primitive, fun: Callable[..., list[Any]], most: int = MAX_SIZE) -> None:
+    expansions[primitive] = functools.partial(_as_kernel, fun, most)
+
+
+_in_kernels(lu_p, lu)
+_in_kernels(cholesky_p, cholesky)
+_in_kernels(triangular_solve_p, triangular_solve, MAX_COLUMNS)

@@ -1,0 +1,70 @@
+"""Sorting several arrays of few elements by the first: each element counts those that go before it.
+
+That number is its place. A row of n elements takes n * n comparisons, but no branches: so a loop that sorts
+in each of its examples can be in vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.compile.kernel.rules import least
+from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
+from tinyjax.compile.passes.expand import expansions
+from tinyjax.core.dtypes import kind
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.lax.sorting import sort_p
+
+FEW = 16  # elements of a row that are compared with each other
+
+
+def _expansion(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+    avals, axis = [v.aval for v in eqn.invars], eqn.params["dimension"]
+    if len(avals) == 1 or eqn.params["num_keys"] > 1:
+        return None
+    if not avals[0].size or avals[0].shape[axis] > FEW:
+        return None
+    if any(aval.dtype not in KERNEL_DTYPES for aval in avals):
+        return None
+    return lambda *operands: _sorted(operands, axis)
+
+
+def _sorted(operands: tuple[Any, ...], axis: int) -> list[Any]:
+    """The operands in the order of the first; equal elements stay in order. NaN is last."""
+    shape = operands[0].shape
+    n = shape[axis]
+    pairs = (*shape[:axis], n, n, *shape[axis + 1 :])  # of the elements i and j along the two axes
+    first, second = (_along(axis, len(shape), skipped) for skipped in (axis + 1, axis))
+    i, j = (lax.broadcasted_iota(np.int32, pairs, axis + which) for which in (0, 1))
+    keys = [lax.broadcast_in_dim(operands[0], pairs, axes) for axes in (first, second)]
+    is_tie = lax.bitwise_not(lax.bitwise_or(_less(*keys), _less(*keys[::-1])))
+    goes_before = lax.bitwise_or(_less(*keys), lax.bitwise_and(is_tie, lax.lt(i, j)))
+    place = lax.reduce_sum(lax.convert_element_type(goes_before, np.int32), (axis,))
+    is_there = lax.eq(lax.broadcast_in_dim(place, pairs, first), j)
+    return [_chosen(is_there, x, first, axis) for x in operands]
+
+
+def _along(axis: int, ndim: int, skipped: int) -> tuple[int, ...]:
+    """The axes of the pairs along which an operand is, all but one of the two."""
+    return tuple(a for a in range(ndim + 1) if a != skipped)
+
+
+def _less(x: Any, y: Any) -> Any:
+    if kind(x.dtype) != "f":
+        return lax.lt(x, y)
+    is_last = lax.bitwise_and(lax.ne(y, y), lax.eq(x, x))
+    return lax.bitwise_or(lax.lt(x, y), is_last)
+
+
+def _chosen(is_there: Any, x: Any, axes: tuple[int, ...], axis: int) -> Any:
+    """Of each column of pairs, the element that is there: the greatest of it and what nothing is below."""
+    nothing = lax.full(is_there.shape, least(x.dtype), x.dtype)
+    whole = lax.broadcast_in_dim(x, is_there.shape, axes)
+    return lax.reduce_max(lax.select(is_there, whole, nothing), (axis,))
+
+
+expansions[sort_p] = _expansion

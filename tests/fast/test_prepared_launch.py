@@ -68,7 +68,7 @@ def test_arguments_come_from_the_host_and_are_refused_when_deleted():
     np.testing.assert_array_equal(f(2.0, ONES), [3, 3, 3])
     gone = jnp.ones(3)
     gone.delete()
-    with pytest.raises(ValueError, match="deleted"):
+    with pytest.raises(RuntimeError, match="deleted"):
         f(2.0, gone)
 
 

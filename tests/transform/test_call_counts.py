@@ -69,12 +69,12 @@ def test_a_jitted_call_takes_at_most_70_python_calls(monkeypatch):
         assert len(python_calls(jax.jit(f), jnp.float32(3.0))) <= 70
 
 
-def test_a_first_jit_takes_at_most_960_python_calls(monkeypatch):
+def test_a_first_jit_takes_at_most_1000_python_calls(monkeypatch):
     """Without shortcuts, and after another function was jitted: modules are loaded then, and C functions
     known. Each call is of a new function."""
     monkeypatch.setattr(placement, "places", None)
     with jax.config.set("tinyjax_fast", False):
-        assert len(python_calls(lambda x: jax.jit(lambda x: f(x))(x), jnp.float32(3.0))) <= 960
+        assert len(python_calls(lambda x: jax.jit(lambda x: f(x))(x), jnp.float32(3.0))) <= 1000
 
 
 FORWARD = [jvp.sin_jvp, jvp.mul_jvp_x, jvp.mul_jvp_y]

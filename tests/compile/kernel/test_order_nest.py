@@ -73,7 +73,7 @@ def in_a_loop(function):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_rows_are_sorted_with_what_follows_them(axis, dtype):
-    x = jnp.asarray(np.round(X[:, :20, :16] * 3)).astype(dtype)
+    x = jnp.asarray(np.round(X[:, :20, :4] * 3)).astype(dtype)
     check(in_a_loop(lambda x: (jnp.sort(x, axis), jnp.argsort(x, axis))), x)
     check(in_a_loop(lambda x: lax.sort_key_val(x, x[::-1] * x, axis)), x)
     check(in_a_loop(lambda x: jnp.argsort(x, axis, descending=True)), x)

@@ -52,7 +52,10 @@ def _invariant_host_steps(body: Jaxpr, same: set[Var], target: Target) -> list[J
     invariant: list[JaxprEqn] = []
     for eqn in body.eqns:
         is_same = all(isinstance(v, Literal) or v in same for v in eqn.invars)
-        if is_same and not is_control_flow(eqn) and not has_effects(eqn):
+        may_change = (
+            "callback" in eqn.params
+        )  # a function of the user's: it runs once in each iteration
+        if is_same and not (is_control_flow(eqn) or has_effects(eqn) or may_change):
             invariant.append(eqn)
             same.update(eqn.outvars)
     needed: set[Atom] = set()

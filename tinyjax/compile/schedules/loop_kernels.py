@@ -96,6 +96,8 @@ def _by_example(
         return "the examples of a branch are computed in other kernels"
     if any(has_unknown_length(eqn) for body in bodies for eqn in body.eqns):
         return "a while_loop inside could not be interrupted"
+    if any(not v.aval.size for body in bodies for eqn in body.eqns for v in eqn.outvars):
+        return "it has empty arrays"
     try:
         nest = example_nest(found, _before(found, producer, target), names, target)
         if isinstance(nest, str):

@@ -1,7 +1,7 @@
 """exp, exp2, expm1 and logistic of float32.
 
 The argument is reduced to a small range, a polynomial evaluated there, and the reduction undone. Within 4
-units in the last place. Within 4 units in the last place.
+units in the last place.
 
 Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/, for the
 method; the polynomials are fitted so that the largest error is smallest.

@@ -92,5 +92,6 @@ def digamma(x: Number) -> Number:
     sine = sine_of_turn(f)
     cosine = sine_of_turn(0.5 - absolute(f))
     y = select(is_left, right - PI * cosine / sine, right)
-    is_nan = (x != x) | ((x <= 0.0) & (nearest_integer(x) == x))
-    return select(is_nan, math.nan, select(x == math.inf, x, convert(y, "float32")))
+    is_nan = (x != x) | ((x < 0.0) & (nearest_integer(x) == x))
+    found = select(x == math.inf, x, convert(y, "float32"))
+    return select(is_nan, math.nan, select(x == 0.0, -math.inf, found))

@@ -50,7 +50,9 @@ def rem(x: Number, y: Number) -> Number:
     is_less = absolute(x) < absolute(y)
     is_usual = is_less | ~is_number | (size < divisor * 2.0**DIGITS)
     above = select(is_less | ~is_usual | ~is_number, 0.0, size)  # what has a quotient that fits
-    below = select(absolute(y) > 0.0, divisor, 1.0)
+    below = select(
+        (absolute(y) > 0.0) & (absolute(y) < math.inf), divisor, 1.0
+    )  # else no loop would end
     usual = without_multiples(above, below)
     (found,) = where_any(~is_usual, lambda: [of_large_quotient(size, below)], [usual])
     result = with_sign_of(convert(found, "float32"), x)

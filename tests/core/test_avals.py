@@ -1,10 +1,15 @@
 """What numbers, NumPy values, arrays and other objects are to a trace."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+import tinyjax as jax
+from tinyjax import make_jaxpr
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
+from tinyjax.core.dtypes import bfloat16
 from tinyjax.core.structs import ShapeDtypeStruct
 
 
@@ -46,3 +51,45 @@ def test_an_object_may_say_which_array_it_stands_for():
             return 2.0
 
     assert str(get_aval(Two())) == "~float32[]"
+
+
+@pytest.mark.parametrize(
+    "value, aval",
+    [
+        (np.float64(3), "float32[]"),
+        (np.float32(3), "float32[]"),
+        (np.uint64(3), "uint32[]"),
+        (np.complex128(1j), "complex64[]"),
+        (np.int64(3), "int32[]"),
+        (np.bool_(True), "bool[]"),
+        (bfloat16.type(3), "bfloat16[]"),
+        (np.float16(3), "float16[]"),
+        (np.array(3, np.uint64), "uint32[]"),
+        (np.zeros((0, 2, 1), np.complex128), "complex64[0,2,1]"),
+        (np.zeros(3, bfloat16), "bfloat16[3]"),
+        (np.zeros(3, np.uint8), "uint8[3]"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_a_numpy_scalar_of_any_dtype_has_its_own_strong_type(value, aval):
+    """np.float64 is a subclass of Python's float, and is no Python number."""
+    assert str(get_aval(value)) == aval, f"of {value!r}"
+
+
+def test_with_x64_numbers_and_numpy_values_have_64_bits():
+    with jax.enable_x64(True):
+        values = [2, 2.0, 2j, True, np.float64(3), np.uint64(3), np.float32(3), np.complex128(1j)]
+        found = [str(get_aval(x)) for x in values]
+    assert found == [
+        *("~int64[]", "~float64[]", "~complex128[]", "bool[]"),
+        *("float64[]", "uint64[]", "float32[]", "complex128[]"),
+    ]
+    assert str(get_aval(2.0)) == "~float32[]", "and no longer than that"
+
+
+def test_what_merely_has_an_attribute_aval_is_no_array():
+    var = make_jaxpr(lambda x: x)(1.0).jaxpr.invars[0]
+    for value in (SimpleNamespace(aval="rubbish"), var, np.array("two"), np.array([None]), (1.0,)):
+        with pytest.raises(TypeError, match="is not a valid JAX"):
+            aval = get_aval(value)
+            pytest.fail(f"{value!r} is no array, but {aval} is what came out")

@@ -1,5 +1,7 @@
 """A trace that answers some operations in another way. No value is computed: a trace answers in words."""
 
+import pytest
+from judged import Thrown, each_error, error_passes, raises, unchanged
 from practice.instead import instead
 
 from tinyjax.core.bind import Trace, context, set_current_trace
@@ -68,3 +70,41 @@ def test_the_trace_before_is_current_again_when_the_function_has_run():
 def test_the_new_function_takes_the_arguments_of_the_old_one():
     with set_current_trace(Words()):
         assert instead({}, mul_p.bind)("x", "y") == "mul(x, y)"
+
+
+def test_the_trace_before_is_current_again_after_an_error_of_the_function():
+    with set_current_trace(Words()), error_passes(Thrown()) as error:
+        instead({sin_p: cos_p.bind}, raises(error))("x")
+
+
+@each_error
+def test_an_error_of_an_answer_goes_on(error):
+    with set_current_trace(Words()), error_passes(error()) as raised:
+        instead({sin_p: raises(raised)}, f)("x")
+
+
+def test_after_an_error_of_an_answer_the_function_goes_on_under_the_same_trace():
+    def careful(x):
+        with pytest.raises(Thrown):
+            sin_p.bind(x)
+        return cos_p.bind(x)
+
+    answers = {sin_p: raises(Thrown()), cos_p: lambda x: f"answer to {x}"}
+    assert in_words(instead(answers, careful)) == "answer to x"
+
+
+def test_an_answer_is_called_once_and_may_be_none():
+    asked = []
+    assert in_words(instead({sin_p: lambda x: asked.append(x)}, sin_p.bind)) is None
+    assert asked == ["x"]
+
+
+def test_each_call_has_its_own_parent_and_arguments_and_leaves_the_answers():
+    answers = {sin_p: lambda x: f"half of {x}"}
+    fun = instead(answers, lambda *xs: [f(x) for x in xs])
+    with unchanged(answers=answers):
+        assert in_words(fun) == ["mul(half of x, x)"]
+        with set_current_trace(Words()):
+            assert in_words(instead({mul_p: lambda x, y: f"({x})({y})"}, fun)) == ["(half of x)(x)"]
+            assert fun("y", "z") == ["mul(half of y, y)", "mul(half of z, z)"]
+            assert fun() == []

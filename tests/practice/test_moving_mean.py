@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from explain_errors import explain_errors
+from judged import unchanged
 from practice import moving_mean as module
 from practice.moving_mean import moving_mean, moving_mean_p
 
 import tinyjax as jax
+from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Trace, abstract_eval_rules, impl_rules, set_current_trace
 
@@ -78,6 +81,30 @@ def test_called_like_any_other_operation_it_gives_an_array_of_its_aval():
         out = moving_mean(ROWS.astype(dtype), 2)
         assert out.dtype == dtype, "the aval's dtype is that of the operand"
         assert np.asarray(out).dtype == dtype, f"the elements must have the aval's dtype, {dtype}"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
+def test_floats_of_every_kind_have_means(dtype):
+    dtype = dtypes.np_dtype(dtype)
+    with explain_errors(f"{dtype} is a dtype of floats"):
+        out = moving_mean(ROWS.astype(dtype), 2)
+    assert out.dtype == np.asarray(out).dtype == dtype
+    np.testing.assert_array_equal(np.asarray(out), np.array([[2, 4, 7], [3, 3, 3]], dtype))
+
+
+def test_nan_inf_and_large_numbers_are_in_the_means_of_their_own_windows_alone():
+    x = np.array([1, np.nan, 3, 5, np.inf, 1, 1e30, 2, 4], np.float32)
+    out = np.asarray(moving_mean(x, 2))
+    want = [np.nan, np.nan, 4, np.inf, np.inf, 5e29, 5e29, 3]
+    np.testing.assert_allclose(out, np.array(want, np.float32), rtol=1e-6)
+
+
+def test_of_many_axes_the_last_is_smoothed_and_the_operand_is_left():
+    x = np.arange(24, dtype=np.float32).reshape(2, 1, 3, 4) ** 2
+    with unchanged(x=x):
+        out = moving_mean(x, 3)
+    np.testing.assert_allclose(out, (x[..., :-2] + x[..., 1:-1] + x[..., 2:]) / 3, rtol=1e-6)
+    assert moving_mean(x[:0], 3).shape == (0, 1, 3, 2)
 
 
 # ---- the others ----

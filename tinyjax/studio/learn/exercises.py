@@ -135,8 +135,8 @@ def complaints(exercise: Exercise) -> list[str]:
         found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
     if len(exercise.hints) not in (2, 3):
         found.append(f"there are to be two or three hints, not {len(exercise.hints)}")
-    if not 1 <= len(exercise.tests) <= 12:
-        found.append(f"there are to be one to twelve tests, not {len(exercise.tests)}")
+    if not 1 <= len(exercise.tests) <= 16:
+        found.append(f"there are to be one to sixteen tests, not {len(exercise.tests)}")
     for function, (file, name) in zip(exercise.functions, exercise.places):
         path = in_clone(file)
         if not path.exists() or name not in functions_of(path.read_text(encoding="utf-8")):

@@ -1,0 +1,67 @@
+"""What is asked of every answer: errors pass through it, arguments stay as they were.
+
+with error_passes(Thrown("in the function")) as error:
+    jax.jvp(raises(error), (1.0,), (1.0,))
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tinyjax.core.bind import context
+
+
+class Thrown(Exception):
+    """An error that only tests raise: nothing may catch it."""
+
+
+# What answers catch by mistake: the errors that a rule with a fault raises.
+each_error = pytest.mark.parametrize(
+    "error", [Thrown, TypeError, ValueError, IndexError, KeyError], ids=lambda e: e.__name__
+)
+
+
+def raises(error: BaseException) -> Callable[..., Any]:
+    """A function, or a rule, that raises it whatever it is called with."""
+
+    def fun(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return fun
+
+
+@contextlib.contextmanager
+def error_passes(error: BaseException) -> Iterator[Any]:
+    """Expects that `error` is raised within, comes out as it is, and leaves the current trace and the named
+    axes as they were before."""
+    trace, axes = context.trace, context.axis_env
+    found: BaseException | None = None
+    try:
+        yield error
+    except AssertionError:
+        raise
+    except BaseException as other:
+        found = other
+    finally:
+        after, context.trace = context.trace, trace
+        axes_after, context.axis_env = context.axis_env, axes
+    if isinstance(
+        found, NotImplementedError
+    ):  # a rule that is missing, or an exercise to be written
+        raise found
+    assert found is error, f"{error!r} must reach the caller, but what came was {found!r}"
+    assert after is trace, (
+        f"after an error the trace from before must be current again, but {type(after).__name__} is"
+    )
+    assert axes_after == axes, f"after an error no axis may have a name, but {axes_after} is left"
+
+
+@contextlib.contextmanager
+def unchanged(**arguments: Any) -> Iterator[None]:
+    """Expects that these arguments, lists, dicts or arrays, are afterwards what they were."""
+    before = {name: repr(value) for name, value in arguments.items()}
+    yield
+    for name, value in arguments.items():
+        assert repr(value) == before[name], f"{name} was {before[name]}, and is now {value!r}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.error_bars import error_of
 
 import tinyjax.numpy as jnp
@@ -48,3 +49,29 @@ def test_a_function_that_gives_an_array_has_an_error_for_each_element():
 
     out = error_of(curve, [1.0, 0.0], [2.0, 1.5])
     np.testing.assert_allclose(out, [1.5, 2.5, np.sqrt(18.25)], rtol=1e-6)
+
+
+def test_values_and_errors_may_be_three_and_are_left_as_they_are():
+    values, errors = [1.0, 2.0, 3.0], [0.5, 0.25, 1.0]
+    with unchanged(values=values, errors=errors):
+        found = error_of(lambda x, y, z: 2.0 * x + 8.0 * y - 2.0 * z, values, errors)
+    assert float(found) == 3.0, "the root of 1 + 4 + 4"
+    assert float(error_of(lambda x, y: x + y, (1.0, 2.0), (3.0, 4.0))) == 5.0
+
+
+@each_error
+def test_an_error_that_the_function_raises_goes_on(error):
+    with error_passes(error()) as raised:
+        error_of(raises(raised), [1.0], [0.5])
+
+
+def test_an_exact_value_adds_nothing_and_one_without_bounds_all():
+    assert float(error_of(lambda x, y: x * y, [2.0, 3.0], [0.0, 0.5])) == 1.0
+    assert float(error_of(lambda x: x * 2.0, [2.0], [0.0])) == 0.0
+    assert np.isinf(error_of(lambda x, y: x + y, [2.0, 3.0], [np.inf, 0.5]))
+    assert np.isnan(error_of(lambda x, y: x + y, [2.0, 3.0], [np.nan, 0.5]))
+
+
+def test_a_result_may_be_a_matrix_and_moves_only_where_it_does():
+    found = error_of(lambda x, y: jnp.array([[x, y, 1.0]]), [2.0, 3.0], [0.5, 0.25])
+    np.testing.assert_array_equal(found, [[0.5, 0.25, 0.0]])

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from explain_errors import explain_errors
 from practice import kepler as module
 from practice.kepler import kepler, kepler_p
 
 import tinyjax as jax
+from tinyjax.core import dtypes
 from tinyjax.core.bind import Array, impl_rules
 
 PLACES = [(0.5, 0.3), (2.0, 0.7), (-1.0, 0.2), (4.0, 0.9)]
@@ -74,3 +76,24 @@ def test_each_of_many_planets_moves_for_itself():
     out = moves(means, eccentricities, np.float32([1, 2, 3, 4]), np.float32([4, 3, 2, 1]))
     want = [moves(*place, i + 1.0, 4.0 - i) for i, place in enumerate(PLACES)]
     np.testing.assert_allclose(out, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_the_movement_has_the_dtype_of_the_numbers(dtype):
+    with jax.enable_x64(dtype == "float64"), explain_errors(f"{dtype} is a dtype of floats"):
+        dtype = dtypes.np_dtype(dtype)
+        angle, eccentricity = np.full((2, 1, 2), 2, dtype), np.full((2, 1, 2), 0.5, dtype)
+        for rule in (module.kepler_jvp_mean, module.kepler_jvp_eccentricity):
+            out = rule(np.full((2, 1, 2), 3, dtype), angle, angle, eccentricity)
+            assert (out.shape, out.dtype) == ((2, 1, 2), dtype)
+        if dtype == "float64":
+            np.testing.assert_allclose(out, 3 * np.sin(2.0) / (1 - 0.5 * np.cos(2.0)), rtol=1e-14)
+
+
+def test_the_rules_use_the_angle_the_eccentricity_and_the_tangent_alone():
+    found = [
+        float(rule(-2.0, 1.0, np.nan, 0.25))
+        for rule in (module.kepler_jvp_mean, module.kepler_jvp_eccentricity)
+    ]
+    slope = -2.0 / (1 - 0.25 * np.cos(1.0))
+    np.testing.assert_allclose(found, [slope, slope * np.sin(1.0)], rtol=1e-6)

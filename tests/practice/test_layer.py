@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import unchanged
 from practice.layer import Layer
 
 import tinyjax as jax
@@ -23,8 +24,8 @@ def test_a_layer_that_is_put_together_again_is_what_it_was():
 
 
 def test_anything_may_stand_in_the_leaves_places(monkeypatch):
+    structure = tree_structure(Layer(2, 3, "sin"))
     monkeypatch.setattr(Layer, "__init__", lambda *args: pytest.fail("a new layer was made"))
-    structure = tree_structure(Layer.unflatten("sin", (1.0, 2.0)))
     layer = tree_unflatten(structure, ["a text", None])
     assert (layer.weight, layer.bias, layer.activation) == ("a text", None, "sin")
 
@@ -51,3 +52,22 @@ def test_the_tangent_of_a_layer_is_a_layer():
     out, moved = jax.jvp(lambda layer: layer(x), (layer,), (moving,))
     np.testing.assert_allclose(out, np.sin([2.0]), rtol=1e-6)
     np.testing.assert_allclose(moved, np.cos([2.0]), rtol=1e-6)
+
+
+def test_each_layer_that_is_put_together_is_a_new_one():
+    layer = Layer(2, 3, "sin")
+    leaves, structure = tree_flatten(layer)
+    with unchanged(layer=vars(layer), leaves=leaves):
+        first, second = tree_unflatten(structure, [1, 2]), tree_unflatten(structure, [3, 4])
+    assert first is not second and first is not layer
+    assert (first.weight, first.bias, first.activation) == (1, 2, "sin")
+    assert (second.weight, second.bias, second.activation) == (3, 4, "sin")
+
+
+def test_layers_in_a_list_keep_their_own_activations_and_gradients():
+    layers, x = [Layer(1, 1, "sin"), Layer(1, 1, "cos"), Layer(1, 1, "tanh")], jnp.array([0.5])
+    doubled = tree_map(lambda x: 2 * x, layers)
+    assert [layer.activation for layer in doubled] == ["sin", "cos", "tanh"]
+    grads = jax.grad(lambda layers: sum(layer(x).sum() for layer in layers))(layers)
+    want = [np.cos(0.5), -np.sin(0.5), 1 - np.tanh(0.5) ** 2]
+    np.testing.assert_allclose([float(g.bias[0]) for g in grads], want, rtol=1e-6)

@@ -1,6 +1,7 @@
 """Prefixes of nested lists."""
 
 import pytest
+from judged import unchanged
 from practice.spread import spread
 
 
@@ -39,6 +40,33 @@ def test_a_leaf_has_one_entry_and_an_empty_list_none():
     ],
 )
 def test_what_is_no_prefix_is_refused(prefix, tree):
+    with pytest.raises(ValueError):
+        out = spread(prefix, tree)
+        pytest.fail(f"{prefix} is no prefix of {tree}, but {out} is what came out")
+
+
+def test_what_is_nested_deep_has_its_entries_in_order_and_stays_as_it_is():
+    prefix, tree = [["a", ["b", "c"]], "d", []], [[[1, []], [2, [3, [4, 5]]]], [[], 6], []]
+    with unchanged(prefix=prefix, tree=tree):
+        found = spread(prefix, tree)
+        assert found == ["a", "b", "c", "c", "c", "d"]
+        found.append("e")
+    entry = object()
+    assert all(x is entry for x in spread(entry, [1, [2]])), "the entry itself, not a copy"
+
+
+@pytest.mark.parametrize(
+    "prefix, tree",
+    [
+        (["a", ["b", ["c"]]], [1, [2, 3]]),
+        (["a", "b", ["c", "d"]], [1, 2, [3]]),
+        (["a"], (5,)),
+        (["a", "b"], "xy"),
+        ([[]], [[1]]),
+        (["a"], []),
+    ],
+)
+def test_what_is_no_prefix_further_down_is_refused_too(prefix, tree):
     with pytest.raises(ValueError):
         out = spread(prefix, tree)
         pytest.fail(f"{prefix} is no prefix of {tree}, but {out} is what came out")

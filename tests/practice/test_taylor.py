@@ -1,10 +1,14 @@
 """Coefficients of Taylor's series."""
 
+import math
+
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises
 from practice.taylor import coefficients, derivative
 
 import tinyjax.numpy as jnp
+from tinyjax.core.bind import Tracer
 
 
 def f(x):
@@ -47,3 +51,25 @@ def test_the_function_is_not_confused_with_its_derivatives_when_it_looks_at_an_o
         return x * coefficients(lambda y: x * y, 1.0, 1)[1]  # x * x
 
     assert float(derivative(slope_times)(3.0)) == 6.0
+
+
+def test_an_error_of_the_function_goes_on():
+    with error_passes(Thrown()) as error:
+        coefficients(raises(error), 1.0, 2)
+    with error_passes(Thrown()) as error:
+        fail = raises(error)
+        coefficients(lambda x: fail(x) if isinstance(x, Tracer) else x, 1.0, 2)
+
+
+def test_of_order_0_there_is_the_value_alone_and_the_function_is_called_with_x_itself():
+    seen = []
+    assert coefficients(lambda x: seen.append(x) or x * 2.0, 3.0, 0) == [6.0]
+    assert seen == [3.0]
+
+
+def test_many_can_be_asked_for_and_one_call_knows_nothing_of_another():
+    for x in (0.0, 1.0):
+        found = coefficients(jnp.exp, x, 7)
+        want = [np.exp(x) / math.factorial(k) for k in range(8)]
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+    np.testing.assert_allclose(coefficients(jnp.sin, 0.0, 3), [0, 1, 0, -1 / 6], atol=1e-6)

@@ -1,11 +1,14 @@
 """Forward mode: tangents are pushed through a function."""
 
+import functools
+
 import numpy as np
 import pytest
+from judged import Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
-from tinyjax.core import bind, primitives
-from tinyjax.core.primitives import add, cos, gt, mul, sin
+from tinyjax.core import bind, dtypes, primitives
+from tinyjax.core.primitives import add, cos, gt, mul, reduce_sum, sin
 from tinyjax.transform import jvp as jvp_module
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, defjvp, defjvp2, jvp_rules
 
@@ -16,6 +19,9 @@ def f(x):
 
 def df(x):
     return np.cos(x) * x + np.sin(x)
+
+
+x3 = np.ones(3, np.float32)
 
 
 def zero():
@@ -127,6 +133,107 @@ def test_a_linear_primitive_gets_a_zero_as_an_array():
     assert (float(out), float(tangent)) == (3.0, 10.0)
 
 
+# ---- rules, of other operands and dtypes ----
+
+
+def test_of_three_operands_each_rule_adds_its_part():
+    p = bind.Primitive("volume")
+    p.def_abstract_eval(lambda *avals: avals[0])
+    p.def_impl(lambda x, y, z: x * y * z)
+    rules = [lambda g, *xs, k=k: mul(g, np.float32(10.0**k)) for k in range(3)]
+    defjvp(p, *rules)
+    for tangents, want in [
+        ((1.0, 2.0, 3.0), 321),
+        ((zero(), 2.0, 3.0), 320),
+        ((1.0, zero(), 3.0), 301),
+    ]:
+        out, tangent = jvp_rules[p]((2.0, 3.0, 4.0), tangents)
+        assert (float(out), float(tangent)) == (24.0, want)
+
+
+@each_error
+def test_an_error_of_an_operands_rule_goes_on(area_p, error):
+    for define in (defjvp, defjvp2):
+        with error_passes(error()) as raised:
+            define(area_p, lambda g, *_: g, raises(raised))
+            jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))
+    with error_passes(error()) as raised:
+        area_p.def_impl(raises(raised))
+        defjvp(area_p, lambda g, *_: g, None)
+        jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))
+
+
+def test_rules_do_not_change_what_they_are_given(area_p):
+    defjvp(area_p, lambda g, x, y: mul(g, y), None)
+    primals, tangents = [np.ones(2, np.float32), np.ones(2, np.float32)], [zero(), zero()]
+    with unchanged(primals=primals, tangents=tangents):
+        jvp_rules[area_p](primals, tangents)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1, 3)])
+def test_a_zero_becomes_an_array_of_any_dtype_and_rank(dtype, shape):
+    nothing = jvp_module.zero_tangent(np.ones(shape, dtypes.np_dtype(dtype)))
+    out = jvp_module.instantiate_zeros(nothing)
+    assert (out.shape, out.dtype.name) == (shape, dtype) and not np.any(np.asarray(out))
+    total = jvp_module.add_tangents(out, out)
+    assert (total.shape, total.dtype.name) == (shape, dtype)
+
+
+def test_the_tangent_of_an_integer_is_of_float0_and_so_is_its_array():
+    nothing = jvp_module.zero_tangent(np.arange(3))
+    assert jvp_module.instantiate_zeros(nothing).dtype == dtypes.float0
+
+
+def test_of_a_large_angle_the_derivative_has_all_digits():
+    for angle in (1e5, 12345.678, -3e4):
+        angle = np.float32(angle)
+        np.testing.assert_allclose(jvp_module.sin_jvp(1.0, angle), np.cos(angle), rtol=1e-6)
+        np.testing.assert_allclose(jvp_module.cos_jvp(1.0, angle), -np.sin(angle), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
+def test_rules_keep_the_dtype_and_the_shape_of_the_tangent(dtype):
+    dtype = dtypes.np_dtype(dtype)
+    x, tangent = np.full((2, 1, 3), 0.5, dtype), np.full((2, 1, 3), 2, dtype)
+    rules = (jvp_module.sin_jvp, jvp_module.cos_jvp)
+    for out in [rule(tangent, x) for rule in rules] + [
+        jvp_module.mul_jvp_x(tangent, x, x),
+        jvp_module.mul_jvp_y(tangent, x, x),
+    ]:
+        assert (out.shape, out.dtype) == (x.shape, dtype)
+    with jax.enable_x64(True):
+        out = jvp_module.sin_jvp(np.float64(1), np.float64(0.3))
+        np.testing.assert_allclose(out, np.cos(0.3), rtol=1e-12)
+
+
+def test_complex_factors_are_not_conjugated():
+    out = jvp_module.mul_jvp_x(np.complex64(1), np.complex64(2), np.complex64(3 + 4j))
+    assert complex(out) == 3 + 4j
+    assert complex(jvp_module.mul_jvp_y(np.complex64(1j), np.complex64(1j), np.complex64(2))) == -1
+
+
+def test_rules_can_be_differentiated_themselves():
+    for rule, want in [(jvp_module.sin_jvp, -np.sin(0.5)), (jvp_module.cos_jvp, -np.cos(0.5))]:
+        np.testing.assert_allclose(derivative(functools.partial(rule, 1.0), 0.5), want, rtol=1e-6)
+
+
+def test_a_linear_primitive_may_have_three_operands_parameters_and_no_tangent():
+    p, bound = bind.Primitive("total"), []
+    p.def_abstract_eval(lambda *avals, by: bound.append(by) or avals[0])
+    p.def_impl(lambda *xs, by: sum(xs) * np.float32(by))
+    jvp_module.deflinear_jvp(p)
+    primals, tangents = (1.0, 2.0, 3.0), (zero(), 20.0, zero())
+    with unchanged(primals=primals, tangents=tangents):
+        out, tangent = jvp_rules[p](primals, tangents, by=2)
+    assert (float(out), float(tangent)) == (12.0, 40.0) and bound == [2, 2]
+    matrix = np.ones((2, 3), np.float32)
+    out, tangent = jvp_rules[primitives.reduce_sum_p](
+        (matrix,), (jvp_module.zero_tangent(matrix),), axes=(1,)
+    )
+    np.testing.assert_array_equal([out, tangent], [[3, 3], [0, 0]])
+
+
 # ---- the trace, used by hand ----
 
 
@@ -174,6 +281,74 @@ def test_there_is_no_value_behind_a_tracer_of_which_only_the_type_is_known():
         aval = bind.get_aval(1.0)
 
     assert JVPTracer(JVPTrace(bind.context.trace), Unknown(), 1.0).concrete() is None
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, False, 0])
+def test_a_value_behind_a_tracer_may_be_zero(value):
+    trace = JVPTrace(bind.context.trace)
+    nested = JVPTracer(trace, JVPTracer(trace, JVPTracer(trace, value, 1.0), 1.0), 1.0)
+    found = nested.concrete()
+    assert found is not None and found == value and not isinstance(found, bind.Tracer)
+
+
+def test_constants_of_any_dtype_do_not_move_and_own_tracers_are_taken_apart_once():
+    ours = JVPTrace(bind.context.trace)
+    for constant, text in [
+        (np.ones((2, 0), np.float16), "Zero(f16[2,0])"),
+        (dtypes.bfloat16.type(1), "Zero(bf16[])"),
+        (3, "Zero(float0[])"),
+        (np.array([True]), "Zero(float0[1])"),
+    ]:
+        primal, tangent = ours.primal_and_tangent(constant)
+        assert primal is constant and repr(tangent) == text
+    inner = JVPTracer(ours, 3.0, 1.0)
+    assert ours.primal(JVPTracer(ours, inner, zero())) is inner
+    assert ours.primal(None) is None and ours.primal([inner]) == [inner]
+    batched = []
+    jax.vmap(
+        lambda x: batched.append((ours.primal_and_tangent(x)[0] is x, ours.primal(x) is x)) or x
+    )(np.ones(2, np.float32))
+    assert batched == [(True, True)], "a tracer of another kind is a constant too"
+
+
+@each_error
+def test_an_error_of_a_rule_goes_on_and_the_trace_before_is_current_again(error):
+    p = bind.Primitive("p")
+    p.def_impl(lambda x, *_: x)
+    p.def_abstract_eval(lambda x, *_: x)
+    trace = JVPTrace(bind.context.trace)
+    with bind.set_current_trace(trace), error_passes(error()) as raised:
+        jvp_rules[p] = raises(raised)
+        p.bind(JVPTracer(trace, 1.0, 1.0), 2.0)
+    with bind.set_current_trace(trace), error_passes(error()) as raised:
+        p.def_impl(raises(raised))
+        p.bind(2.0)
+
+
+def test_a_rule_gets_all_operands_in_order_and_a_zero_for_each_that_does_not_move():
+    p, seen = bind.Primitive("p", multiple_results=True), []
+
+    def rule(primals, tangents, *, scale):
+        seen.append((*primals, scale, [type(t) is Zero for t in tangents]))
+        return [*primals[:2], 0.0], [zero(), tangents[1], 7.0]
+
+    jvp_rules[p], trace, params = rule, JVPTrace(bind.context.trace), {"scale": 4}
+    operands = [1.0, JVPTracer(trace, 2.0, 5.0), 3.0]
+    with unchanged(operands=operands, params=params):
+        outs = trace.process_primitive(p, operands, params)
+    assert seen == [(1.0, 2.0, 3.0, 4, [True, False, True])]
+    assert outs[0] == 1.0 and type(outs) is list
+    pairs = [trace.primal_and_tangent(out) for out in outs[1:]]
+    assert pairs == [(2.0, 5.0), (0.0, 7.0)], "a primal may be 0.0 and still move"
+
+
+def test_a_primitive_with_several_results_may_have_one_or_none():
+    trace = JVPTrace(bind.context.trace)
+    for count in (1, 0):
+        p = bind.Primitive("p", multiple_results=True)
+        jvp_rules[p] = lambda xs, ts, count=count: ([xs[0]] * count, [ts[0]] * count)
+        outs = trace.process_primitive(p, [JVPTracer(trace, 2.0, 5.0)], {})
+        assert [trace.primal_and_tangent(out) for out in outs] == [(2.0, 5.0)] * count
 
 
 def test_a_function_of_one_tracer_is_differentiated():
@@ -326,3 +501,76 @@ def test_a_missing_rule_names_the_primitive_and_the_table():
         jax.jvp(cube_p.bind, (2.0,), (1.0,))
     defjvp(cube_p, lambda g, x: mul(g, mul(3.0, mul(x, x))))
     assert float(jax.jvp(cube_p.bind, (2.0,), (1.0,))[1]) == 12.0
+
+
+def test_after_an_error_of_the_function_the_trace_before_is_current_again():
+    with error_passes(Thrown()) as error:
+        jax.jvp(raises(error), (1.0,), (1.0,))
+    with error_passes(Thrown()) as error:
+        jax.jvp(lambda x: jax.jvp(raises(error), (x,), (1.0,)), (1.0,), (1.0,))
+    with pytest.raises(TypeError):
+        jax.jvp(lambda x: x / None, (1.0,), (1.0,))
+    assert not isinstance(sin(1.0), bind.Tracer), "what follows is computed as ever"
+
+
+@each_error
+def test_errors_of_the_function_are_given_as_they_are_also_with_aux(error):
+    for has_aux in (False, True):
+        with error_passes(error()) as raised:
+            jax.jvp(raises(raised), (1.0,), (1.0,), has_aux=has_aux)
+
+
+def test_jvp_calls_the_function_once_with_values_and_leaves_the_arguments():
+    primals, tangents = ({"a": [1.0, 2.0], "b": ()}, 3.0), ({"a": [10.0, 20.0], "b": ()}, 30.0)
+    calls = []
+
+    def g(tree, z):
+        calls.append(bool(gt(z, 2.0)))
+        tree["a"].append(z)
+        return [tree, (z, None)]
+
+    with unchanged(primals=primals, tangents=tangents):
+        out, tangent = jax.jvp(g, primals, tangents)
+    assert calls == [True]
+    for found, given in ((out, primals), (tangent, tangents)):
+        assert [float(x) for x in found[0]["a"]] == [*given[0]["a"], given[1]]
+        assert found[0]["b"] == () and type(found) is list and found[1][1] is None
+    assert jax.jvp(lambda: (1.0, {}), (), ())[0] == (1.0, {}), "there may be no arguments"
+
+
+def test_integers_do_not_move_and_neither_do_results_of_integers():
+    nothing = np.zeros(3, dtypes.float0)
+    out, tangent = jax.jvp(
+        lambda n, x: {"n": mul(n, 2), "sum": reduce_sum(x, (0,)), "text": n},
+        (np.arange(3), x3),
+        (nothing, x3),
+    )
+    assert tangent["n"].dtype == dtypes.float0 and tangent["n"].shape == (3,)
+    assert float(tangent["sum"]) == 3.0 and np.array_equal(out["n"], [0, 2, 4])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
+def test_jvp_keeps_dtypes_and_ranks(dtype):
+    x = np.full((2, 1, 3), 0.5, dtypes.np_dtype(dtype))
+    out, tangent = jax.jvp(lambda x: (mul(x, x), np.float32(3)), (x,), (x,))
+    assert tangent[0].dtype == out[0].dtype == x.dtype and tangent[0].shape == x.shape
+    assert isinstance(tangent[1], bind.Array) and tangent[1].dtype == np.float32
+    np.testing.assert_array_equal(np.asarray(tangent[0]), 2 * x * x)
+
+
+def test_of_aux_own_tracers_alone_are_taken_apart_and_it_must_be_a_pair():
+    outer = []
+    aux = jax.jvp(
+        lambda x: jax.jvp(lambda y: (y, {"x": x, "y": [y, None]}), (x,), (1.0,), True),
+        (2.0,),
+        (1.0,),
+    )[0][2]
+    assert float(aux["x"]) == float(aux["y"][0]) == 2.0 and aux["y"][1] is None
+    jax.jvp(
+        lambda x: outer.append(jax.jvp(lambda y: (y, x), (1.0,), (1.0,), True)[2] is x) or x,
+        (2.0,),
+        (1.0,),
+    )
+    assert outer == [True], "a tracer of the outer jvp is given as it is"
+    with pytest.raises(TypeError):
+        jax.jvp(lambda x: x, (1.0,), (1.0,), has_aux=True)

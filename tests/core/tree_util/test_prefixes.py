@@ -1,5 +1,7 @@
 """One value for a whole subtree: in_axes and its kin."""
 
+import collections
+
 import pytest
 
 from tinyjax.core import tree_util
@@ -42,6 +44,35 @@ def test_in_axes_must_be_a_prefix_of_the_arguments(in_axes, what, where):
     assert lines[0].startswith("vmap in_axes specification must be a tree prefix of the")
     assert lines[2] == f"  pytree structure error: {what} at key path"
     assert lines[3].strip() == f"vmap in_axes{where}"
+
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+def test_of_three_entries_each_stands_for_all_below_it_however_deep():
+    full = ([0, (0, {"a": 0})], (), Pair(0, [0, 0]), collections.OrderedDict(b=0, a=0))
+    entries = ([1, 2], 3, 4, collections.OrderedDict(b=5, a=6))
+    found = tree.broadcast(entries, full)
+    assert found == ([1, (2, {"a": 2})], (), Pair(4, [4, 4]), entries[3])
+
+
+@pytest.mark.parametrize(
+    "prefix, full",
+    [
+        ((1, 2), Pair(0, 0)),
+        (Pair(1, 2), (0, 0)),
+        ({"a": 1}, collections.OrderedDict(a=0)),
+        (collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=0, a=0)),
+        ((1, 2, (3,)), (0, 0, [0])),
+        ((1, 2, (3,)), (0, 0, 0)),
+        ((), (0,)),
+        ([], ()),
+    ],
+)
+def test_nodes_of_another_type_or_order_are_no_prefix(prefix, full):
+    with pytest.raises(ValueError):
+        got = tree.broadcast(prefix, full)
+        pytest.fail(f"{prefix} is no prefix of {full}, but gave {got}")
 
 
 def test_broadcast_repeats_the_leaves_of_a_prefix():

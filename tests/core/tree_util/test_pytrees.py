@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from explain_errors import explain_errors
+from judged import Thrown, each_error, error_passes, raises, unchanged
 
 from tinyjax.core import tree_util
 from tinyjax.core.tree_util import pytrees, tree
@@ -149,6 +150,85 @@ def test_dict_keys_are_sorted_so_they_must_be_comparable():
     assert tree_util.tree_leaves(collections.OrderedDict([("a", 1), (1, 2)])) == [1, 2]
 
 
+class Picky:
+    """A node that is taken apart, and put together, by functions that a test may exchange."""
+
+
+def take_apart(picky):
+    return picky.flatten()
+
+
+def put_together(aux, children):
+    return aux(children)
+
+
+tree_util.register_pytree_node(Picky, take_apart, put_together)
+
+
+@each_error
+def test_an_error_of_is_leaf_or_of_a_node_goes_on(error):
+    with error_passes(error()) as raised:
+        tree_util.tree_flatten({"a": [1]}, is_leaf=raises(raised))
+    picky = Picky()
+    with error_passes(error()) as raised:
+        picky.flatten = raises(raised)
+        tree_util.tree_flatten([1, (picky,)])
+
+
+def test_is_leaf_is_asked_once_of_each_node_and_each_leaf_from_the_top():
+    asked, value = [], ({"a": 1}, [2, [3]], None)
+    leaves, _ = tree_util.tree_flatten(value, is_leaf=lambda x: asked.append(x))
+    assert leaves == [1, 2, 3], "an answer of None is no"
+    assert asked == [value, {"a": 1}, 1, [2, [3]], 2, [3], 3, None]
+    assert tree_util.tree_flatten(5, is_leaf=lambda x: True) == ([5], pytrees.LEAF)
+
+
+def test_flattening_leaves_the_tree_as_it_is():
+    value = {"b": [1, {"z": 2, "a": 3}], "a": ()}
+    with unchanged(value=value):  # the order of the keys too
+        leaves, treedef = tree_util.tree_flatten(value)
+        leaves.clear()
+    assert treedef.num_leaves == 3 and tree_util.tree_flatten({}) == ([], structure({}))
+
+
+def test_keys_of_any_one_type_are_sorted_by_value():
+    for keys in [(10, 2, -1), ((2, 1), (1, 9)), (True, False), (2.5, -1.0), ("b", "", "B")]:
+        leaves, treedef = tree_util.tree_flatten({key: str(key) for key in keys})
+        assert treedef.aux == tuple(sorted(keys)) and leaves == [str(key) for key in sorted(keys)]
+
+
+def test_unflatten_leaves_the_leaves_as_they_are_and_may_be_called_again():
+    treedef, leaves = structure({"a": [0, (0, 0)], "b": 0}), [1, None, 0, ()]
+    with unchanged(leaves=leaves), explain_errors("the caller's list is left as it is"):
+        first, second = treedef.unflatten(leaves), treedef.unflatten(leaves)
+    assert first == second == {"a": [1, (None, 0)], "b": ()}, "a leaf may be anything"
+    assert first["a"] is not second["a"], "each call makes a tree of its own"
+    lone = [3]
+    assert (structure(0).unflatten(lone), lone) == (3, [3])
+
+
+@each_error
+def test_an_error_of_a_node_that_is_put_together_goes_on_and_so_does_one_of_the_leaves(error):
+    picky = Picky()
+    with error_passes(error()) as raised:
+        picky.flatten = lambda: ((1, 2), raises(raised))
+        structure([0, picky]).unflatten([0, 1, 2])
+
+    def failing():
+        yield 1
+        raise failed
+
+    with error_passes(error()) as failed:
+        structure([0, 0]).unflatten(failing())
+
+
+def test_a_node_gets_its_children_as_a_tuple_also_none_and_many():
+    for count in (0, 1, 3):
+        picky = Picky()
+        picky.flatten = lambda count=count: ([0] * count, lambda children: children)
+        assert structure([picky]).unflatten(range(count)) == [tuple(range(count))]
+
+
 def test_unflatten_takes_its_leaves_from_any_iterable():
     treedef = structure([1, (2, 3)])
     assert treedef.unflatten(iter("abc")) == ["a", ("b", "c")]
@@ -224,6 +304,44 @@ def test_flatten_up_to_refuses_another_type_length_or_keys(other):
 def test_map_goes_through_several_trees_of_which_the_first_is_a_prefix():
     got = tree_util.tree_map(lambda *xs: xs, {"a": 1, "b": None}, {"a": (2, 3), "b": None})
     assert got == {"a": (1, (2, 3)), "b": None}
+
+
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        ((1, 2), Point(3, 4)),
+        (Point(3, 4), (1, 2)),
+        ({"a": 1}, collections.OrderedDict(a=1)),
+        ({"a": 1}, collections.defaultdict(int, a=1)),
+        ([1], type("MyList", (list,), {})([1])),
+        (collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=2, a=1)),
+        (Box(1, label="a"), Box(1, label="b")),
+        (None, 0),
+        ((1, 2, [3, 4]), (1, 2, [3])),
+        (((1,), (2,), (3,)), ((1,), (2,), [3])),
+    ],
+)
+def test_only_nodes_of_one_very_type_and_with_equal_aux_data_belong_together(first, second):
+    for others in ((second,), (first, second)):
+        with pytest.raises(ValueError, match="tree_map tree"):
+            got = tree_util.tree_map(lambda *xs: xs, first, *others)
+            pytest.fail(f"{first} and {second} are no trees of one structure, but gave {got}")
+
+
+@each_error
+def test_an_error_of_the_mapped_function_goes_on(error):
+    with error_passes(error()) as raised:
+        tree_util.tree_map(raises(raised), {"a": 1}, {"a": 2})
+
+
+def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
+    seen, first, second, third = [], {"b": [1, 2], "a": 3}, {"b": [4, ()], "a": 6}, {"b": 0, "a": 9}
+    third["b"] = [7, [8]]
+    with unchanged(first=first, second=second, third=third):
+        got = tree_util.tree_map(lambda *xs: seen.append(xs), first, second, third)
+    assert seen == [(3, 6, 9), (1, 4, 7), (2, (), [8])]
+    assert got == {"a": None, "b": [None, None]}, "what it gives may be anything"
+    assert tree_util.tree_map(raises(Thrown()), [(), {}, None]) == [(), {}, None]
 
 
 def test_map_stops_where_is_leaf_says():

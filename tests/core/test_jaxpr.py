@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
@@ -212,3 +213,99 @@ def test_a_literal_keeps_its_weak_type():
     weak = ShapedArray((), np.dtype("float32"), weak_type=True)
     (out,) = eval_jaxpr(Jaxpr([], [], [Literal(2.0, weak)], []), [])
     assert bind.get_aval(out).weak_type
+
+
+def noting(calls):
+    """A primitive with an effect: it notes its operands and parameters."""
+    p = bind.Primitive("note", has_effects=True, multiple_results=True)
+    p.def_impl(lambda *xs, **params: calls.append((*map(float, xs), params)) or [])
+    p.def_abstract_eval(lambda *avals, **params: [])
+    return p
+
+
+def test_equations_that_are_equal_run_each_time_and_so_do_those_that_nobody_needs():
+    calls, a, b = [], Var(scalar), Var(scalar)
+    note = noting(calls)
+    eqns = [
+        JaxprEqn(note, [a, b, a], [], {"n": 1}),
+        JaxprEqn(note, [a, b, a], [], {"n": 1}),
+        JaxprEqn(note, [b], [], {"n": 2}),
+    ]
+    jaxpr, args = (
+        Jaxpr([], [a, b], [a, a, Literal(0.0, scalar), b], eqns),
+        [np.float32(1), np.float32(0)],
+    )
+    for other in (2.0, 3.0):
+        args[1] = np.float32(other)
+        with unchanged(args=args, eqns=eqns):
+            outs = eval_jaxpr(jaxpr, [], *args)
+        assert [float(x) for x in outs] == [1.0, 1.0, 0.0, other]
+        assert calls == [(1, other, 1, {"n": 1})] * 2 + [(other, {"n": 2})]
+        calls.clear()
+
+
+@each_error
+def test_an_error_of_an_operation_goes_on(error):
+    p, a, b = bind.Primitive("p"), Var(scalar), Var(scalar)
+    with error_passes(error()) as raised:
+        p.def_impl(raises(raised))
+        eval_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(p, [a], [b], {})]), [], np.float32(1))
+
+
+def test_values_are_there_as_long_as_they_are_needed_and_constants_may_be_several():
+    c, d, a, b, e = (Var(scalar) for _ in range(5))
+    eqns = [
+        JaxprEqn(primitives.add_p, [c, d], [b], {}),
+        JaxprEqn(primitives.mul_p, [b, a], [e], {}),
+    ]
+    consts = [np.float32(1), np.float32(2)]
+    with unchanged(consts=consts):
+        outs = eval_jaxpr(Jaxpr([c, d], [a], [e, b, a, d], eqns), consts, np.float32(10))
+    assert [float(x) for x in outs] == [30, 3, 10, 2]
+
+
+def bound_twice():
+    """Jaxprs in which v is bound twice, and where the second time is."""
+    v, a, b = (Var(scalar) for _ in range(3))
+    sin = lambda x, y: JaxprEqn(primitives.sin_p, [x], [y], {})  # noqa: E731
+    pair = bind.Primitive("pair", multiple_results=True)
+    pair.def_abstract_eval(lambda aval: [aval, aval, aval])
+    return {
+        "an argument, and a result": (Jaxpr([], [a, v], [v], [sin(a, v)]), "sin"),
+        "a constant, and a result": (Jaxpr([v], [a], [v], [sin(a, v)]), "sin"),
+        "its own operand": (Jaxpr([], [v], [v], [sin(v, v)]), "sin"),
+        "the first result, and the third": (
+            Jaxpr([], [a], [v], [JaxprEqn(pair, [a], [v, b, v], {})]),
+            "pair",
+        ),
+        "of equations that are not neighbours": (
+            Jaxpr([], [a], [v], [sin(a, v), sin(v, b), sin(b, v)]),
+            "sin",
+        ),
+        "a constant, and an argument": (Jaxpr([a, v], [b, v], [a], []), "invars"),
+    }
+
+
+@pytest.mark.parametrize("which", bound_twice())
+def test_whatever_binds_a_variable_a_second_time_is_named(which):
+    jaxpr, where = bound_twice()[which]
+    with unchanged(eqns=jaxpr.eqns), pytest.raises(JaxprTypeError, match=f"bound twice.*{where}"):
+        check_jaxpr(jaxpr)
+        pytest.fail(f"a variable is bound twice ({which}), and nothing was said")
+
+
+def test_operands_of_every_equation_and_all_results_must_be_bound():
+    a, b, c = (Var(scalar) for _ in range(3))
+    eqn = JaxprEqn(primitives.mul_p, [a, Var(scalar)], [b], {})
+    with pytest.raises(JaxprTypeError, match="used in .*mul.* before it is bound"):
+        check_jaxpr(Jaxpr([], [a], [b], [eqn]))
+    with pytest.raises(JaxprTypeError, match="used in outvars before it is bound"):
+        check_jaxpr(Jaxpr([], [a], [a, Literal(1.0, scalar), c], []))
+
+
+@each_error
+def test_an_error_of_an_abstract_eval_rule_goes_on(error):
+    p, a, b = bind.Primitive("p"), Var(scalar), Var(scalar)
+    with error_passes(error()) as raised:
+        p.def_abstract_eval(raises(raised))
+        check_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(p, [a], [b], {})]))

@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from judged import Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
-from tinyjax.core import bind, primitives
+from tinyjax.core import bind, dtypes, primitives
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.jaxpr import Literal, Var
 from tinyjax.core.primitives import add, gt, mul, sin
@@ -80,6 +81,45 @@ def test_a_tracer_whose_trace_has_finished_is_not_written():
         JaxprTrace().atom(tracer)
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array(2.0, np.float32),
+        np.array(True),
+        np.array(3, np.uint64),
+        np.float64(3),
+        dtypes.bfloat16.type(2),
+        np.complex128(1j),
+        np.int8(0),
+        0.0,
+        False,
+        float("nan"),
+    ],
+    ids=repr,
+)
+def test_a_scalar_of_any_dtype_is_a_literal_also_an_ndarray_without_axes(x):
+    trace = JaxprTrace()
+    literal = trace.atom(x)
+    assert isinstance(literal, Literal), f"{x!r} is a scalar of Python or NumPy"
+    assert literal.val is x and literal.aval == bind.get_aval(x) and not trace.consts
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (1, 1)])
+def test_what_has_axes_is_a_constvar_also_of_one_element_or_none(shape):
+    trace = JaxprTrace()
+    for x in (np.ones(shape, np.float32), bind.as_array(np.ones(shape, np.float32))):
+        assert isinstance(trace.atom(x), Var)
+    assert isinstance(trace.atom(bind.as_array(2.0)), Var), "nor is an array without axes a literal"
+
+
+def test_a_random_key_is_a_constvar_and_what_is_no_array_an_error():
+    trace = JaxprTrace()
+    assert isinstance(trace.atom(jax.random.key(0)), Var)
+    for x in ("text", None, [1.0]):
+        with pytest.raises(TypeError, match="not a valid JAX type"):
+            trace.atom(x)
+
+
 def test_an_operation_is_written_as_an_equation():
     trace = JaxprTrace()
     x = trace.new_arg(ShapedArray((2, 3), np.dtype("float32")))
@@ -131,7 +171,60 @@ def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():
         JaxprTrace().add_eqn(bind.Primitive("new"), [], {})
 
 
+def test_equal_operations_have_an_equation_and_a_variable_each():
+    both_p = bind.Primitive("both", multiple_results=True)
+    both_p.def_abstract_eval(lambda aval: [aval, aval, aval])
+    trace = JaxprTrace()
+    x = trace.new_arg(scalar)
+    first, second = trace.add_eqn(both_p, [x], {}), trace.add_eqn(both_p, [x], {})
+    assert len(trace.eqns) == 2 and len({id(t.atom) for t in [x, *first, *second]}) == 7, (
+        "each result has a variable of its own, also where their avals are one"
+    )
+
+
+@each_error
+def test_an_error_of_an_abstract_eval_rule_goes_on_and_nothing_is_written(error):
+    p, trace = bind.Primitive("p"), JaxprTrace()
+    with error_passes(error()) as raised:
+        p.def_abstract_eval(raises(raised))
+        trace.add_eqn(p, [trace.new_arg(scalar)], {})
+    assert trace.eqns == []
+
+
+def test_operands_and_parameters_are_left_as_they_are():
+    p, trace = bind.Primitive("p"), JaxprTrace()
+    p.def_abstract_eval(lambda *avals, **params: avals[-1])
+    args, params = [trace.new_arg(scalar), 2.0, np.ones((2, 1, 3), np.float16)], {"axes": [0]}
+    with unchanged(args=args, params=params):
+        out = trace.add_eqn(p, args, params)
+    assert out.aval.str_short() == "float16[2,1,3]" and trace.eqns[0].params == params
+    assert [atom.aval.shape for atom in trace.eqns[0].invars] == [(), (), (2, 1, 3)]
+
+
 # ---- a traced function ----
+
+
+def test_after_an_error_of_the_traced_function_the_trace_before_is_current_again():
+    with error_passes(Thrown()) as error:
+        trace_to_jaxpr(raises(error), [scalar])
+    with error_passes(TypeError()) as error, bind.set_current_trace(JaxprTrace()):
+        trace_to_jaxpr(raises(error), [scalar, scalar])
+
+
+def test_a_function_is_traced_once_at_each_call_with_an_argument_an_aval():
+    seen = []
+
+    def fun(*xs):
+        seen.append([x.aval.shape for x in xs])
+        return [sin(x) for x in xs] + [2.0]
+
+    vector = ShapedArray((0, 1, 3), np.dtype("float16"))
+    for avals in ([scalar, vector, scalar], [], [vector]):
+        with unchanged(avals=avals):
+            jaxpr = trace_to_jaxpr(fun, avals).jaxpr
+        assert [v.aval for v in jaxpr.invars] == avals and len(jaxpr.eqns) == len(avals)
+        assert [v.aval for v in jaxpr.outvars[:-1]] == avals
+    assert seen == [[(), (0, 1, 3), ()], [], [(0, 1, 3)]]
 
 
 def test_an_argument_knows_the_line_that_asked_for_the_trace():

@@ -102,3 +102,45 @@ def test_of_a_while_loop_nobody_knows():
 def test_a_while_loop_is_found_however_deep():
     with pytest.raises(ValueError, match="while"):
         count_multiplications(call_of_double(jit_p, name="loop", jaxpr=while_loop()))
+
+
+def test_sizes_may_be_0_1_or_none_and_products_of_whole_numbers_count():
+    vector, empty = (
+        jax.ShapeDtypeStruct((7,), np.int32),
+        jax.ShapeDtypeStruct((3, 0, 2), np.float16),
+    )
+    assert count(lambda v: lax.dot(v, v), vector) == 7
+    assert count(lambda v: mul(v, v), vector) == 7 and count(lambda x: mul(x, x), 2) == 1
+    assert count(lambda v: mul(v, v), empty) == 0
+    outer = (((), ()), ((), ()))
+    assert count(lambda v: lax.dot_general(v, v, outer), vector) == 49, "nothing is summed over"
+    assert count(lambda x: x, x) == 0
+
+
+def test_a_loop_may_run_0_times_and_is_counted_in_a_branch_of_a_jitted_function_too():
+    def body(carry, _):
+        return double(double(carry)), None
+
+    def loop(n):
+        return lambda x: lax.scan(body, x, None, length=n)[0]
+
+    assert count(loop(0), x) == 0
+    inside = jax.make_jaxpr(lambda i, x: lax.switch(i, [sin, loop(2), loop(5)], x))(1, x)
+    outer = jax.make_jaxpr(double)(x).jaxpr
+    i, v = Var(inside.in_avals[0]), outer.invars[0]
+    call = JaxprEqn(jit_p, [i, v], [Var(v.aval)], dict(name="f", jaxpr=inside))
+    assert count_multiplications(outer.replace(invars=[i, v], eqns=[call, *outer.eqns])) == 12 * 11
+
+
+def test_of_a_while_loop_in_a_scan_or_in_a_branch_nobody_knows_either():
+    stop = lambda x: lax.while_loop(lambda x: jnp.sum(x) < 9.0, double, x)  # noqa: E731
+    for fun in (
+        lambda x: lax.scan(lambda c, _: (stop(c), None), x, None, length=3)[0],
+        lambda x: lax.switch(1, [sin, double, stop], x),
+        lambda x: lax.cond(True, stop, sin, x),
+    ):
+        with pytest.raises(ValueError, match="while"):
+            jaxpr = jax.make_jaxpr(fun)(x).jaxpr
+            pytest.fail(
+                f"of a while loop nobody knows, but {count_multiplications(jaxpr)} was given"
+            )

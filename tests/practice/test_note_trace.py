@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Note, NoteTrace, take_notes
 
-from tinyjax.core import abstract_eval_rules, get_aval
+from tinyjax.core import Primitive, abstract_eval_rules, get_aval
 from tinyjax.core.primitives import broadcast_in_dim, cos, mul, mul_p, reduce_sum, sin, sin_p
 
 
@@ -58,3 +59,33 @@ def test_the_rule_is_asked_once_for_each_operation(monkeypatch):
 def test_an_equation_has_the_parameters():
     (equation,) = take_notes(lambda x: reduce_sum(x, (1,)), np.ones((2, 3))).equations
     assert equation.params == {"axes": (1,)}
+
+
+def test_equal_operations_are_noted_each_time_also_those_that_nobody_uses():
+    assert written(lambda x: mul(sin(x), sin(x)), 3.0)[:2] == [
+        ("b", sin_p, ("a",)),
+        ("c", sin_p, ("a",)),
+    ]
+    assert written(lambda x: [sin(x), cos(x)] and x, 3.0)[0] == ("b", sin_p, ("a",))
+
+
+def test_an_operation_may_have_three_operands_or_none_and_they_are_left_as_they_are():
+    p, trace = Primitive("p"), NoteTrace()
+    p.def_abstract_eval(lambda *avals, **params: get_aval(np.float16(len(avals))))
+    args, params = [trace.new_note(get_aval(1.0)), 0.0, np.ones(2)], {"scale": [1]}
+    with unchanged(params=params, args=args):
+        note = trace.process_primitive(p, args, params)
+        assert trace.process_primitive(p, (), {}).name == "c"
+    operands = trace.equations[0].operands
+    assert operands[0] == "a" and operands[1] == 0.0 and operands[2] is args[2]
+    assert (note.name, note.aval.dtype) == ("b", np.float16)
+    assert trace.equations[0].params == params and trace.equations[1].operands == ()
+
+
+@each_error
+def test_an_error_of_an_abstract_eval_rule_goes_on(error):
+    p, trace = Primitive("p"), NoteTrace()
+    with error_passes(error()) as raised:
+        p.def_abstract_eval(raises(raised))
+        trace.process_primitive(p, [1.0], {})
+    assert trace.equations == [], "of what is refused there is no equation"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.precise import precise, precise_jaxpr
 
 import tinyjax as jax
@@ -122,3 +123,42 @@ def test_it_goes_with_other_transformations():
     np.testing.assert_allclose(jax.vmap(precise(softplus))(xs), [np.exp(-30.0), np.log(2.0)], 1e-5)
     np.testing.assert_allclose(jax.jit(precise(softplus))(-30.0), np.exp(-30.0), 1e-5)
     np.testing.assert_allclose(jax.jvp(precise(softplus), (0.0,), (2.0,))[1], 1.0, 1e-5)
+
+
+def test_an_error_of_the_function_goes_on():
+    with error_passes(Thrown()) as error:
+        precise(raises(error))(1.0)
+
+
+def test_each_call_is_of_the_function_as_it_is_then():
+    scale = [1.0]
+    fun = precise(lambda x: scale[0] * jnp.log(1.0 + x))
+    for scale[0], x in [(1.0, small), (2.0, np.array([[1e-9], [2e-9]], np.float32))]:
+        with unchanged(x=x):
+            found = fun(x)
+        np.testing.assert_array_equal(found, scale[0] * x)
+    assert fun(jnp.float16(0)).dtype == np.float16
+
+
+def test_effects_stay_each_one_and_in_order(capsys):
+    def f(x):
+        for text in ("twice", "twice", "last"):
+            jax.debug.print(text)
+        return jnp.log(1.0 + x)
+
+    assert float(precise(f)(small)) == small
+    assert capsys.readouterr().out == "twice\ntwice\nlast\n"
+
+
+def test_of_three_branches_and_of_a_loop_within_a_loop_each_is_changed():
+    steps = [lambda x: jnp.exp(x) - 1.0, log_of_sum, lambda x: jnp.log(x + 1.0)]
+
+    def inner(x, _):
+        return lax.switch(1, steps, x), None
+
+    def outer(x, _):
+        return lax.scan(inner, x, None, length=2)[0], None
+
+    jaxpr = rewritten(lambda x: lax.scan(outer, x, None, length=2)[0], small)
+    found = sorted(name for inside in all_jaxprs(jaxpr) for name in names(inside))
+    assert (found.count("log1p"), found.count("expm1"), found.count("log")) == (2, 1, 0)

@@ -1,11 +1,12 @@
 """The toy of lesson 6 that runs what was written down."""
 
 import numpy as np
+from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation, take_notes
 from practice.run_notes import run_notes
 
 import tinyjax as jax
-from tinyjax.core import get_aval
+from tinyjax.core import Primitive, get_aval
 from tinyjax.core.primitives import mul_p, reduce_sum, sin_p
 
 
@@ -50,3 +51,35 @@ def test_the_equations_are_bound_so_that_notes_can_be_transformed():
         ("b", sin_p, ("a",)),
         ("c", mul_p, ("b", "a")),
     ]
+
+
+def test_each_equation_runs_once_in_order_also_one_that_equals_another():
+    p, calls = Primitive("p"), []
+    p.def_impl(lambda *xs, step: calls.append((*xs, step)) or float(len(calls)))
+    notes = [
+        eq("b", p, "a", 5.0, step=1),
+        eq("c", p, "a", 5.0, step=1),
+        eq("d", p, "c", "b", step=2),
+    ]
+    given = {"a": 0.0, "z": None}
+    for run in (0, 3):
+        calls.append("run")
+        with unchanged(notes=notes, given=given):
+            values = run_notes(notes, given)
+        assert values == {
+            "a": 0.0,
+            "z": None,
+            "b": run + run // 3 + 2,
+            "c": run + run // 3 + 3,
+            "d": run + run // 3 + 4,
+        }
+    assert calls[:4] == ["run", (0, 5, 1), (0, 5, 1), (3, 2, 2)]
+    assert run_notes([], given) == given and run_notes([], given) is not given
+
+
+@each_error
+def test_an_error_of_an_operation_goes_on(error):
+    p = Primitive("p")
+    with error_passes(error()) as raised:
+        p.def_impl(raises(raised))
+        run_notes([eq("b", p, "a")], {"a": 1.0})

@@ -1,6 +1,7 @@
 """Tables by two vmaps."""
 
 import numpy as np
+from judged import Thrown, error_passes, raises, unchanged
 from practice.each_with_each import distances, predictions
 
 import tinyjax.numpy as jnp
@@ -84,3 +85,29 @@ def test_a_model_has_its_own_weights_and_the_common_scale():
 def test_as_many_models_as_inputs_or_weights_confuse_nothing():
     out = predictions(predict, models(3, 3), inputs(3, 3))
     np.testing.assert_allclose(out, table_of(models(3, 3), inputs(3, 3)), rtol=1e-5)
+
+
+def test_an_error_of_the_function_goes_on():
+    with error_passes(Thrown()) as error:
+        distances(raises(error), POINTS, OTHERS)
+    with error_passes(Thrown()) as error:
+        predictions(raises(error), models(2, 3), inputs(5, 3))
+
+
+def test_what_is_given_is_left_as_it_is_and_a_second_call_is_of_its_own_arguments():
+    for count, width in ((2, 3), (1, 1)):
+        some, columns = models(count, width), inputs(4, width)
+        with unchanged(some=some, columns=columns):
+            out = predictions(predict, some, columns)
+        np.testing.assert_allclose(out, table_of(some, columns), rtol=1e-5)
+    assert distances(straight, POINTS[:1], OTHERS[:0]).shape == (1, 0)
+    table = distances(lambda p, q: (p @ q).astype("int32"), POINTS.astype("int32"), OTHERS)
+    np.testing.assert_array_equal(table, POINTS @ OTHERS.T)
+
+
+def test_an_entry_of_the_table_may_be_an_array_or_a_tree():
+    table = distances(lambda p, q: {"way": q - p, "far": straight(p, q)}, POINTS, OTHERS)
+    np.testing.assert_array_equal(table["way"], OTHERS[None] - POINTS[:, None])
+    assert table["far"].shape == (3, 4)
+    out = predictions(lambda m, x: m["weight"] * x * m["scale"], models(2, 3), inputs(5, 3))
+    assert out.shape == (2, 5, 3)

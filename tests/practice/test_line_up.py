@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import unchanged
 from practice.line_up import batch_product
 
 
@@ -53,3 +54,25 @@ def test_examples_may_be_rows_in_one_operand_and_matrices_in_the_other():
     assert_is_batch(numbers(3, 3), 0, numbers(3, 3, 3), 0, 3)
     assert_is_batch(numbers(2, 4, 5), 0, numbers(5, 2), 1, 2)
     assert_is_batch(numbers(3, 3, 2), 2, numbers(2, 3), 0, 2)
+
+
+@pytest.mark.parametrize("x_axes", [0, 1, 2, 3])
+@pytest.mark.parametrize("y_axes", [0, 1, 2, 3])
+def test_examples_of_any_two_ranks_are_multiplied_wherever_their_batch_dims_are(x_axes, y_axes):
+    shape = (4, 2, 5)
+    x, y = numbers(3, *shape[3 - x_axes :]), numbers(3, *shape[3 - y_axes :]) ** 2
+    for x_dim in range(x.ndim):
+        for y_dim in range(y.ndim):
+            assert_is_batch(np.moveaxis(x, 0, x_dim), x_dim, np.moveaxis(y, 0, y_dim), y_dim, 3)
+        assert_is_batch(np.moveaxis(x, 0, x_dim), x_dim, y[0], None, 3)
+        assert_is_batch(y[0], None, np.moveaxis(x, 0, x_dim), x_dim, 3)
+
+
+def test_a_batch_may_be_of_one_or_of_none_and_operands_are_left_as_they_are():
+    for size in (1, 0):
+        x, y = numbers(2, size).astype(np.float16), numbers(size, 3, 2).astype(np.float16)
+        with unchanged(x=x, y=y):
+            out = batch_product(x, 1, y, 0)
+        assert out.shape == (size, 3, 2) and out.dtype == np.float16
+    x = np.array([1.0, np.nan, np.inf])
+    np.testing.assert_array_equal(batch_product(x, 0, np.array(2.0), None), [2, np.nan, np.inf])

@@ -143,3 +143,25 @@ def test_vmap_maps_it_over_rows_or_columns(in_axes):
 def test_two_vmaps_one_in_the_other_map_it_over_two_axes():
     means = jax.vmap(jax.vmap(lambda x: moving_mean(x, 2), in_axes=1), in_axes=2)(CUBE)
     np.testing.assert_allclose(means, CUBE.mean(0).T[:, :, None])
+
+
+@pytest.mark.parametrize("dim", range(4))
+def test_the_batching_rule_takes_four_axes_and_the_window_that_is_given(dim):
+    x = np.arange(48, dtype=np.float32).reshape(4, 2, 3, 2) ** 2
+    for window in (1, 2):
+        with unchanged(x=x):
+            out, out_dim = module.moving_mean_batch([x], [dim], window=window)
+        loop = [moving_mean(example, window) for example in np.moveaxis(x, dim, 0)]
+        np.testing.assert_allclose(np.moveaxis(np.asarray(out), out_dim, 0), loop, rtol=1e-6)
+
+
+def test_a_batch_may_be_of_one_or_of_none_and_of_any_floats():
+    for size in (1, 0):
+        x = np.ones((4, size), np.float16)
+        out, out_dim = module.moving_mean_batch((x,), (1,), window=3)
+        assert np.moveaxis(np.asarray(out), out_dim, 0).shape == (size, 2) and out.dtype == x.dtype
+
+
+def test_an_error_of_the_operation_goes_on_through_its_batching_rule():
+    with pytest.raises(ValueError, match="window"):
+        jax.vmap(lambda x: moving_mean(x, 9))(ROWS)

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from judged import Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
-from tinyjax.core import bind, primitives
+from tinyjax.core import bind, dtypes, primitives
 from tinyjax.core.primitives import add, mul, reduce_sum, sin
 from tinyjax.transform import batching
 from tinyjax.transform.batching import AxisData, BatchTrace, BatchTracer, batch_rules
@@ -147,6 +148,85 @@ def test_a_batch_of_numbers_fits_a_batch_of_arrays():
         assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
 
 
+HYPERCUBE = np.arange(48, dtype=np.float32).reshape(2, 1, 4, 3, 2)
+
+
+@pytest.mark.parametrize("dim", range(5))
+def test_rules_take_arrays_of_five_axes_and_axes_in_any_order(dim):
+    for axes in ((2, 0), (1, 3), (3, 2, 1, 0), (3,)):
+        got = batch_rules[primitives.reduce_sum_p]((HYPERCUBE,), (dim,), axes=axes)
+        assert_is_batch(got, [HYPERCUBE], [dim], lambda example, axes=axes: example.sum(axes))
+    permutation = (3, 0, 2, 1)
+    got = batch_rules[primitives.transpose_p]((HYPERCUBE,), (dim,), permutation=permutation)
+    assert_is_batch(got, [HYPERCUBE], [dim], lambda example: example.transpose(permutation))
+    for destination in range(5):
+        moved = batching.moveaxis(HYPERCUBE, dim, destination)
+        np.testing.assert_array_equal(moved, np.moveaxis(HYPERCUBE, dim, destination))
+    np.testing.assert_array_equal(
+        batching.bdim_at_front(HYPERCUBE, dim, 9), np.moveaxis(HYPERCUBE, dim, 0)
+    )
+
+
+@pytest.mark.parametrize(
+    "value", [2.0, np.ones((0, 1), np.float16), np.ones((1, 3), bool)], ids=str
+)
+def test_what_is_not_mapped_is_repeated_whatever_its_rank_and_dtype(value):
+    for size in (1, 3):
+        out = batching.bdim_at_front(value, None, size)
+        assert out.shape == (size, *np.shape(value)) and out.dtype == bind.get_aval(value).dtype
+
+
+def test_a_rule_leaves_the_lists_that_it_is_given():
+    vals, dims = [cube], [1]
+    with unchanged(vals=vals, dims=dims):
+        batching._reducer_rule(noting_parameters([]), vals, dims, axes=(0, 1), scale=[2])
+        batch_rules[primitives.transpose_p](vals, dims, permutation=(1, 0))
+        batching._broadcasting_rule(noting_parameters([]), vals * 3, [1, None, 0])
+
+
+OPERANDS = {
+    "three batches": ([cube, cube + 1, cube + 2], [0, 0, 0]),
+    "three batch dims": ([cube, np.moveaxis(cube, 0, 1), np.moveaxis(cube, 0, 2)], [0, 1, 2]),
+    "one of three is a batch": ([cube[0], cube, cube[1]], [None, 0, None]),
+    "a number, numbers and arrays": ([np.float32(3), np.float32([5, 7]), cube], [None, 0, 0]),
+    "arrays, a shared one and numbers": ([cube, cube[0], np.float32([5, 7])], [0, None, 0]),
+    "the third is somewhere else": ([cube, cube, np.moveaxis(cube, 0, 2)], [0, 0, 2]),
+    "four": ([cube, np.float32([1, 2]), np.float32(3), np.moveaxis(cube, 0, 2)], [0, 0, None, 2]),
+    "a batch of one": ([cube[:1], cube[1], cube[:1] * 2], [0, None, 0]),
+}
+
+
+@pytest.mark.parametrize("which", OPERANDS)
+def test_an_elementwise_operation_may_have_three_operands_and_more(which):
+    operands, dims = OPERANDS[which]
+    p = bind.Primitive("p")
+    p.def_impl(lambda *xs: sum((k + 1) * x for k, x in enumerate(xs)))
+    p.def_abstract_eval(
+        lambda *avals: avals[0].update(shape=primitives.broadcast_shapes("p", *avals))
+    )
+    got = batching._broadcasting_rule(p, operands, dims)
+    assert_is_batch(got, operands, dims, lambda *xs: sum((k + 1) * x for k, x in enumerate(xs)))
+
+
+def test_an_elementwise_operation_with_three_results_has_a_batch_dim_for_each():
+    p = bind.Primitive("p", multiple_results=True)
+    p.def_impl(lambda x, y: [x, y, x])
+    p.def_abstract_eval(lambda x, y: [x, y, x])
+    for dims in ((1, 1), (1, 0)):
+        outs, out_dims = batching._broadcasting_rule(p, (np.ones((3, 3)), np.ones((3, 3))), dims)
+        assert len(outs) == len(out_dims) == 3 and len(set(out_dims)) == 1
+
+
+@each_error
+def test_an_error_of_the_operation_goes_on_through_its_rule(error):
+    p = bind.Primitive("p")
+    p.def_abstract_eval(lambda *avals: avals[0])
+    for dims in ((0, 0), (0, None)):
+        with error_passes(error()) as raised:
+            p.def_impl(raises(raised))
+            batching._broadcasting_rule(p, (x, x), dims)
+
+
 # ---- the trace ----
 
 
@@ -190,6 +270,38 @@ def test_while_a_batching_rule_runs_the_parent_is_the_current_trace():
         primitive.bind(trace.tracer(x, 0))
         assert bind.context.trace is trace, "after the rule, this trace must be current again"
     assert seen == [trace.parent]
+
+
+@each_error
+@pytest.mark.parametrize("table", ["batch_rules", "axis_batch_rules"])
+def test_an_error_of_a_batching_rule_goes_on_and_the_trace_is_current_again(table, error):
+    trace, p = new_trace("i"), bind.Primitive("p")
+    p.def_impl(lambda x: x)
+    with bind.set_current_trace(trace), error_passes(error()) as raised:
+        getattr(batching, table)[p] = raises(raised)
+        p.bind(trace.tracer(x, 0))
+    with bind.set_current_trace(trace), error_passes(error()) as raised:
+        plain = bind.Primitive("plain")
+        plain.def_impl(raises(raised))
+        plain.bind(1.0)
+
+
+def test_a_rule_gets_all_operands_and_what_it_gives_may_be_many_one_or_none():
+    trace, operands, params = new_trace(), [], {"scale": 2}
+    operands += [1.0, trace.tracer(x, 1), x, trace.tracer(cube, 2)]
+    for count in (3, 1, 0):
+        seen = []
+
+        def rule(vals, dims, *, scale, seen=seen, count=count):
+            seen.append((vals[0], vals[1] is x, vals[2] is x, vals[3] is cube, dims, scale))
+            return [0.0, x, x][:count], [None, 0, 1][:count]
+
+        p = new_primitive(rule, multiple_results=True)
+        with unchanged(operands=operands, params=params):
+            outs = trace.process_primitive(p, operands, params)
+        assert seen == [(1.0, True, True, True, (None, 1, None, 2), 2)]
+        assert isinstance(outs, list) and len(outs) == count
+        assert [isinstance(out, BatchTracer) for out in outs] == [False, True, True][:count]
 
 
 def test_rules_are_given_the_parameters():
@@ -376,3 +488,54 @@ def test_many_arguments_of_one_size_are_counted():
     params, x = {str(i): np.ones(2, np.float32) for i in range(9)}, np.ones(3, np.float32)
     with pytest.raises(ValueError, match="size 2: .*, and 6 more\n.*size 3: axis 0 of argument x"):
         jax.vmap(lambda params, x: x)(params, x)
+
+
+def test_after_an_error_of_the_function_trace_and_axes_are_what_they_were():
+    for axis_name in (None, "i"):
+        with error_passes(Thrown()) as error:
+            jax.vmap(raises(error), axis_name=axis_name)(x)
+    with error_passes(TypeError()) as error:
+        jax.vmap(lambda row: jax.vmap(raises(error), axis_name="j")(row), axis_name="i")(x)
+    assert not isinstance(sin(1.0), bind.Tracer), "what follows is computed as ever"
+
+
+def test_the_size_of_the_axis_may_be_given_also_without_anything_that_is_mapped():
+    out = jax.vmap(lambda: 3.0, axis_size=2)()
+    np.testing.assert_array_equal(out, [3.0, 3.0])
+    seen = []
+    jax.vmap(lambda y: seen.append(bind.context.axis_env) or y, None, 0, "i", 4)(1.0)
+    assert seen == [(("i", 4),)]
+    with pytest.raises(ValueError):
+        jax.vmap(sin, axis_size=3)(x)
+        pytest.fail("axis_size is 3, and the argument has 2 rows: that does not fit")
+
+
+def test_the_trace_knows_all_that_is_said_of_its_axis():
+    seen = []
+    jax.vmap(
+        lambda y: seen.append(bind.context.trace.axis) or y, axis_name="i", spmd_axis_name="d"
+    )(x)
+    assert (seen[0].name, seen[0].size, seen[0].spmd_axis_name) == ("i", 2, "d")
+
+
+def test_each_call_has_its_own_size_and_leaves_its_arguments():
+    calls = []
+
+    def f(tree, y):
+        calls.append(1)
+        return {"sum": (add(tree["a"][0], y), None, 1.0)}
+
+    mapped = jax.vmap(f, [0, -1], {"sum": (1, None, 0)})
+    for size in (3, 1, 0, 3):
+        tree, y = {"a": [np.ones((size, 4), np.float32)]}, np.ones((4, size), np.float32)
+        with unchanged(tree=tree, y=y):
+            out = mapped(tree, y)["sum"]
+        assert (out[0].shape, out[1], out[2].shape) == ((4, size), None, (size,))
+    assert len(calls) == 4, "the function is called once at each call of the mapped one"
+
+
+def test_each_result_may_have_an_axis_of_its_own_and_keeps_its_dtype():
+    bits = np.ones((2, 3), dtypes.bfloat16)
+    out = jax.vmap(lambda a, b: (a, [b, a], 1.0), (1, None), (1, [0, -1], None))(bits, np.int8(3))
+    assert [leaf.shape for leaf in (out[0], *out[1])] == [(2, 3), (3,), (2, 3)] and out[2] == 1.0
+    assert out[0].dtype == dtypes.bfloat16 and out[1][0].dtype == np.int8

@@ -1,5 +1,6 @@
 """What one iteration hands on, on a toy body."""
 
+from judged import unchanged
 from practice.after_one_round import Body, after_one_round
 
 # c = sin a; d = c * b; the next carry is (a, d, k), where k is made of nothing that goes round
@@ -45,3 +46,21 @@ def test_what_has_it_in_one_line_only_says_nothing_of_the_others():
 
 def test_with_no_flags_there_are_none_afterwards():
     assert told(BODY, False, False, False) == (False, False, False), "nothing had it before"
+
+
+def test_what_is_given_stays_and_a_second_round_is_of_its_own_flags():
+    flags = [True, False, False]
+    with unchanged(flags=flags, body=BODY):
+        assert after_one_round(BODY, flags) == (True, True, False)
+        assert after_one_round(BODY, [False] * 3) == (False, False, False)
+    got = after_one_round(BODY, flags)
+    assert type(got) is tuple and all(type(flag) is bool for flag in got)
+
+
+def test_a_body_may_have_many_parts_and_give_one_twice():
+    names = "abcdefgh"
+    lines = tuple((f"{x}{y}", (y, x, "z")) for x, y in zip(names, names[1:]))
+    body = Body((*names, "z"), lines, ("ab", "ab", "gh", "de", "h", "z"))
+    assert told(body, *[False] * 7, True, False) == (False, False, True, False, True, False)
+    assert told(body, *[False] * 8, True) == (True, True, True, True, False, True)
+    assert told(Body((), (("a", ()),), ())) == ()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises
 from practice import bisection
 
 import tinyjax as jax
@@ -88,3 +89,25 @@ def test_a_batch_of_bounds_is_halved_at_once():
 def test_only_the_sign_counts_not_the_size():
     place, count = bisection.bisect(lambda x: jnp.where(x < 0.7, -1e-30, 1e30), 0.0, 1.0, 0.25)
     assert (float(place), int(count)) == (0.625, 2), f"{place} after {count} halvings"
+
+
+def test_an_error_of_the_function_goes_on():
+    with error_passes(Thrown()) as error:
+        bisection.bisect(raises(error), 0.0, 1.0)
+
+
+def test_each_call_is_of_its_own_function_and_bounds():
+    for zero, low, high in [(0.25, -1.0, 1.0), (-7.0, -9.5, -1.0), (1e4, 0.0, 3e4), (2.0, 1, 4)]:
+        place, _ = bisection.bisect(lambda x: x - zero, low, high, 1e-3)  # noqa: B023
+        assert abs(float(place) - zero) <= 1e-3, f"x - {zero} is zero at {zero}, not at {place}"
+
+
+def test_infinite_values_have_a_sign_too_and_a_place_that_is_met_exactly_is_kept():
+    place, _ = bisection.bisect(lambda x: 1 / (x - 0.7), 0.0, 1.0)
+    assert abs(float(place) - 0.7) <= 1e-4
+    place, halvings = bisection.bisect(lambda x: x, -1.0, 1.0, 0.5)
+    assert abs(float(place)) <= 0.25 and int(halvings) == 2, (
+        f"the middle is zero at once, and an end of the interval from then on; not {place}"
+    )
+    place, halvings = bisection.bisect(lambda x: jnp.where(x > 0.7, jnp.inf, -jnp.inf), 0.0, 1.0)
+    assert abs(float(place) - 0.7) <= 1e-4 and int(halvings) == 14

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.loop_backwards import backwards, forwards
 
 import tinyjax as jax
@@ -93,3 +94,34 @@ def test_gradients_are_those_of_the_loop_written_out(ways_back):
 
 def test_no_steps_give_back_what_came_in():
     assert backwards([], 2.0, [], 7.0) == (7.0, 2.0, []), "weights, state, and no xs"
+
+
+def test_what_is_given_stays_as_it_is(ways_back):
+    ct_ys = [1.0, 2.0, 3.0]
+    ct_weights = {"state": 1.0, "x": np.ones((), np.float32), "y": 3.0}
+    with unchanged(ct_weights=ct_weights, ct_ys=ct_ys, ways_back=ways_back):
+        first = backwards(ways_back, 1.0, ct_ys, ct_weights)
+        second = backwards(ways_back, 1.0, ct_ys, ct_weights)
+    assert jax.tree.all(jax.tree.map(np.array_equal, first, second)), "a second call gives the same"
+    none = {"weights": np.zeros(2)}
+    with unchanged(none=none):
+        backwards([lambda cts: ({"weights": np.ones(2)}, 0.0, 0.0)], 1.0, [0.0], none)
+
+
+@each_error
+def test_an_error_of_a_way_back_goes_on(error):
+    with error_passes(error()) as raised:
+        steps = [lambda cts: (0.0, cts[0], 0.0), raises(raised), lambda cts: (0.0, cts[0], 0.0)]
+        backwards(steps, 1.0, [0.0] * 3, 0.0)
+
+
+def test_weights_and_states_may_be_trees_of_any_depth():
+    def way_back(cts):
+        (state, _), y = cts
+        return {"a": [y, (state,)], "b": {}}, (state * 2, None), {"x": y}
+
+    weights, state, xs = backwards(
+        [way_back] * 3, (1.0, None), (5.0, 6.0, 7.0), {"a": [0.5, (10.0,)], "b": {}}
+    )
+    assert weights == {"a": [18.5, (17.0,)], "b": {}} and state == (8.0, None)
+    assert xs == [{"x": 5.0}, {"x": 6.0}, {"x": 7.0}]

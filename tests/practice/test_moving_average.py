@@ -1,6 +1,7 @@
 """The moving average: a recurrence, one scan, and gradients without nan."""
 
 import numpy as np
+from judged import unchanged
 from practice.moving_average import moving_average
 
 import tinyjax as jax
@@ -56,3 +57,30 @@ def test_the_gradient_by_keep_is_right_and_no_nan():
 def test_the_gradient_by_xs_is_zero_where_nothing_was_measured():
     slopes = jax.grad(lambda xs: moving_average(xs, 0.5).sum())(GAPS).tolist()
     assert slopes == [3.0, 0.0, 1.0, 0.0], f"1 + 1 + 2 * 0.5 by the first x, not {slopes}"
+
+
+def test_a_row_may_be_measured_in_part():
+    xs = np.array([[0, 0], [np.nan, 8], [4, np.nan]], np.float32)
+    got = moving_average(xs, 0.5).tolist()
+    assert got == [[0, 0], [0, 4], [2, 4]], f"what is there of a row counts, not {got}"
+
+
+def test_an_infinite_measurement_is_one():
+    got = moving_average(np.array([0.0, np.inf, 1.0, -1.0], np.float32), 0.5).tolist()
+    assert got == [0.0, np.inf, np.inf, np.inf], f"inf was measured, nan alone was not: {got}"
+
+
+def test_the_first_average_is_the_first_x_whatever_is_kept_and_xs_stay_as_they_are():
+    for keep in (0.0, 1.0, 0.9):
+        xs = np.array([7.0, 1.0, np.nan], np.float32)
+        with unchanged(xs=xs):
+            got = moving_average(xs, keep)
+        np.testing.assert_allclose(got, by_hand(xs, keep), rtol=1e-6)
+    assert moving_average(XS[:1], 0.5).tolist() == [1.0]
+
+
+def test_measurements_of_any_rank_keep_their_shape_and_dtype():
+    for dtype in ("float16", "bfloat16", "float32"):
+        xs = jnp.ones((4, 2, 1, 3), dtype)
+        got = moving_average(xs, 0.5)
+        assert (got.shape, got.dtype) == (xs.shape, xs.dtype)

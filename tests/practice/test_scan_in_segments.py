@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.scan_in_segments import scan_in_segments
 
 import tinyjax as jax
@@ -70,3 +71,36 @@ def test_a_number_of_steps_that_is_no_multiple_is_refused():
         scan_in_segments(step, H, XS, 5)
     said = str(caught.value)
     assert "12" in said and "5" in said, f"the error is to name both numbers, 12 and 5: {said}"
+
+
+def test_an_error_of_the_step_goes_on():
+    with error_passes(Thrown()) as error:
+        scan_in_segments(raises(error), H, XS, 3)
+
+
+def test_what_is_given_stays_and_each_call_is_of_its_own_steps():
+    for steps, length in [(12, 4), (4, 2), (6, 1), (5, 5)]:
+        xs = {
+            "x": np.arange(2.0 * steps, dtype=np.float32).reshape(steps, 1, 2),
+            "n": np.arange(steps),
+        }
+        with unchanged(xs=xs):
+            got = scan_in_segments(
+                lambda h, x: (h + x["x"], (h, x["n"], None)),
+                np.zeros((1, 2), np.float32),
+                xs,
+                length,
+            )
+        want = lax.scan(
+            lambda h, x: (h + x["x"], (h, x["n"], None)), np.zeros((1, 2), np.float32), xs
+        )
+        assert jax.tree.structure(got) == jax.tree.structure(want)
+        assert all(map(np.array_equal, jax.tree.leaves(got), jax.tree.leaves(want)))
+        assert got[1][1].dtype == np.int32
+
+
+@pytest.mark.parametrize("length", [5, 13, 24])
+def test_a_length_that_does_not_fit_is_named_with_the_number_of_steps(length):
+    with pytest.raises(ValueError, match=rf"(?s)(\b12\b.*\b{length}\b|\b{length}\b.*\b12\b)"):
+        got = scan_in_segments(step, H, XS, length)
+        pytest.fail(f"12 steps cannot be cut into segments of {length}, but {got} was given")

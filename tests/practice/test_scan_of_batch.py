@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.scan_of_batch import scan_of_batch
 
 import tinyjax as jax
@@ -90,3 +91,33 @@ def test_what_is_the_same_for_all_is_not_repeated(run):
 def test_in_the_program_there_is_one_scan(run):
     found = len(loops(run, (None, 0, 0)))
     assert found == 1, f"one scan for all examples; there are {found}"
+
+
+def test_an_error_of_the_step_goes_on():
+    for dims in [(0, 0, 0), (None, None, 0)]:
+        with error_passes(Thrown()) as error:
+            scan_of_batch(raises(error), operands(dims), dims, 3)
+
+
+EACH_DIMS = [(w, h, x) for w in (0, None) for h in (0, None) for x in (0, None)]
+
+
+@pytest.mark.parametrize("dims", EACH_DIMS[:-1])  # of one for all, nothing is a batch
+def test_operands_of_any_rank_are_one_for_all_or_one_for_each_and_stay_as_they_are(dims):
+    def step(w, h, x):
+        return h * w + x.sum(), (x - h.sum()).astype("float16")
+
+    full = (
+        np.ones(2, np.float32),
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        np.arange(40.0, dtype=np.float32).reshape(2, 5, 2, 2),
+    )
+    given = tuple(x if dim == 0 else x[1] for x, dim in zip(full, dims))
+    with unchanged(given=given):
+        states, ys = scan_of_batch(step, given, dims, 2)
+    assert states.shape == (2, 3) and ys.shape == (2, 5, 2, 2) and ys.dtype == np.float16
+    for i in range(2):
+        w, h, xs = (x[i] if dim == 0 else x[1] for x, dim in zip(full, dims))
+        state, y = lax.scan(lambda h, x: step(w, h, x), h, xs)  # noqa: B023
+        np.testing.assert_allclose(states[i], state)
+        np.testing.assert_array_equal(ys[i], y)

@@ -1,6 +1,7 @@
 """A function for each example: chosen results, and gradients that no other function spoils."""
 
 import numpy as np
+from judged import Thrown, error_passes, raises, unchanged
 from practice.switch_of_many import switch_of_many
 
 import tinyjax as jax
@@ -67,3 +68,32 @@ def test_tangents_are_those_of_the_example_s_own_function():
 def test_it_can_be_traced_with_indices_that_are_not_known():
     jaxpr = jax.make_jaxpr(lambda i, xs: switch_of_many(i, FUNCTIONS, xs))(INDICES, XS)
     assert [v.aval.shape for v in jaxpr.jaxpr.outvars] == [(4,)]
+
+
+def test_an_error_of_a_function_goes_on_whichever_it_is():
+    for i in range(3):
+        functions = list(FUNCTIONS)
+        with error_passes(Thrown()) as error:
+            functions[i] = raises(error)
+            switch_of_many(INDICES, functions, XS)
+
+
+def test_what_is_given_stays_and_examples_may_be_one_none_or_nan():
+    indices, xs, functions = (
+        np.array([2, 0, 1], np.int32),
+        np.array([np.nan, 1.0, np.inf], np.float32),
+        [*FUNCTIONS],
+    )
+    with unchanged(indices=indices, xs=xs, functions=functions):
+        got = switch_of_many(indices, functions, xs)
+    np.testing.assert_array_equal(got, [np.nan, 0, np.inf])
+    assert switch_of_many(indices[:1], functions, xs[1:2]).tolist() == [-1.0]
+    assert switch_of_many(indices[:0], functions, xs[:0]).shape == (0,)
+
+
+def test_of_many_functions_each_may_be_chosen_and_the_dtype_is_kept():
+    functions = [lambda x, k=k: x * k for k in range(6)]
+    indices = jnp.array([5, 3, 0, 4, 1, 2, -9, 99])
+    xs = jnp.ones(8, jnp.float16)
+    got = switch_of_many(indices, functions, xs)
+    assert got.dtype == jnp.float16 and got.tolist() == [5, 3, 0, 4, 1, 2, 0, 5]

@@ -3,6 +3,8 @@
 import gc
 import weakref
 
+from judged import each_error, error_passes, raises, unchanged
+
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
@@ -52,6 +54,27 @@ def test_what_a_part_of_the_carry_has_once_it_has_always():
     step = lambda carry: (False, *carry[:-1])  # noqa: E731
     got = fixed_point(step, (False, True, False, False))
     assert got == (False, True, True, True), f"the second part has it, and hands it on: {got}"
+
+
+@each_error
+def test_an_error_of_the_step_goes_on(error):
+    with error_passes(error()) as raised:
+        fixed_point(raises(raised), (True, False))
+
+
+def test_the_step_is_asked_until_nothing_is_added_and_each_time_with_flags():
+    asked = []
+
+    def step(flags):
+        asked.append(flags)
+        return [any(flags[:i]) for i in range(len(flags))]
+
+    carry = (False, True, False, False)
+    with unchanged(carry=carry):
+        assert fixed_point(step, carry) == (False, True, True, True)
+    assert asked == [carry, (False, True, True, True)]
+    assert fixed_point(lambda flags: flags, ()) == ()
+    assert fixed_point(lambda flags: [False] * 3, (False,) * 3) == (False,) * 3
 
 
 # ---- a function is traced once ----

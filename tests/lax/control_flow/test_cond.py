@@ -5,12 +5,14 @@ import re
 import numpy as np
 import pytest
 from explain_errors import explain_errors
+from judged import each_error, error_passes, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
+from tinyjax.transform.jvp import jvp_rules
 
 v = jnp.array([1.0, 2.0, 3.0])
 
@@ -196,6 +198,39 @@ def test_what_no_branch_differentiates_has_no_tangent():
     assert len(eqn.outvars) == 3, f"two results and the tangent of one, not {len(eqn.outvars)}"
 
 
+@pytest.mark.parametrize("moving", range(4))
+def test_any_of_many_branches_may_be_the_one_that_moves(moving):
+    branches = [lambda x: 1.0, lambda x: 2.0, lambda x: 3.0, lambda x: 4.0]
+    branches[moving] = lambda x: x * x
+    told = f"of four branches, number {moving} alone has a tangent: all must give one"
+    with explain_errors(told):
+        found = [jax.jvp(lambda x: lax.switch(i, branches, x), (3.0,), (1.0,))[1] for i in range(4)]  # noqa: B023
+    assert [float(t) for t in found] == [6.0 * (i == moving) for i in range(4)], told
+
+
+def test_each_result_has_its_own_tangent_and_operands_may_be_whole_numbers():
+    def branch(k):
+        return lambda n, x, y: (x * k, [n, y * x], y * (k - 1.0))
+
+    x, y = jnp.ones((2, 1, 3), jnp.bfloat16), jnp.float32(5)
+    for i in range(3):
+        f = lambda y: lax.switch(i, [branch(k) for k in (1.0, 2.0, 3.0)], jnp.arange(2), x, y)  # noqa: B023, E731
+        with explain_errors("each result has a tangent where any branch gives one"):
+            (out, (n, _), _), (a, (b, c), d) = jax.jvp(f, (y,), (np.float32(1),))
+        assert out.dtype == jnp.bfloat16 and n.tolist() == [0, 1] and not np.any(np.asarray(a))
+        assert b.dtype == jax.dtypes.float0 and c.shape == (2, 1, 3) and float(d) == i
+
+
+@each_error
+def test_an_error_of_a_rule_within_a_branch_goes_on(error):
+    p = Primitive("p")
+    p.def_impl(lambda x: x)
+    p.def_abstract_eval(lambda x: x)
+    with error_passes(error()) as raised:
+        jvp_rules[p] = raises(raised)
+        jax.jvp(lambda x: lax.cond(True, jnp.sin, p.bind, x), (1.0,), (1.0,))
+
+
 # ---- reverse mode ----
 
 
@@ -368,3 +403,45 @@ def test_branches_that_differ_are_named_with_their_places():
         lax.cond(True, negative, lambda x: 1, 1.0)
     place = rf"true_fun is negative at {__file__}:\d+, false_fun is <lambda> at {__file__}:\d+"
     assert re.search(place, str(raised.value))
+
+
+def test_of_three_branches_and_of_a_tree_each_example_gets_its_own():
+    branches = [
+        lambda x, y: (x, {"y": y}),
+        lambda x, y: (2 * x, {"y": -y}),
+        lambda x, y: (x * x, {"y": y * 0}),
+    ]
+    x, y = jnp.arange(24.0).reshape(4, 2, 3), jnp.arange(1, 4)
+    which = jnp.array([2, 0, 1, -5])
+    f = jax.vmap(lambda i, x: lax.switch(i, branches, x, y))
+    with explain_errors("for each example, all results of the branch that its index says"):
+        out, rest = f(which, x)
+    np.testing.assert_array_equal(out, [x[0] ** 2, x[1], 2 * x[2], x[3]])
+    np.testing.assert_array_equal(rest["y"], [y * 0, y, -y, y])
+    assert rest["y"].dtype == y.dtype
+
+
+@pytest.mark.parametrize(
+    "shape, dtype", [((), "bfloat16"), ((1,), "float16"), ((0, 2), "int8"), ((2, 1, 3), "bool")]
+)
+def test_arrays_of_any_rank_and_dtype_are_chosen(shape, dtype):
+    x = jnp.ones((3, *shape), dtype)
+    with explain_errors(f"arrays of {dtype}{list(shape)} can be chosen"):
+        out = jax.vmap(lambda p, x: lax.cond(p, lambda x: x, jnp.zeros_like, x))(
+            jnp.array([True, False, True]), x
+        )
+    assert (out.shape, out.dtype) == (x.shape, x.dtype)
+    want = np.asarray(x).copy()
+    want[1] = 0
+    np.testing.assert_array_equal(out, want)
+
+
+def test_no_branch_spoils_the_gradient_of_an_operand_that_is_shared():
+    def f(p, shared, x):
+        return lax.cond(p, lambda a, x: jnp.log(a) * x, lambda a, x: a * x, shared, x)
+
+    loss = lambda shared: jax.vmap(f, (0, None, 0))(jnp.array([False, False]), shared, v[:2]).sum()  # noqa: E731
+    slope = jax.grad(loss)(0.0)
+    assert float(slope) == 3.0, f"log is taken by no example: the slope is 1 + 2, not {slope}"
+    shared = jax.grad(lambda a: jax.vmap(f, (0, None, 0))(jnp.array([True, False]), a, v[:2]).sum())
+    assert float(shared(0.5)) == 4.0, "1 / 0.5 by the first example, 2 by the second"

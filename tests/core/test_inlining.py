@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -292,3 +293,47 @@ def test_equations_know_the_lines_of_python_that_they_are_from():
     before, after = opened(lambda x: wave(x), 3.0)
     inside = before.eqns[0].params["jaxpr"].eqns
     assert [eqn.source_info for eqn in after.eqns] == [eqn.source_info for eqn in inside]
+
+
+def test_effects_within_calls_stay_each_one_and_in_order():
+    shout = jax.jit(lambda x: jax.debug.print("{}", x) or primitives.sin(x))
+
+    def f(x):
+        jax.debug.print("{}", x)
+        y = shout(x)
+        jax.debug.print("{}", x)
+        shout(x)
+        return jax.jit(shout)(y)
+
+    _, after = opened(f, 3.0)
+    assert (
+        names(after)
+        == ["debug_print", "debug_print", "sin", "debug_print"]
+        + [
+            "debug_print",
+            "sin",
+        ]
+        * 2
+    )
+
+
+def test_each_call_has_its_own_operands_constants_and_results():
+    array = np.arange(3, dtype=np.float32)
+    call = jax.jit(lambda x, y: (primitives.mul(x, y), primitives.add(x, array), x))
+
+    def f(x, y):
+        return call(x, y), call(y, x), call(2.0 * x, call(y, y)[1])
+
+    closed, after = opened(f, np.ones(3, np.float32), array + 1)
+    check_jaxpr(after.jaxpr)
+    args = (np.full(3, 5, np.float32), np.float32([1, 2, 3]))
+    got = eval_jaxpr(after.jaxpr, after.consts, *args)
+    with jax.disable_jit():
+        want = jax.tree.leaves(f(*args))
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_an_error_of_keep_goes_on():
+    with error_passes(Thrown()) as error:
+        inline_calls(jax.make_jaxpr(jax.jit(jnp.sin))(1.0), raises(error))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.laws import DTYPES, LAWS, Law, entry, hard_numbers, same_bits
 
 from tinyjax import lax
@@ -122,3 +123,22 @@ def test_a_line_is_one_of_the_table_and_the_compiler_uses_it(monkeypatch):
     number = ShapeDtypeStruct((3,), np.dtype("float32"))
     after = rewrite_rules(make_jaxpr(lambda x, y: lax.sub(x, lax.neg(y)))(number, number))
     assert after.eqns[-1].primitive.name == "add"
+
+
+def test_arrays_of_any_rank_and_of_other_floats_are_compared_and_stay_as_they_are():
+    for dtype in (np.float64, np.float16, np.float32):
+        a = np.array([[0.0, np.nan], [np.inf, -1.5]], dtype)
+        b = a.copy()
+        with unchanged(a=a, b=b):
+            assert same_bits(a, b) and not same_bits(a, -b)
+        b[1, 1] = -1.5 * (1 + np.finfo(dtype).eps)
+        assert not same_bits(a, b), f"of {dtype.__name__} the last bit differs"
+    assert same_bits(array(), array()), "of no elements none differs"
+
+
+def test_an_error_of_a_law_goes_on_and_numpys_settings_are_left():
+    before = np.geterr()
+    with error_passes(Thrown()) as error:
+        entry(Law("a", "b", raises(error), lambda x, y: x, "why"))
+    entry(Law("mul x y", "x", lambda x, y: x * y, lambda x, y: x, "why"))
+    assert np.geterr() == before

@@ -1,4 +1,5 @@
 import numpy as np
+from judged import unchanged
 from practice.naive_nest import naive_nest
 from practice.toy_kernel import For, Let, Load, Store, run
 
@@ -66,3 +67,22 @@ def test_an_argument_itself_can_be_the_result():
 def test_operands_stand_in_their_order():
     (found,) = stored(naive_nest([("sub", ("b", "a"), "c")], "c", 6), "c_out")
     np.testing.assert_array_equal(found, np.ones(6))
+
+
+def test_what_is_given_stays_and_an_operation_may_have_one_operand_or_three():
+    eqns = [
+        ("minimum", ("f", "a"), "g"),
+        ("sin", ("c",), "f"),
+        ("clip", ("b", "a", "c"), "h"),
+        ("add", ("h", "g"), "k"),
+    ]
+    with unchanged(eqns=eqns):
+        for size in (6, 1, 0):
+            nest = naive_nest(eqns, "k", size)
+            loop = only_loop(nest)
+            assert loop.stop == size
+    a, b, c = (ARGS[f"{name}_in"] for name in "abc")
+    (found,) = stored(naive_nest(eqns, "k", 6), "k_out")
+    np.testing.assert_array_equal(found, np.clip(b, a, c) + np.minimum(np.sin(c), a))
+    names = [s.target for s in loop.body if isinstance(s, Load | Let)]
+    assert sorted(names) == sorted(set(names)) == list("abcfghk")

@@ -1,10 +1,12 @@
 """Kernels run in Python."""
 
 import numpy as np
+import pytest
+from judged import unchanged
 from small_kernels import F32, OUT, A, X, kernel, reversed_in_groups
 
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.interpret import _load, convert, interpret_kernel
+from tinyjax.compile.kernel.interpret import _load, _store, convert, interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Barrier,
@@ -64,6 +66,28 @@ def test_a_later_store_does_not_change_what_was_loaded():
         Store(OUT, index(0), v),
     )
     np.testing.assert_array_equal(out, np.zeros(8), "a load gives a copy")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.bool_, np.complex64, bfloat16])
+@pytest.mark.parametrize("width, end", [(1, None), (4, None), (4, 8), (4, 4), (2, 3)])
+def test_what_is_loaded_is_a_copy_also_where_all_elements_are_there(dtype, width, end):
+    memory = np.arange(8).astype(dtype)
+    scope = {X.name: memory}
+    loaded = _load(width, X, index(2), None if end is None else index(end), scope)
+    before = np.copy(loaded)
+    memory[:] = np.zeros(8, dtype)
+    np.testing.assert_array_equal(loaded, before, "a later store changes nothing that was loaded")
+    assert np.asarray(loaded).dtype == np.dtype(dtype)
+
+
+def test_what_is_stored_is_a_copy_too_and_stays_as_it_is():
+    memory, value = np.zeros(8, np.float32), np.arange(1, 5, dtype=np.float32)
+    with unchanged(value=value):
+        _store(value, X, index(2), index(5), {X.name: memory})
+    value[:] = 9
+    np.testing.assert_array_equal(memory, [0, 0, 1, 2, 3, 0, 0, 0])
+    _store(np.float32(7), X, index(7), None, {X.name: memory})
+    assert memory[7] == 7
 
 
 def test_indices_and_ends_are_those_of_the_iteration():

@@ -27,7 +27,7 @@ from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.dtypes import np_dtype
+from tinyjax.core.dtypes import bfloat16, np_dtype
 
 # ---- elementwise, on edge values ----
 
@@ -242,6 +242,32 @@ def test_a_negative_power_is_one_divided_by_the_positive():
     power, ops = powers(2.0, -3)
     assert power == 1 / 8
     assert ops.count("div") == 1
+
+
+@pytest.mark.parametrize("exponent", range(-9, 20))
+def test_a_power_is_rounded_as_the_product_is_and_divided_once_at_the_end(exponent):
+    for x in np.float32([3.0, 1.1, -0.7, 0.02, 45.6]):
+        squares = [x]
+        while len(squares) < 5:
+            squares.append(squares[-1] * squares[-1])
+        product = np.float32(1)
+        for bit, square in enumerate(squares):
+            if abs(exponent) >> bit & 1:
+                product = square if product == 1 else product * square
+        want = np.float32(1) / product if exponent < 0 else product
+        found, _ = powers(x, exponent)
+        assert found == want, (
+            f"{x} to the power of {exponent} is {want!r}, rounded so; not {found!r}"
+        )
+
+
+def test_a_power_of_any_dtype_is_of_that_dtype():
+    rule = lowering_rules[lax.integer_pow_p]
+    for x in (np.int32(3), np.float64(0.1), np.complex64(1j), np.uint8(2), bfloat16.type(2)):
+        for exponent in (0, 1, 3):
+            found = rule.emit(Numbers(), x, y=exponent)
+            assert found == x**exponent or abs(found - x**exponent) < 1e-12
+            assert found.dtype == x.dtype, f"{x!r} to the power of {exponent}"
 
 
 @pytest.mark.parametrize("exponent, products", [(1, 0), (2, 1), (4, 2), (5, 3), (15, 6), (64, 6)])

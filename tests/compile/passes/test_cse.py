@@ -1,10 +1,14 @@
 """What is computed once."""
 
+import numpy as np
+from judged import unchanged
+
 import tinyjax as jax
 import tinyjax.core.primitives as primitives
 from tinyjax import debug, numpy
 from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.tracing import make_jaxpr
 
 
@@ -63,3 +67,40 @@ def test_a_result_that_was_computed_before_is_given():
     closed = simplify(make_jaxpr(lambda x: (primitives.sin(x), primitives.sin(x)))(1.0))
     assert [eqn.primitive.name for eqn in closed.eqns] == ["sin"]
     assert closed.jaxpr.outvars == closed.eqns[0].outvars * 2
+
+
+def test_equations_with_other_parameters_compute_something_else():
+    def f(x):
+        rows, columns = primitives.reduce_sum(x, (0,)), primitives.reduce_sum(x, (1,))
+        return rows - columns
+
+    square = np.arange(4, dtype=np.float32).reshape(2, 2)
+    assert primitive_names(f, square) == ["reduce_sum", "reduce_sum", "sub"]
+    found = cse(make_jaxpr(f)(square))
+    np.testing.assert_array_equal(eval_jaxpr(found.jaxpr, found.consts, square)[0], [1, -1])
+    casts = lambda x: (x.astype("int8"), x.astype("int16"), x.astype("int8"))  # noqa: E731
+    assert primitive_names(casts, 1.5) == ["convert_element_type"] * 2
+    turned = lambda x: (x.transpose(0, 2, 1), x.transpose(2, 1, 0))  # noqa: E731
+    assert primitive_names(turned, np.ones((2, 2, 2))) == ["transpose"] * 2
+
+
+def test_operands_in_another_order_and_other_constants_are_something_else():
+    a, b = numpy.arange(3.0), numpy.arange(3.0) + 1
+
+    def f(x, y):
+        return x - y, y - x, x - a, x - b, x - a, x - y
+
+    closed = make_jaxpr(f)(numpy.ones(3), numpy.ones(3))
+    found = cse(closed)
+    assert len(found.eqns) == 4
+    outs = found.jaxpr.outvars
+    assert outs[5] is outs[0] and outs[4] is outs[2] and len(set(outs)) == 4
+
+
+def test_of_several_results_each_has_its_own_place_and_what_is_given_stays():
+    both = jax.jit(lambda x: (primitives.sin(x), primitives.cos(x)))
+    closed = make_jaxpr(lambda x: (*both(x), *both(x), *both(x)))(1.0)
+    with unchanged(eqns=closed.eqns, outvars=closed.jaxpr.outvars):
+        found = cse(closed)
+    first, second = found.eqns[0].outvars
+    assert len(found.eqns) == 1 and found.jaxpr.outvars == [first, second] * 3

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes.pipeline import simplify
@@ -150,6 +151,31 @@ def test_division_by_a_power_of_two_that_is_far_from_one_stays(exponent):
     assert divided_by(number).primitive.name == "div", (
         f"1 / {number} may be none of float32's numbers"
     )
+
+
+def test_of_64_bits_a_divisor_counts_to_its_last_bit():
+    with jax.enable_x64(True):
+        for number in (2.0**50, -(2.0**-50), 2.0**50 * (1 + 2.0**-52), 8 * (1 - 2.0**-53), 2.0**99):
+            x = np.ones(3, np.float64)
+            eqn = rewritten(lambda x: lax.div(x, np.float64(number)), x)  # noqa: B023
+            want = "mul" if abs(np.frexp(number)[0]) == 0.5 else "div"
+            assert eqn.primitive.name == want, f"{number!r}: the inverse is exact, or it is not"
+            if want == "mul":
+                assert eqn.invars[1].val == 1 / number and eqn.invars[1].val.dtype == np.float64
+
+
+@pytest.mark.parametrize("number", [-8.0, -0.25, -2.0, 0.5, 2.0**90, 2.0**-90])
+def test_a_power_of_two_may_have_either_sign_and_be_large_or_small(number):
+    eqn = rewritten(lambda x: lax.div(x, np.float32(number)), F)
+    assert eqn.primitive.name == "mul", f"{number} is a power of two"
+    assert eqn.invars[1].val == 1 / number
+
+
+def test_division_of_bfloat16_and_of_complex_numbers_stays():
+    for dtype in ("bfloat16", "complex64"):
+        x = jnp.ones(3, dtype)
+        eqn = rewritten(lambda x: lax.div(x, x.dtype.type(8)), x)
+        assert eqn.primitive.name == "div", f"of {dtype}"
 
 
 def test_division_of_halves_stays():

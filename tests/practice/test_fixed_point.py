@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.fixed_point import fixed_point
 
 import tinyjax as jax
@@ -76,3 +77,26 @@ def test_the_way_to_the_fixed_point_does_not_matter():
 def test_it_can_be_differentiated_twice(guess):
     found = jax.grad(jax.grad(lambda scale: total(scale, guess)))(0.5)
     np.testing.assert_allclose(found, slope(jax.grad(total), 0.5), rtol=2e-2)
+
+
+@pytest.mark.parametrize("near", [0.5, 0.95, 0.98, -0.95])
+def test_the_slope_is_right_however_slowly_the_steps_come_to_rest(near):
+    found = jax.jacfwd(lambda a: fixed_point(lambda x, a: near * x + a, a, start[:1]))(jnp.ones(1))
+    np.testing.assert_allclose(found, [[1 / (1 - near)]], rtol=2e-3)
+
+
+def test_an_error_of_the_step_goes_on():
+    with error_passes(Thrown()) as error:
+        fixed_point(raises(error), np.ones(2, np.float32), start)
+    with pytest.raises(ValueError, match="no rest"):
+        fixed_point(lambda x, a: -x + a, np.ones(2, np.float32), start)
+
+
+def test_each_call_is_of_its_own_step_and_start_which_stay_as_they_are():
+    guess, a = np.array([5.0, -5.0], np.float32), np.array([1.0, 2.0], np.float32)
+    for factor in (0.5, 0.25):
+        with unchanged(guess=guess, a=a):
+            found = fixed_point(lambda x, a: factor * x + a, a, guess)  # noqa: B023
+        np.testing.assert_allclose(found, a / (1 - factor), rtol=1e-4)
+    one = fixed_point(lambda x, a: 0.5 * x + a, np.ones(3, np.float32), np.zeros(3, np.float32))
+    assert one.shape == (3,)

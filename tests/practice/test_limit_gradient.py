@@ -64,3 +64,23 @@ def test_only_what_comes_through_it_is_limited():
 
 def test_what_is_done_with_it_before_is_differentiated_as_ever():
     np.testing.assert_allclose(jax.grad(lambda x: limit_gradient(x * x, 1.0) * 5.0)(3.0), 6.0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_a_gradient_keeps_its_dtype_and_shape(dtype):
+    x, ct = jnp.ones((2, 1, 2), dtype), jnp.full((2, 1, 2), 3, dtype)
+    for limit, want in ((3.0, 1.5), (100.0, 3.0)):
+        (found,) = jax.vjp(lambda x: limit_gradient(x, limit), x)[1](ct)  # noqa: B023
+        assert (found.dtype, found.shape) == (ct.dtype, ct.shape), f"of {dtype}, not {found.dtype}"
+        np.testing.assert_allclose(np.asarray(found, float), np.full((2, 1, 2), want), rtol=1e-2)
+
+
+def test_trees_may_be_deep_and_values_go_through_whatever_they_are():
+    deep = {"a": [1.0, (np.nan, np.inf)], "b": {}, "c": np.zeros((0, 2), np.float32)}
+    same = limit_gradient(deep, 1.0)
+    assert jax.tree.structure(same) == jax.tree.structure(deep)
+    assert np.isnan(same["a"][1][0]) and np.isinf(same["a"][1][1])
+    found = jax.grad(
+        lambda t: 3.0 * limit_gradient(t, 1.0)["a"][0] + 4.0 * limit_gradient(t, 2.0)["a"][1][1]
+    )(deep)
+    assert [float(x) for x in jax.tree.leaves(found["a"])] == [1.0, 0.0, 2.0]

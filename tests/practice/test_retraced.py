@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.retraced import fit, fit_slowly, step
 
 import tinyjax as jax
@@ -80,3 +81,32 @@ def test_step_is_jitted():
     closed = jax.make_jaxpr(lambda w: fit(step, w, batches(8, 8), RATES))(W)
     calls = [eqn for eqn in closed.eqns if eqn.primitive.name == "jit"]
     assert len(calls) >= 2, "each step is a call of a jitted function"
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float16", "bfloat16", "int32"])
+def test_w_keeps_its_dtype_and_may_have_any_rank(dtype):
+    def add(w, x, y, rate):
+        return w + w.dtype.type(y.shape[0] > 0)
+
+    w = jnp.ones((2, 1), dtype) * (1j if dtype == "complex64" else 1)
+    with jax.disable_jit():
+        found = fit(add, w, batches(3, 2), RATES[:2])
+    assert found.dtype == w.dtype
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(w + 2))
+
+
+def test_w_and_batches_and_rates_are_left_as_they_are():
+    w, given, rates = np.ones(3, np.float32), batches(4, 2), [0, 0.5]
+    with unchanged(w=w, given=given, rates=rates), jax.disable_jit():
+        fit(step, jnp.asarray(w), given, rates)
+
+
+def test_an_error_of_the_step_goes_on():
+    with error_passes(Thrown()) as error:
+        fit(raises(error), W, batches(3), [1.0])
+
+
+def test_each_call_is_of_its_own_step_and_sizes():
+    first, second = Counted(), Counted()
+    assert [traces(fit, (4, 2), counted=c) for c in (first, second, first)] == [1, 1, 0]
+    assert traces(fit, (9, 2), counted=first) == 1, "batches of other sizes"

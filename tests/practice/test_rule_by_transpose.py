@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.rule_by_transpose import jvp_of_with_vjp, linear_p, transpose_of_linear, with_vjp_p
 
 import tinyjax as jax
@@ -80,3 +81,22 @@ def test_a_residual_has_no_cotangent_and_the_tangent_that_of_bwd():
 
 def test_without_differentiation_the_function_runs():
     np.testing.assert_allclose(with_rule(3.0), np.sin(3.0) * 3.0, rtol=1e-5)
+
+
+@each_error
+def test_errors_of_fwd_and_bwd_go_on(error):
+    with error_passes(error()) as raised:
+        jvp_of_with_vjp((1.0,), (1.0,), fun=f, fwd=raises(raised), bwd=no_bwd)
+    with error_passes(error()) as raised:
+        transpose_of_linear(1.0, 2.0, None, bwd=raises(raised))
+
+
+def test_rules_take_what_is_zero_or_an_array_and_leave_their_operands():
+    ct, residual = np.array([0.0, np.nan, 2.0], np.float16), np.float16([3, 4, 5])
+    with unchanged(ct=ct, residual=residual):
+        nothing, found = transpose_of_linear(ct, residual, None, bwd=lambda r, ct: r * ct)
+    assert nothing is None
+    np.testing.assert_array_equal(found, [0, np.nan, 10])
+    assert transpose_of_linear(0.0, 0.0, None, bwd=lambda r, ct: r + ct + 7.0) == [None, 7.0]
+    x = np.ones((2, 1, 3), np.float32)
+    assert jax.grad(lambda x: with_rule(x).sum())(x).shape == (2, 1, 3)

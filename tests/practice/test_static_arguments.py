@@ -2,6 +2,7 @@ import functools
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice import static_arguments
 from practice.static_arguments import blurred, compiled, traces
 
@@ -90,3 +91,21 @@ def test_arguments_by_name_are_handed_on():
 def test_no_calls_are_no_trace_and_each_count_begins_anew():
     calls = [((X,), {}), ((X[:2],), {})]
     assert [traces(power, of) for of in ([], calls, calls[:1], calls)] == [0, 2, 1, 2]
+
+
+def test_calls_are_left_as_they_are_and_may_be_of_any_arguments():
+    calls = [((X,), {"n": 1}), ((), {"x": X, "n": 2}), (({"a": X},), {"n": 2}), ((X,), {"n": 1})]
+    with unchanged(calls=calls):
+        assert traces(lambda x, n: x, calls, static_argnames="n") == 3
+        assert traces(lambda x, n: x, calls) == 3
+    assert traces(lambda *args, **kwargs: 0.0, calls * 2, static_argnames=("n",)) == 3
+
+
+def test_an_error_of_the_function_goes_on():
+    with error_passes(Thrown()) as error:
+        traces(raises(error), [((X,), {}), ((X,), {})])
+
+
+def test_a_function_that_is_counted_twice_is_counted_anew_each_time():
+    calls = [((1.0,), {}), ((np.ones(2),), {})]
+    assert [traces(f, calls) for f in (np.shape, np.shape, np.ndim)] == [2, 2, 2]

@@ -1,0 +1,132 @@
+"""The rules of jit and its keys, of other arguments, dtypes and numbers of results."""
+
+import numpy as np
+import pytest
+from explain_errors import explain_errors
+from judged import each_error, error_passes, raises, unchanged
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.core.bind import Primitive
+from tinyjax.core.dtypes import bfloat16
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.static_arguments import split_static
+from tinyjax.transform.jvp import jvp_rules
+
+# ---- static arguments ----
+
+
+def test_splitting_leaves_what_it_is_given():
+    args, kwargs, argnums, argnames = [1.0, "a"], {"k": "v", "x": 4.0, "m": 1}, [1], ["k", "m"]
+    with unchanged(args=args, kwargs=kwargs, argnums=argnums, argnames=argnames):
+        dynamic, static = split_static(tuple(args), kwargs, tuple(argnums), tuple(argnames))
+    assert dynamic == ((1.0,), {"x": 4.0}) and dynamic[1] is not kwargs
+    assert static == ((1, str, "a"), ("k", str, "v"), ("m", int, 1))
+
+
+def test_all_may_be_static_and_values_of_other_types_are_told_apart():
+    dynamic, static = split_static((1, 2), {"k": 3}, (0, 1), ("k",))
+    assert dynamic == ((), {}) and len(static) == 3
+    kinds = [split_static((x,), {}, (0,), ())[1] for x in (1, 1.0, True, None, (1,))]
+    assert [kind[0][1] for kind in kinds] == [int, float, bool, type(None), tuple]
+    assert split_static((), {}, (0, -1), ("k",)) == (((), {}), ())
+
+
+# ---- the key ----
+
+DISTINCT = {
+    "shapes": [np.ones(3), np.ones((3, 1)), np.ones((1, 3)), np.ones(0), np.ones(())],
+    "dtypes": [np.ones(3, t) for t in ("f2", "f4", "i1", "u1", "i4", "u4", "?", "c8", bfloat16)],
+    "weak types": [1.0, np.float32(1), 1, np.int32(1), True, 1j, np.complex64(1j)],
+    "trees": [(1.0, 2.0), [1.0, 2.0], {"a": 1.0, "b": 2.0}, {"a": 1.0, "c": 2.0}, (1.0, (2.0,))],
+}
+
+
+@pytest.mark.parametrize("which", DISTINCT)
+def test_what_is_traced_otherwise_has_another_key(which):
+    f = jax.jit(lambda x: x)
+    keys = [f.cache_key((x,), {})[1] for x in DISTINCT[which]]
+    assert len(set(keys)) == len(keys), f"arguments of different {which} are traced differently"
+
+
+def test_what_is_traced_alike_has_one_key_and_the_arguments_stay():
+    f = jax.jit(lambda x, *, k=0: x, static_argnames="k")
+    args, kwargs = ({"a": np.ones(2), "b": 2.0},), {"k": 3}
+    with unchanged(args=args, kwargs=kwargs):
+        first = f.cache_key(args, kwargs)[1]
+    same = f.cache_key(({"b": 5.0, "a": np.zeros(2)},), {"k": 3})[1]
+    assert first == same and hash(first) == hash(same)
+    others = [f.cache_key(args, {"k": k})[1] for k in (4, 3.0, "3")] + [f.cache_key(args, {})[1]]
+    assert len({first, *others}) == 5
+    with jax.enable_x64(True):
+        assert f.cache_key(args, kwargs)[1] != first
+
+
+# ---- vmap and jvp ----
+
+
+def three(x, n, y):
+    return x * y, n, [y.sum() * 2.0, (x, 1.0)]
+
+
+@pytest.mark.parametrize("in_axes", [(0, None, None), (None, 0, 0), (1, 0, None), (0, 0, 1)])
+def test_a_batch_may_have_any_axes_and_many_results(in_axes):
+    size = 2
+    one = [np.ones((3,), np.float16), np.int32(4), np.arange(3, dtype=np.float32)]
+    args = [
+        x if d is None else np.stack([x, 2 * x], min(d, np.ndim(x))) for x, d in zip(one, in_axes)
+    ]
+    in_axes = tuple(d if d is None else min(d, np.ndim(x)) for x, d in zip(one, in_axes))
+    with explain_errors("a batch dim may be any axis"):
+        got = jax.tree.leaves(jax.vmap(jax.jit(three), in_axes)(*args))
+        want = jax.tree.leaves(jax.vmap(three, in_axes)(*args))
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == b.dtype and a.shape[0] == size
+        np.testing.assert_array_equal(a, b)
+
+
+def test_names_and_other_parameters_are_kept_by_both_rules():
+    x, n, y = np.ones((2, 3), np.float32), 4, np.ones(3, np.float32)
+    (before,) = jax.make_jaxpr(jax.jit(three))(x[0], n, y).eqns
+    mapped = jax.make_jaxpr(jax.vmap(jax.jit(three), (0, None, None)))(x, n, y)
+    moved = jax.make_jaxpr(lambda x: jax.jvp(lambda x: jax.jit(three)(x, n, y)[0], (x,), (x,)))(y)
+    for closed in (mapped, moved):
+        (eqn,) = [e for e in closed.eqns if e.primitive is jit_p]
+        assert eqn.params["name"] == before.params["name"] == "three"
+        assert eqn.params["inline"] == before.params["inline"]
+
+
+def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent():
+    y = jnp.ones((2, 1), "bfloat16")
+    with explain_errors("what does not move is no operand, and a result of integers has float0"):
+        out, tangent = jax.jvp(lambda y: jax.jit(three)(2 * y, jnp.arange(3), y), (y,), (y,))
+    assert tangent[1].dtype == jax.dtypes.float0 and tangent[0].dtype == y.dtype
+    assert float(tangent[2][1][1]) == 0.0
+    np.testing.assert_array_equal(np.asarray(tangent[0], float), 4)
+
+
+@each_error
+def test_an_error_of_a_rule_within_goes_on(error):
+    p = Primitive("p")
+    p.def_impl(lambda x: x)
+    p.def_abstract_eval(lambda x: x)
+    with error_passes(error()) as raised:
+        jvp_rules[p] = raises(raised)
+        jax.jvp(jax.jit(p.bind), (1.0,), (1.0,))
+    with error_passes(error()) as raised:
+        batch_rules[p] = raises(raised)
+        jax.vmap(jax.jit(p.bind))(np.ones(3))
+
+
+def test_effects_within_stay_each_one_in_both_rules():
+    def f(x):
+        jax.debug.print("once")
+        jax.debug.print("once")
+        return x
+
+    for closed in (
+        jax.make_jaxpr(jax.vmap(jax.jit(f)))(np.ones(2)),
+        jax.make_jaxpr(lambda x: jax.jvp(jax.jit(f), (x,), (x,)))(1.0),
+    ):
+        assert str(closed).count("debug_print") == 2, str(closed)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import make_jaxpr
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.dtypes import bfloat16
+from tinyjax.core.jaxpr import Var
 from tinyjax.core.structs import ShapeDtypeStruct
 
 
@@ -88,7 +88,7 @@ def test_with_x64_numbers_and_numpy_values_have_64_bits():
 
 
 def test_what_merely_has_an_attribute_aval_is_no_array():
-    var = make_jaxpr(lambda x: x)(1.0).jaxpr.invars[0]
+    var = Var(get_aval(1.0))
     for value in (SimpleNamespace(aval="rubbish"), var, np.array("two"), np.array([None]), (1.0,)):
         with pytest.raises(TypeError, match="is not a valid JAX"):
             aval = get_aval(value)

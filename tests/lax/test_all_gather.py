@@ -74,3 +74,33 @@ def test_over_another_name_each_example_is_gathered_by_itself(dim, axis, tiled):
 
     got = jax.vmap(of_device, out_axes=None, axis_name="j")(np.moveaxis(x, 1, dim + 1))
     np.testing.assert_array_equal(got, want, f"examples along axis {dim}, {axis=}, {tiled=}")
+
+
+@pytest.mark.parametrize("in_axes", [0, 1, 2, 3])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float16", "int8", "bool"])
+def test_arrays_of_any_rank_and_dtype_are_gathered_wherever_their_examples_are(
+    in_axes, axis, dtype
+):
+    x = np.arange(48).reshape(2, 3, 1, 8).astype(dtype)
+    parts = [np.take(x, i, in_axes) for i in range(x.shape[in_axes])]
+    for tiled in (False, True):
+        got = gathered(x, in_axes, axis=axis, tiled=tiled)
+        want = np.concatenate(parts, axis) if tiled else np.stack(parts, axis)
+        assert got.dtype == x.dtype
+        np.testing.assert_array_equal(got, want, f"axis {axis}, batch dim {in_axes}, tiled={tiled}")
+
+
+@pytest.mark.parametrize("outer", [0, 1, 2])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("tiled", [False, True])
+def test_over_another_name_examples_may_be_along_any_axis(outer, axis, tiled):
+    x = np.arange(48.0, dtype=np.float32).reshape(2, 3, 2, 4)
+    axis = min(axis, 1) if tiled else axis
+
+    def inner(x):
+        return jax.vmap(lambda x: lax.all_gather(x, "i", axis=axis, tiled=tiled), axis_name="i")(x)
+
+    got = jax.vmap(inner, outer, axis_name="j")(x)
+    want = np.stack([inner(np.take(x, i, outer)) for i in range(x.shape[outer])])
+    np.testing.assert_array_equal(got, want)

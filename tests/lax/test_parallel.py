@@ -1,5 +1,7 @@
 """Named axes: a function of one example that speaks of all of them."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -222,3 +224,35 @@ def test_batch_normalisation_in_six_lines():
     out = np.asarray(over(normalise, "batch")(table))
     np.testing.assert_allclose(out.mean(0), 0, atol=1e-6)
     np.testing.assert_allclose(out.std(0), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "reduce, numpy", [(lax.psum, np.sum), (lax.pmax, np.max), (lax.pmin, np.min)]
+)
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_each_reduction_of_any_axis_and_dtype(reduce, numpy, dim, dtype):
+    x = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    mapped = jax.vmap(lambda x: reduce(x, "i"), dim, None, axis_name="i")
+    got = np.asarray(mapped(x))
+    assert got.dtype == x.dtype
+    np.testing.assert_array_equal(
+        got, numpy(x, dim, dtype=dtype) if numpy is np.sum else numpy(x, dim)
+    )
+    shared = jax.vmap(lambda y: reduce(x, "i"), axis_name="i")(np.ones(5))
+    np.testing.assert_array_equal(shared[4], (x * 5).astype(dtype) if numpy is np.sum else x)
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (1, 1), (2, 0), (0, 2)])
+def test_of_three_names_each_may_be_the_one_that_is_reduced(dims):
+    x = np.arange(120.0, dtype=np.float32).reshape(2, 3, 4, 5)
+    outer, inner = dims
+    for names, axes in [(("i",), 1), (("j",), 0), (("i", "j"), (0, 1))]:
+        summed = jax.vmap(
+            jax.vmap(functools.partial(lax.psum, axis_name=names), inner, axis_name="i"),
+            outer,
+            axis_name="j",
+        )
+        front = np.moveaxis(np.moveaxis(x, outer, 0), inner + 1, 1)
+        want = np.broadcast_to(front.sum(axes, keepdims=True), front.shape)
+        np.testing.assert_array_equal(summed(x), want, f"{names}")

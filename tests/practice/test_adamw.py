@@ -1,6 +1,7 @@
 """Adam with a decay of weights that no mean sees."""
 
 import numpy as np
+from judged import unchanged
 from practice.adamw import adamw
 
 import tinyjax as jax
@@ -62,3 +63,23 @@ def test_a_tree_of_parameters_is_updated_in_a_compiled_step():
     state = jax.jit(update)(0, jax.tree.map(nothing, tree), init(tree))
     np.testing.assert_allclose(get_params(state)["w"], 0.95 * weights, rtol=1e-6)
     np.testing.assert_allclose(get_params(state)["b"], biases)
+
+
+def test_arrays_of_more_than_two_axes_decay_too_and_keep_their_dtype():
+    for shape in ((2, 1, 3), (1, 1), (0, 2, 2, 1)):
+        x = np.full(shape, 8, np.float32)
+        with unchanged(x=x):
+            got = after(adamw(0.5, 0.5), jnp.asarray(x), jnp.zeros(shape))
+        assert got.dtype == x.dtype
+        np.testing.assert_array_equal(got, np.full(shape, 6, np.float32))
+
+
+def test_each_optimizer_has_its_own_numbers_and_states_stay_as_they_are():
+    first, second = adamw(0.5, 0.1), adamw(0.25, 0.2)
+    state = first.init_fn(weights)
+    with unchanged(state=state):
+        first.update_fn(0, weights, state)
+    for _ in range(2):
+        np.testing.assert_allclose(after(first, weights, nothing(weights)), 0.95 * weights)
+        np.testing.assert_allclose(after(second, weights, nothing(weights)), 0.95 * weights)
+    np.testing.assert_allclose(after(adamw(1.0, 0.2), weights, nothing(weights)), 0.8 * weights)

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from judged import unchanged
 from practice.dropout import dropout, key_for
 
 import tinyjax as jax
@@ -102,3 +103,27 @@ def test_the_gradient_goes_where_something_is_left():
 def test_the_dtype_stays():
     got = dropout(KEY, 0.5, ONES.astype(jnp.bfloat16)).dtype
     assert got == jnp.bfloat16, f"of bfloat16, bfloat16, not {got}"
+
+
+def test_at_a_rate_of_0_nothing_is_left_out_whatever_is_drawn(monkeypatch):
+    """A draw may be 0 itself: of 40 million, seven are."""
+    zeros = lambda key, shape=(), *args, **kwargs: jnp.zeros(shape)  # noqa: E731
+    monkeypatch.setattr(random, "uniform", zeros)
+    x = jnp.arange(1.0, 5.0)
+    np.testing.assert_array_equal(dropout(KEY, 0.0, x), x)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 1, 3)])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_arrays_of_any_rank_and_dtype_keep_them_and_stay_as_they_are(shape, dtype):
+    x = np.ones(shape, jnp.dtype(dtype))
+    with unchanged(x=x):
+        found = dropout(KEY, 0.5, jnp.asarray(x))
+    assert (found.shape, found.dtype.name) == (shape, dtype)
+    assert set(np.asarray(found).reshape(-1).tolist()) <= {0.0, 2.0}
+
+
+def test_what_is_nan_or_infinite_is_left_out_like_any_other_number():
+    for value in (jnp.nan, jnp.inf):
+        found = np.asarray(dropout(KEY, 0.5, jnp.full(1000, value)))
+        assert 400 < (found == 0).sum() < 600, f"about half of 1000 times {value} becomes 0"

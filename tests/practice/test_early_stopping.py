@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
+from judged import Thrown, error_passes, raises, unchanged
 from practice.early_stopping import train
 
 import tinyjax as jax
@@ -81,3 +82,34 @@ def test_of_many_trainings_at_once_each_ends_by_itself(patience):
     np.testing.assert_allclose(best, [0.0, 0.0, -2.0, 0.0])
     np.testing.assert_allclose(losses, [0.4, 0.4, 2.4, 0.4], rtol=1e-5)
     np.testing.assert_array_equal(steps, [3 + patience, 8 + patience, patience, patience])
+
+
+def test_a_loss_that_is_no_number_is_no_better():
+    nan = float("nan")
+    assert trained([5.0, nan, 3.0, nan, 4.0, 4.0, 4.0], patience=2) == (2.0, 3.0, 4)
+    assert trained([5.0, nan, nan, nan, 1.0], patience=3) == (0.0, 5.0, 3)
+    inf = float("inf")
+    assert trained([inf, inf, 7.0, -inf, 1.0, 1.0, 1.0], patience=2) == (3.0, -inf, 5)
+
+
+def test_errors_of_step_and_loss_go_on():
+    with error_passes(Thrown()) as error:
+        train(raises(error), jnp.sum, jnp.ones(2), 2, 9)
+    with error_passes(Thrown()) as error:
+        train(count, raises(error), jnp.ones(2), 2, 9)
+
+
+def test_parameters_keep_dtypes_and_shapes_and_are_left_as_they_are():
+    params = {"w": np.zeros((2, 1), np.float16), "n": [np.int32(0)], "none": None}
+
+    def step(i, p):
+        return {"w": p["w"] + jnp.float16(1), "n": [p["n"][0] + 1], "none": None}
+
+    with unchanged(params=params):
+        for patience in (1, 3):
+            best, loss, steps = train(
+                step, lambda p: jnp.abs(p["w"].sum() - 6), params, patience, 50
+            )
+            assert (best["w"].dtype, best["w"].shape) == (np.float16, (2, 1))
+            assert best["w"].tolist() == [[3], [3]] and best["n"][0] == 3 and best["none"] is None
+            assert (float(loss), int(steps)) == (0.0, 3 + patience)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import Thrown, error_passes, raises, unchanged
 from practice.in_pieces import value_and_grad_in_pieces
 
 import tinyjax as jax
@@ -84,3 +85,39 @@ def test_pieces_that_are_not_equal_are_refused():
         value_and_grad_in_pieces(loss, PARAMS, BATCH, 5)
     said = str(caught.value)
     assert "12" in said and "5" in said, f"the error is to name both numbers, 12 and 5: {said}"
+
+
+def test_an_error_of_the_loss_goes_on():
+    with error_passes(Thrown()) as error:
+        value_and_grad_in_pieces(raises(error), PARAMS, BATCH, 3)
+
+
+def test_params_and_batch_may_be_any_trees_and_stay_as_they_are():
+    params = {"a": [np.ones((2, 1), np.float16), {}], "b": np.float32(2.0)}
+    batch = {"x": np.arange(24, dtype=np.float32).reshape(6, 2, 2), "n": np.arange(6)}
+
+    def loss(params, batch):
+        rows = (batch["x"] @ params["a"][0].astype("float32")).sum((1, 2)) * params["b"]
+        return jnp.mean(rows * batch["n"])
+
+    for pieces in (1, 2, 6):
+        with unchanged(params=params, batch=batch):
+            value, grads = value_and_grad_in_pieces(loss, params, batch, pieces)
+        want, want_grads = jax.value_and_grad(loss)(params, batch)
+        np.testing.assert_allclose(value, want, rtol=1e-5)
+        for got, leaf in zip(jax.tree.leaves(grads), jax.tree.leaves(want_grads), strict=True):
+            assert (got.dtype, got.shape) == (leaf.dtype, leaf.shape)
+            np.testing.assert_allclose(np.asarray(got, float), np.asarray(leaf, float), rtol=1e-2)
+
+
+@pytest.mark.parametrize("pieces", [5, 7, 24])
+def test_a_number_of_pieces_that_does_not_fit_is_named_with_that_of_examples(pieces):
+    with pytest.raises(ValueError, match=rf"\b12\b.*\b{pieces}\b|\b{pieces}\b.*\b12\b"):
+        value_and_grad_in_pieces(loss, PARAMS, BATCH, pieces)
+        pytest.fail(f"12 examples can't be cut into {pieces} equal pieces")
+
+
+def test_a_loss_that_is_nan_or_infinite_in_one_piece_is_so_for_the_batch():
+    batch = BATCH[0], BATCH[1].at[7].set(jnp.nan)
+    value, grads = value_and_grad_in_pieces(loss, PARAMS, batch, 3)
+    assert np.isnan(value) and np.isnan(grads["b"]) and np.isnan(grads["w"]).all()

@@ -2,6 +2,7 @@
 
 import itertools
 
+import pytest
 from practice.small_words import one_round, rotated, undo_round
 
 
@@ -44,3 +45,17 @@ def test_no_two_pairs_of_words_become_the_same():
     assert len(pairs) == 256, (
         f"256 pairs become {len(pairs)}: some are lost, and could not be undone"
     )
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 8, 31, 32, 64])
+def test_words_of_any_size_are_rotated_by_any_distance(bits):
+    top = 2**bits - 1
+    for x in {0, 1, top, top // 3, 2 ** (bits - 1)}:
+        for distance in {0, 1, bits // 2, bits - 1, bits} & set(range(bits + 1)):
+            text = f"{x:0{bits}b}"
+            want = int(text[distance % bits :] + text[: distance % bits], 2)
+            assert rotated(x, distance, bits) == want, f"{text} by {distance}"
+            for y in {0, top, top // 5}:
+                after = one_round(x, y, distance, bits)
+                assert all(0 <= word <= top for word in after), f"words of {bits} bits, not {after}"
+                assert undo_round(*after, distance, bits) == (x, y)

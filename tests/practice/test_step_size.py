@@ -50,3 +50,20 @@ def test_the_number_of_the_step_may_be_traced(transformed):
     else:
         got = jax.vmap(step_size)(jnp.arange(14))
         assert np.allclose(got, sizes(*range(14)), atol=1e-7), f"as one by one, not {got}"
+
+
+@pytest.mark.parametrize(
+    "peak, warm_up, steps", [(1.0, 1, 2), (0.1, 0, 1), (3.0, 7, 100), (-2.0, 2, 5)]
+)
+def test_any_peak_and_any_numbers_of_steps(peak, warm_up, steps):
+    step_size = warm_up_and_cosine(peak, warm_up, steps)
+    for i in range(steps + 3):
+        t = min((i - warm_up) / (steps - warm_up), 1)
+        want = peak * (i / warm_up if i < warm_up else (1 + np.cos(np.pi * t)) / 2)
+        for number in (i, np.int32(i), jnp.float32(i)):
+            np.testing.assert_allclose(step_size(number), want, atol=1e-6, err_msg=f"step {i}")
+
+
+def test_schedules_know_nothing_of_each_other():
+    first, second = warm_up_and_cosine(1.0, 2, 6), warm_up_and_cosine(5.0, 4, 8)
+    assert [float(f(2)) for f in (first, second, first)] == [1.0, 2.5, 1.0]

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from judged import unchanged
 from practice.toy_kernel import Add, For, Let, Load, Store, run
 from practice.vectors import vectors_and_rest
 
@@ -53,3 +54,36 @@ def test_a_store_at_another_index_stays_one_too():
 def test_a_loop_that_adds_up_stays_whole():
     loop = For("i", 0, 40, [*BODY[:1], Add("b_out", 0, "a")])
     assert vectors_and_rest(loop, 16) == [loop]
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 64])
+@pytest.mark.parametrize("start, stop", [(0, 1), (7, 64), (5, 5), (2, 67)])
+def test_of_any_width_each_iteration_is_run_once_and_the_loop_stays_as_it_is(start, stop, width):
+    body = [
+        Load("a", "a_in", "j"),
+        Load("k", "k_in", 4),
+        Let("b", "mul", ("a", "k")),
+        Let("c", "add", ("b", "a")),
+        Store("b_out", "j", "c"),
+    ]
+    loop = For("j", start, stop, body)
+    with unchanged(loop=loop):
+        loops = vectors_and_rest(loop, width)
+    np.testing.assert_array_equal(stored(loops, 70)[0], stored([loop], 70)[0])
+    assert all(part.start < part.stop for part in loops) and {part.variable for part in loops} <= {
+        "j"
+    }
+
+
+def test_several_loads_and_stores_are_wide_each_where_it_is_at_the_loops_variable():
+    body = [
+        Load("a", "a_in", "i"),
+        Load("k", "k_in", 1),
+        Load("d", "a_in", "i"),
+        Let("b", "minimum", ("a", "d")),
+        Store("b_out", "i", "b"),
+        Store("b_out", 99, 5.0),
+    ]
+    vectors, rest = vectors_and_rest(For("i", 0, 20, body), 16)
+    assert [s.width for s in vectors.body if not isinstance(s, Let)] == [16, 1, 16, 16, 1]
+    assert rest.body == body and vectors.body[-1] == Store("b_out", 99, 5.0)

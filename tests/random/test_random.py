@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from judged import unchanged
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -27,6 +28,42 @@ def test_all_bits_survive_a_rotation():
     x = np.array([0x12345678, 0xFFFFFFFF, 0], "uint32")
     assert [hex(x) for x in rotate_left(x, 16)] == ["0x56781234", "0xffffffff", "0x0"]
     np.testing.assert_array_equal(rotate_left(rotate_left(x, 13), 19), x)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1, 3)])
+def test_words_of_any_shape_are_rotated_by_any_distance_and_stay_as_they_are(shape):
+    x = np.full(shape, 0x80000003, "uint32")
+    for distance in range(1, 32):
+        with unchanged(x=x):
+            found = rotate_left(x, distance)
+        assert np.shape(found) == shape and np.asarray(found).dtype == np.uint32
+        want = (0x80000003 << distance | 0x80000003 >> (32 - distance)) % 2**32
+        assert (np.asarray(found) == want).all(), f"by {distance}"
+
+
+def test_threefry_takes_words_of_any_shapes_that_fit_and_leaves_them_as_they_are():
+    key = np.arange(2, dtype="uint32").reshape(2, 1) + np.uint32(2**31)
+    x = np.arange(3, dtype="uint32") * np.uint32(2**30)
+    with unchanged(key=key, x=x):
+        found = threefry2x32(key, key + np.uint32(1), x, x[:1])
+    for i in range(2):
+        for j in range(3):
+            one = threefry2x32(key[i], key[i] + np.uint32(1), x[j : j + 1], x[:1])
+            assert [int(w[i, j]) for w in found] == [int(w[0]) for w in one]
+    assert all(word.dtype == np.uint32 for word in found)
+
+
+@pytest.mark.parametrize("keys", [(), (3,), (2, 1)])
+@pytest.mark.parametrize("shape", [(1,), (0,), (2, 3)])
+def test_new_keys_of_keys_of_any_shape_are_those_of_each_alone(keys, shape):
+    table = (np.arange(2 * int(np.prod(keys)), dtype="uint32") * np.uint32(0x9E3779B9)).reshape(
+        *keys, 2
+    )
+    with unchanged(table=table):
+        found = keys_by_counting(table, shape)
+    assert found.shape == (*keys, *shape, 2) and found.dtype == np.uint32
+    for place in np.ndindex(*keys):
+        np.testing.assert_array_equal(found[place], keys_by_counting(table[place], shape))
 
 
 def test_threefry_encrypts_the_test_vectors_of_its_paper():

@@ -1,6 +1,8 @@
 """Steps that the host computes, between kernels."""
 
 import numpy as np
+import pytest
+from judged import each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
 from tinyjax import lax
@@ -96,3 +98,38 @@ def test_a_primitive_that_takes_arrays_gets_them_in_memory_of_their_own():
     assert isinstance(operands[0], jax.Array)
     assert not np.may_share_memory(np.asarray(operands[0]), operand.host)
     assert not np.may_share_memory(out.host, results[0]), "the user may change what the user made"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_view_of_any_operand_is_copied_and_so_is_each_of_several_results(number):
+    primitive = Primitive("views", multiple_results=True)
+    primitive.def_impl(lambda *xs: [xs[number][:], made, xs[number].T])
+    primitive.def_abstract_eval(lambda *avals: [avals[0]] * 3)
+    made, args = np.ones((2, 2), np.float32), [np.full((2, 2), k, np.float32) for k in range(3)]
+    with unchanged(args=args):
+        _, slots = run(primitive.bind, *args)
+    outs = slots[3:]
+    for out in (outs[0], outs[2]):
+        assert not any(np.may_share_memory(out.host, slot.host) for slot in slots[:3]), (
+            f"operand {number} of three is viewed: its memory will be used again"
+        )
+        np.testing.assert_array_equal(out.host, args[number])
+    assert outs[1].host is made, "what is no view is brought there as it is"
+
+
+@each_error
+def test_an_error_of_an_impl_rule_goes_on(error):
+    with error_passes(error()) as raised:
+        run(of_ones_own(raises(raised)), X)
+
+
+def test_operands_of_any_dtype_are_read_in_order_with_the_parameters():
+    seen = []
+    primitive = Primitive("noting", multiple_results=True)
+    primitive.def_impl(
+        lambda *xs, **params: seen.append((*(x.dtype.name for x in xs), params)) or []
+    )
+    primitive.def_abstract_eval(lambda *avals, **params: [])
+    args = np.ones(2, np.float16), np.ones((0, 1), np.int8), np.array(True)
+    queue, _ = run(lambda *xs: primitive.bind(*xs, scale=2), *args)
+    assert seen == [("float16", "int8", "bool", {"scale": 2})] and queue.heard == ["read"] * 3

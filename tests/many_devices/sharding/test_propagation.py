@@ -44,6 +44,25 @@ def test_a_transpose_takes_each_axis_with_what_it_is_split_over():
     assert got == (NONE, X, Y), "permutation[i] is an axis of the operand"
 
 
+def test_of_three_axes_and_more_each_takes_what_is_its_own():
+    shapes, specs = [(4, 2, 8, 3)], [(X, Y, NONE, NONE)]
+    got = split_as("transpose", shapes, specs, (3, 4, 2, 8), permutation=(3, 0, 1, 2))
+    assert got == (NONE, X, Y, NONE)
+    assert split_as("transpose", [(8,)], [(XY,)], (8,), permutation=(0,)) == (XY,)
+
+
+def test_no_mesh_axis_splits_two_axes_whether_alone_or_among_others():
+    def added(first, second):
+        return split_as("add", [(8, 8), (8, 8)], [first, second], (8, 8))
+
+    assert added((XY, NONE), (NONE, X)) == (XY, NONE), "x and y are taken: x can't split once more"
+    assert added((XY, NONE), (NONE, Y)) == (XY, NONE)
+    assert added((X, NONE), (NONE, XY)) == (X, NONE)
+    assert added((X, NONE), (NONE, Y)) == (X, Y)
+    assert added((NONE, NONE), (Y, X)) == (Y, X)
+    assert added((("y", "x"), NONE), (NONE, XY)) == (("y", "x"), NONE)
+
+
 def product(lhs, rhs, summed=((1,), (0,)), batch=((), ()), shapes=((8, 8), (8, 8)), out=(8, 8)):
     return split_as("dot_general", [*shapes], [lhs, rhs], out, dimension_numbers=(summed, batch))
 
@@ -121,3 +140,15 @@ def test_shardings_change_no_value(x, f):
     plain = jnp.asarray(np.asarray(x))
     for got, want in zip(jax.tree.leaves((f(x), jax.jit(f)(x))), jax.tree.leaves((f(plain),) * 2)):
         np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_in_a_product_of_many_axes_each_is_in_its_order():
+    shapes, out = ((2, 4, 8, 3), (3, 4, 8, 2)), (4, 8, 8)
+    given = {"summed": ((0, 3), (3, 0)), "batch": ((1,), (1,)), "shapes": shapes, "out": out}
+    for lhs, rhs, want in [
+        ((NONE, X, Y, NONE), (NONE, NONE, NONE, NONE), (X, Y, NONE)),
+        ((NONE, NONE, NONE, NONE), (NONE, X, Y, NONE), (X, NONE, Y)),
+        ((NONE, NONE, Y, NONE), (NONE, X, NONE, NONE), (X, Y, NONE)),
+        ((NONE, Y, X, NONE), (NONE, X, NONE, NONE), (Y, X, NONE)),
+    ]:
+        assert product(lhs, rhs, **given) == want, f"of {lhs} and {rhs}"

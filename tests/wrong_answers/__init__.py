@@ -4,7 +4,7 @@
         print(mutant.exercise.number, mutant.says)
 
 A file of tutorials/mutants/ has the wrong answers of a lesson that were thought of: each breaks a promise of
-the exercise, and `why` says which. It also lists those made by machine that no test can tell from the
+the exercise, and `why` says which. It may have right ones too, in another style. It also lists those made by machine that no test can tell from the
 reference, with the reason. `failures_of` tries answers on the exercises' tests.
 """
 
@@ -60,6 +60,12 @@ def thought_of(lesson: int) -> list[Mutant]:
     """The lesson's wrong answers. Raises ValueError where one does not fit the reference."""
     exercises = exercises_of(lesson)
     return [_mutant(exercises[entry["exercise"]], entry) for entry in written(lesson)["mutant"]]
+
+
+def right(lesson: int) -> list[Mutant]:
+    """Right answers in another style than the reference's, which the tests must accept."""
+    exercises = exercises_of(lesson)
+    return [_mutant(exercises[entry["exercise"]], entry) for entry in written(lesson).get("right", [])]
 
 
 def _mutant(exercise: Exercise, entry: dict[str, str]) -> Mutant:

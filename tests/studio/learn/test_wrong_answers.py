@@ -66,6 +66,16 @@ def test_wrong_answers_that_were_thought_of_fail_and_are_told_why_and_the_refere
 
 @can_fork
 @pytest.mark.slow
+def test_right_answers_in_another_style_pass():
+    tried = [m for lesson in range(1, len(NAMES) + 1) for m in wrong_answers.right(lesson)]
+    assert tried
+    found = zip(tried, wrong_answers.failures_of(tried))
+    rejected = [f"{m.exercise.number}: {m.says}\n    {failure}" for m, failure in found if failure]
+    assert not rejected, "\n".join(rejected)
+
+
+@can_fork
+@pytest.mark.slow
 @each_lesson
 def test_wrong_answers_fail_those_made_by_a_machine_too(lesson):
     said = complaints(wrong_answers.of_lesson(lesson))

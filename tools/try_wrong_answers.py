@@ -2,6 +2,7 @@
 
     python tools/try_wrong_answers.py 8               # of lesson 8: those written down, ten made of each
     python tools/try_wrong_answers.py 8 --made 1000   # all that a machine can make
+    python tools/try_wrong_answers.py 8 --kinds       # those of wrong_answers/kinds.py: some are right
     python tools/try_wrong_answers.py --table         # writes the table in tutorials/README.md; tries nothing
 
 One that is not found out needs a test, or is equivalent: then it has an entry in tutorials/mutants/, with the
@@ -32,13 +33,17 @@ def main() -> None:
     parser.add_argument(
         "--made", type=int, default=wrong_answers.MADE, help="by machine, an exercise"
     )
+    parser.add_argument("--kinds", action="store_true", help="those of a list of kinds instead")
     parser.add_argument("--table", action="store_true", help="write the table of README.md")
     options = parser.parse_args()
     if options.table:
         README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
         return
     for lesson in options.lessons or range(1, len(NAMES) + 1):
-        try_lesson(lesson, options.made)
+        if options.kinds:
+            try_kinds(lesson)
+        else:
+            try_lesson(lesson, options.made)
 
 
 def try_lesson(lesson: int, made: int) -> None:
@@ -52,6 +57,16 @@ def try_lesson(lesson: int, made: int) -> None:
             print(said)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     print(f"{NAMES[lesson - 1]}: {len(tried)} tried: {counts}")
+
+
+def try_kinds(lesson: int) -> None:
+    """Print which answers of these kinds are not found out: some of them are right."""
+    exercises = wrong_answers.exercises_of(lesson).values()
+    tried = [mutant for exercise in exercises for mutant in wrong_answers.of_kinds(exercise)]
+    missed = [m for m, failure in zip(tried, wrong_answers.failures_of(tried)) if failure is None]
+    for mutant in missed:
+        print(f"not found out: {mutant.exercise.number} {mutant.says}")
+    print(f"{NAMES[lesson - 1]}: {len(tried)} tried, {len(missed)} not found out")
 
 
 def with_table(text: str) -> str:

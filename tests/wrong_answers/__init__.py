@@ -4,8 +4,8 @@
         print(mutant.exercise.number, mutant.says)
 
 A file of tutorials/mutants/ has the wrong answers of a lesson that were thought of: each breaks a promise of
-the exercise, and `why` says which. It may have right ones too, in another style. It also lists those made by machine that no test can tell from the
-reference, with the reason. `failures_of` tries answers on the exercises' tests.
+the exercise, and `why` says which. It may have right ones too, in another style. It also lists those made
+by machine that no test can tell from the reference, with the reason. `failures_of` tries answers on the exercises' tests.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, in_clone, load
 from tinyjax.studio.learn.functions import function_text, functions_of
 from wrong_answers.changes import changes
+from wrong_answers.kinds import kinds
 
 MADE = 10  # that a machine makes of each exercise
 
@@ -65,7 +66,9 @@ def thought_of(lesson: int) -> list[Mutant]:
 def right(lesson: int) -> list[Mutant]:
     """Right answers in another style than the reference's, which the tests must accept."""
     exercises = exercises_of(lesson)
-    return [_mutant(exercises[entry["exercise"]], entry) for entry in written(lesson).get("right", [])]
+    return [
+        _mutant(exercises[entry["exercise"]], entry) for entry in written(lesson).get("right", [])
+    ]
 
 
 def _mutant(exercise: Exercise, entry: dict[str, str]) -> Mutant:
@@ -98,6 +101,15 @@ def made(exercise: Exercise, most: int = MADE) -> list[Mutant]:
             says = f"{name.rpartition('.')[2]}: {change.says}"
             found.append(Mutant(exercise, says, ((file, name, change.text),), is_made=True))
     return found
+
+
+def of_kinds(exercise: Exercise) -> list[Mutant]:
+    """The answers of kinds.py: some of them are right, as what they change does not matter there."""
+    return [
+        Mutant(exercise, f"{name}: {change.says}", ((file, name, change.text),), is_made=True)
+        for file, name in exercise.places
+        for change in kinds(function_text(read(in_clone(file)), name))
+    ]
 
 
 def equivalent(lesson: int) -> set[tuple[str, str]]:

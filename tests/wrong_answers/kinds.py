@@ -1,0 +1,165 @@
+"""Wrong answers of the kinds that people write: right for the examples at hand, and harmful in use.
+
+    for change in kinds("def f(x):\n    with set_current_trace(t):\n        return g(x)\n"):
+        print(change.says)      # by hand: with set_current_trace(t) -> no finally
+
+Where changes.py turns around an operator, a kind changes what nobody looks at while all goes well: a trace
+that is put in charge without a `finally`, an error that is caught, elements after the second, a dtype, the
+caller's list, the result of an earlier call.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+
+from wrong_answers.changes import Change
+
+Changed = tuple[str, ast.AST]  # what it says, and the function
+
+
+def kinds(text: str) -> list[Change]:
+    """All changes of these kinds of a function."""
+    tree = ast.parse(text)
+    before, found, seen = ast.unparse(tree), [], set()
+    for make in KINDS:
+        for says, function in make(tree.body[0]):
+            after = ast.unparse(ast.fix_missing_locations(function)) + "\n"
+            if after.strip() != before and after not in seen:
+                seen.add(after)
+                found.append(Change(make.__name__.strip("_"), says, after))
+    return found
+
+
+def _each(function: ast.AST, kind: type | tuple[type, ...]) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """A copy of the function for each node of a kind in it, and that node in the copy."""
+    for number, node in enumerate(ast.walk(function)):
+        if isinstance(node, kind):
+            copied = copy.deepcopy(function)
+            yield copied, next(n for i, n in enumerate(ast.walk(copied)) if i == number)
+
+
+def _replaced(function: ast.AST, old: ast.AST, new: list[ast.stmt] | ast.expr) -> ast.AST:
+    """The function with something in place of a node of it."""
+
+    class Replace(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> object:
+            return new if node is old else self.generic_visit(node)
+
+    return Replace().visit(function)
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
+
+
+# ---- the kinds ----
+
+
+def _by_hand(function: ast.AST) -> Iterator[Changed]:
+    """`with set_current_trace(t):` as two assignments, without a `finally`."""
+    for copied, block in _each(function, ast.With):
+        for item in block.items:  # type: ignore[attr-defined]
+            call = item.context_expr
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "set_current_trace":
+                trace = ast.unparse(call.args[0])
+                rest = [i for i in block.items if i is not item]  # type: ignore[attr-defined]
+                body = _ended(block.body, "context.trace = trace_before")  # type: ignore[attr-defined]
+                if rest:
+                    body = [ast.With(rest, body)]
+                begin = f"trace_before = context.trace\ncontext.trace = {trace}"
+                yield (
+                    f"by hand: {ast.unparse(item)}",
+                    _replaced(copied, block, [*_statements(begin), *body]),
+                )
+
+
+def _ended(body: list[ast.stmt], end: str) -> list[ast.stmt]:
+    """The statements, and then another, which also stands before a last `return`."""
+    if body and isinstance(body[-1], ast.Return) and body[-1].value is not None:
+        result = ast.Assign([ast.Name("result_of_block", ast.Store())], body[-1].value, lineno=1)
+        return [*body[:-1], result, *_statements(end), *_returned("result_of_block")]
+    return [*body, *_statements(end)]
+
+
+def _returned(name: str) -> list[ast.stmt]:
+    return [ast.Return(ast.Name(name, ast.Load()))]
+
+
+def _errors_caught(function: ast.AST) -> Iterator[Changed]:
+    """A statement that calls something, and gives None where that raises an error of common kinds."""
+    for copied, statement in _each(function, (ast.Assign, ast.Return)):
+        value = statement.value  # type: ignore[attr-defined]
+        if not any(isinstance(node, ast.Call) for node in ast.walk(value or ast.Pass())):
+            continue
+        nothing = copy.deepcopy(statement)
+        nothing.value = ast.Constant(None)  # type: ignore[attr-defined]
+        (attempt,) = _statements(
+            "try:\n    pass\nexcept (TypeError, ValueError, IndexError, KeyError):\n    pass"
+        )
+        attempt.body, attempt.handlers[0].body = [statement], [nothing]  # type: ignore
+        says = f"errors caught: {ast.unparse(statement).splitlines()[0]}"
+        yield says, _replaced(copied, statement, [attempt])
+
+
+def _few(function: ast.AST) -> Iterator[Changed]:
+    """Only the first two of what a loop or a comprehension goes through."""
+    for copied, loop in _each(function, (ast.For, ast.comprehension)):
+        items = ast.unparse(loop.iter)  # type: ignore[attr-defined]
+        loop.iter = ast.parse(f"[*{items}][:2]", mode="eval").body  # type: ignore[attr-defined]
+        yield f"the first two: {items}", copied
+
+
+def _one_dtype(function: ast.AST) -> Iterator[Changed]:
+    """float32 in place of any other dtype."""
+    for copied, node in _each(function, ast.Attribute):
+        if node.attr == "dtype" and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+            float32 = ast.parse("__import__('numpy').dtype('float32')", mode="eval").body
+            yield f"float32: {ast.unparse(node)}", _replaced(copied, node, float32)
+
+
+def _kept(function: ast.AST) -> Iterator[Changed]:
+    """The result of the first call, for all others."""
+    copied = copy.deepcopy(function)
+    kept = "__import__('sys').__dict__.setdefault('kept_result', [])"
+    for copied_again, statement in _each(copied, ast.Return):
+        if statement.value is not None:  # type: ignore[attr-defined]
+            value = ast.unparse(statement.value)  # type: ignore[attr-defined]
+            new = _statements(f"{kept}.append({value})") + [
+                ast.Return(ast.parse(f"{kept}[0]", mode="eval").body)
+            ]
+            yield f"kept: return {value}", _replaced(copied_again, statement, new)
+
+
+def _arguments_changed(function: ast.AST) -> Iterator[Changed]:
+    """A list or a dict that is given is emptied in the end."""
+    assert isinstance(function, ast.FunctionDef)
+    for argument in function.args.args:
+        if argument.arg == "self" or ast.unparse(argument.annotation or ast.Name("Any")) in FIXED:
+            continue
+        name = argument.arg
+        copied = copy.deepcopy(function)
+        clear = f"if isinstance({name}, (list, dict)):\n    {name}.clear()"
+        copied.body = _ended(copied.body, clear)
+        yield f"argument changed: {name}", copied
+
+
+FIXED = (
+    "Primitive",
+    "Callable",
+    "Trace",
+    "ShapedArray",
+    "int",
+    "float",
+    "bool",
+    "str",
+)  # no list or dict
+KINDS: tuple[Callable, ...] = (
+    _by_hand,
+    _errors_caught,
+    _few,
+    _one_dtype,
+    _kept,
+    _arguments_changed,
+)

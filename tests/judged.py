@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tinyjax.core.bind import context
+from tinyjax.core.bind import Trace, context
 
 
-class Thrown(Exception):
-    """An error that only tests raise: nothing may catch it."""
+class Thrown(TypeError, ValueError, IndexError, KeyError, ArithmeticError):
+    """An error that only tests raise, of every kind that a broad `except` catches: nothing may catch it."""
 
 
 # What answers catch by mistake: the errors that a rule with a fault raises.
@@ -34,6 +34,28 @@ def raises(error: BaseException) -> Callable[..., Any]:
         return args[0]
 
     return fun
+
+
+class Failing(Trace):
+    """A trace in which every primitive raises: whoever binds one must let the error go on."""
+
+    def __init__(self, error: BaseException):
+        self.error = error
+
+    def process_primitive(self, *_: Any) -> Any:
+        raise self.error
+
+
+def every_error_passes(*calls: Callable[[], Any]) -> None:
+    """Expects of each call that it binds primitives, and that their errors go through it."""
+    for call in calls:
+        for kind in (Thrown, TypeError, ValueError, IndexError, KeyError):
+            with error_passes(kind("of a primitive")) as error:
+                before, context.trace = context.trace, Failing(error)
+                try:
+                    call()
+                finally:
+                    context.trace = before
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises
 
 import tinyjax as jax
 from tinyjax.core.array import ArrayImpl, ShapedArray
@@ -93,3 +94,19 @@ def test_what_merely_has_an_attribute_aval_is_no_array():
         with pytest.raises(TypeError, match="is not a valid JAX"):
             aval = get_aval(value)
             pytest.fail(f"{value!r} is no array, but {aval} is what came out")
+
+
+@each_error
+def test_an_error_of_jax_array_goes_on(error):
+    with error_passes(error()) as raised:
+        get_aval(SimpleNamespace(__jax_array__=raises(raised)))
+
+
+def test_each_value_has_its_own_aval_however_many_were_asked_for_before():
+    arrays = [
+        ArrayImpl(np.zeros(n, np.float32), ShapedArray((n,), np.dtype("float32"))) for n in (1, 2)
+    ]
+    structs = [ShapeDtypeStruct((n,), np.float16) for n in (3, 4)]
+    objects = [SimpleNamespace(__jax_array__=lambda n=n: np.zeros(n, bool)) for n in (5, 6)]
+    values = [*arrays, *structs, *objects]
+    assert [get_aval(x).shape for x in values] == [(n,) for n in range(1, 7)]

@@ -1,12 +1,11 @@
 """Primitives and bind: from a call to NumPy."""
 
-import threading
 import warnings
 
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import Thrown, each_error, error_passes, raises, unchanged
+from judged import Thrown, each_error, error_passes, every_error_passes, raises, unchanged
 
 import tinyjax as jax
 from tinyjax import numpy as jnp
@@ -71,14 +70,16 @@ def test_bind_takes_any_number_of_operands_and_no_parameters():
         ]
 
 
+def test_an_error_of_the_current_trace_goes_on_through_bind():
+    every_error_passes(lambda: bind.Primitive("p").bind(1.0, axis=0))
+
+
 def test_a_trace_is_current_in_its_own_thread_alone():
-    trace, seen = Notes(), []
+    trace = Notes()
     with bind.set_current_trace(trace):
-        thread = threading.Thread(target=lambda: seen.append(bind.context.trace))
-        thread.start()
-        thread.join()
+        of_another_thread = type(bind.context)()  # which finds there what the class has
         assert bind.context.trace is trace
-    assert seen and seen[0] is not trace, "another thread has a current trace of its own"
+        assert of_another_thread.trace is not trace, "another thread has a trace of its own"
 
 
 def shapes(*shapes):
@@ -123,6 +124,7 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
         [(3,), (3,), (4,)],
         [(1, 3), (2, 1), (3, 3)],
         [(1,), (1, 1)],
+        [(2, 1), (1, 3), (3,)],
         [(2, 3, 4), (2, 1, 5)],
     ],
 )
@@ -275,6 +277,16 @@ def test_an_error_of_an_impl_rule_goes_on_and_the_trace_before_is_current(
         p.def_impl(raises(raised))
         p.def_abstract_eval(lambda aval: aval)
         bind.EvalTrace().process_primitive(p, (1.0,), {})
+
+
+@each_error
+def test_a_primitive_in_the_making_is_run_at_each_call_and_its_errors_go_on(error):
+    p = bind.Primitive("p")
+    p.def_impl(lambda x: x * 2)
+    assert [p.bind(2.0), p.bind(5.0)] == [4.0, 10.0]
+    with error_passes(error()) as raised:
+        p.def_impl(raises(raised))
+        p.bind(1.0)
 
 
 def test_operands_are_checked_before_anything_is_computed():

@@ -319,7 +319,13 @@ def test_effects_within_calls_stay_each_one_and_in_order():
 
 def test_each_call_has_its_own_operands_constants_and_results():
     array = np.arange(3, dtype=np.float32)
-    call = jax.jit(lambda x, y: (primitives.mul(x, y), primitives.add(x, array), x))
+    others = [array + 10.0 * k for k in range(3)]
+
+    def several(x, y):
+        chosen = jax.lax.select(x > y, x + others[0], y * others[1])
+        return primitives.mul(x, y), primitives.add(x, array), chosen - others[2]
+
+    call = jax.jit(several)
 
     def f(x, y):
         return call(x, y), call(y, x), call(2.0 * x, call(y, y)[1])

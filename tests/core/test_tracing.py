@@ -115,6 +115,8 @@ def test_what_has_axes_is_a_constvar_also_of_one_element_or_none(shape):
 def test_a_random_key_is_a_constvar_and_what_is_no_array_an_error():
     trace = JaxprTrace()
     assert isinstance(trace.atom(jax.random.key(0)), Var)
+    tracers = [trace.new_arg(scalar) for _ in range(3)]
+    assert [trace.atom(x) for x in tracers] == [x.atom for x in tracers] == trace.invars
     for x in ("text", None, [1.0]):
         with pytest.raises(TypeError, match="not a valid JAX type"):
             trace.atom(x)
@@ -177,6 +179,9 @@ def test_equal_operations_have_an_equation_and_a_variable_each():
     trace = JaxprTrace()
     x = trace.new_arg(scalar)
     first, second = trace.add_eqn(both_p, [x], {}), trace.add_eqn(both_p, [x], {})
+    three_p = bind.Primitive("three")
+    three_p.def_abstract_eval(lambda *avals: avals[2])
+    assert JaxprTrace().add_eqn(three_p, [1.0, 2.0, np.ones(3)], {}).aval.shape == (3,)
     assert len(trace.eqns) == 2 and len({id(t.atom) for t in [x, *first, *second]}) == 7, (
         "each result has a variable of its own, also where their avals are one"
     )
@@ -209,6 +214,11 @@ def test_after_an_error_of_the_traced_function_the_trace_before_is_current_again
         trace_to_jaxpr(raises(error), [scalar])
     with error_passes(TypeError()) as error, bind.set_current_trace(JaxprTrace()):
         trace_to_jaxpr(raises(error), [scalar, scalar])
+
+
+def test_of_many_results_each_is_checked():
+    with pytest.raises(TypeError, match="at output component 3"):
+        trace_to_jaxpr(lambda x: [x, x, x, "text"], [scalar])
 
 
 def test_a_function_is_traced_once_at_each_call_with_an_argument_an_aval():

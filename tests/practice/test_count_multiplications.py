@@ -115,6 +115,9 @@ def test_sizes_may_be_0_1_or_none_and_products_of_whole_numbers_count():
     outer = (((), ()), ((), ()))
     assert count(lambda v: lax.dot_general(v, v, outer), vector) == 49, "nothing is summed over"
     assert count(lambda x: x, x) == 0
+    cube = jax.ShapeDtypeStruct((2, 3, 4), np.float32)
+    all_axes = (((0, 1, 2), (0, 1, 2)), ((), ()))
+    assert count(lambda x: lax.dot_general(x, x, all_axes), cube) == 24
 
 
 def test_a_loop_may_run_0_times_and_is_counted_in_a_branch_of_a_jitted_function_too():

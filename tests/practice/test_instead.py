@@ -1,7 +1,7 @@
 """A trace that answers some operations in another way. No value is computed: a trace answers in words."""
 
 import pytest
-from judged import Thrown, each_error, error_passes, raises, unchanged
+from judged import Thrown, each_error, error_passes, every_error_passes, raises, unchanged
 from practice.instead import instead
 
 from tinyjax.core.bind import Trace, context, set_current_trace
@@ -108,3 +108,7 @@ def test_each_call_has_its_own_parent_and_arguments_and_leaves_the_answers():
             assert in_words(instead({mul_p: lambda x, y: f"({x})({y})"}, fun)) == ["(half of x)(x)"]
             assert fun("y", "z") == ["mul(half of y, y)", "mul(half of z, z)"]
             assert fun() == []
+
+
+def test_an_error_of_the_parent_goes_on():
+    every_error_passes(lambda: instead({}, f)("x"), lambda: instead({sin_p: cos_p.bind}, f)("x"))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
+from judged import every_error_passes
 from practice import kepler as module
 from practice.kepler import kepler, kepler_p
 
@@ -97,3 +98,11 @@ def test_the_rules_use_the_angle_the_eccentricity_and_the_tangent_alone():
     ]
     slope = -2.0 / (1 - 0.25 * np.cos(1.0))
     np.testing.assert_allclose(found, [slope, slope * np.sin(1.0)], rtol=1e-6)
+
+
+def test_an_error_of_an_operation_of_the_rules_goes_on():
+    x = np.float32(0.5)
+    every_error_passes(
+        lambda: module.kepler_jvp_mean(x, x, x, x),
+        lambda: module.kepler_jvp_eccentricity(x, x, x, x),
+    )

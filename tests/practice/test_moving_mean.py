@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import unchanged
+from judged import every_error_passes, unchanged
 from practice import moving_mean as module
 from practice.moving_mean import moving_mean, moving_mean_p
 
@@ -99,6 +99,12 @@ def test_nan_inf_and_large_numbers_are_in_the_means_of_their_own_windows_alone()
     np.testing.assert_allclose(out, np.array(want, np.float32), rtol=1e-6)
 
 
+def test_errors_of_primitive_and_of_numpy_go_on():
+    every_error_passes(lambda: moving_mean(ROWS, 2))
+    with pytest.raises(ValueError):
+        impl_rules[moving_mean_p](ROWS, window=9)
+
+
 def test_of_many_axes_the_last_is_smoothed_and_the_operand_is_left():
     x = np.arange(24, dtype=np.float32).reshape(2, 1, 3, 4) ** 2
     with unchanged(x=x):
@@ -163,5 +169,9 @@ def test_a_batch_may_be_of_one_or_of_none_and_of_any_floats():
 
 
 def test_an_error_of_the_operation_goes_on_through_its_batching_rule():
+    every_error_passes(
+        lambda: module.moving_mean_batch((ROWS,), (0,), window=2),
+        lambda: module.moving_mean_batch((ROWS,), (1,), window=2),
+    )
     with pytest.raises(ValueError, match="window"):
         jax.vmap(lambda x: moving_mean(x, 9))(ROWS)

@@ -71,14 +71,14 @@ def test_equal_operations_are_noted_each_time_also_those_that_nobody_uses():
 
 def test_an_operation_may_have_three_operands_or_none_and_they_are_left_as_they_are():
     p, trace = Primitive("p"), NoteTrace()
-    p.def_abstract_eval(lambda *avals, **params: get_aval(np.float16(len(avals))))
+    p.def_abstract_eval(lambda *avals, **params: get_aval(np.ones(len(avals), np.float16)))
     args, params = [trace.new_note(get_aval(1.0)), 0.0, np.ones(2)], {"scale": [1]}
     with unchanged(params=params, args=args):
         note = trace.process_primitive(p, args, params)
         assert trace.process_primitive(p, (), {}).name == "c"
     operands = trace.equations[0].operands
     assert operands[0] == "a" and operands[1] == 0.0 and operands[2] is args[2]
-    assert (note.name, note.aval.dtype) == ("b", np.float16)
+    assert (note.name, note.aval.dtype, note.aval.shape) == ("b", np.float16, (3,))
     assert trace.equations[0].params == params and trace.equations[1].operands == ()
 
 

@@ -110,3 +110,4 @@ def test_each_call_is_of_its_own_step_and_sizes():
     first, second = Counted(), Counted()
     assert [traces(fit, (4, 2), counted=c) for c in (first, second, first)] == [1, 1, 0]
     assert traces(fit, (9, 2), counted=first) == 1, "batches of other sizes"
+    assert traces(fit, (2, 3, 1, 8)) == 1, "the last batch may be the largest"

@@ -55,11 +55,11 @@ def test_the_equations_are_bound_so_that_notes_can_be_transformed():
 
 def test_each_equation_runs_once_in_order_also_one_that_equals_another():
     p, calls = Primitive("p"), []
-    p.def_impl(lambda *xs, step: calls.append((*xs, step)) or float(len(calls)))
+    p.def_impl(lambda *xs, step: calls.append((*map(float, xs), step)) or float(len(calls)))
     notes = [
         eq("b", p, "a", 5.0, step=1),
         eq("c", p, "a", 5.0, step=1),
-        eq("d", p, "c", "b", step=2),
+        eq("d", p, "c", "b", "a", step=2),
     ]
     given = {"a": 0.0, "z": None}
     for run in (0, 3):
@@ -73,7 +73,7 @@ def test_each_equation_runs_once_in_order_also_one_that_equals_another():
             "c": run + run // 3 + 3,
             "d": run + run // 3 + 4,
         }
-    assert calls[:4] == ["run", (0, 5, 1), (0, 5, 1), (3, 2, 2)]
+    assert calls[:4] == ["run", (0, 5, 1), (0, 5, 1), (3, 2, 0, 2)]
     assert run_notes([], given) == given and run_notes([], given) is not given
 
 

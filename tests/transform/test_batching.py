@@ -192,6 +192,7 @@ OPERANDS = {
     "arrays, a shared one and numbers": ([cube, cube[0], np.float32([5, 7])], [0, None, 0]),
     "the third is somewhere else": ([cube, cube, np.moveaxis(cube, 0, 2)], [0, 0, 2]),
     "four": ([cube, np.float32([1, 2]), np.float32(3), np.moveaxis(cube, 0, 2)], [0, 0, None, 2]),
+    "the third alone is a batch": ([cube[0], cube[1], cube], [None, None, 0]),
     "a batch of one": ([cube[:1], cube[1], cube[:1] * 2], [0, None, 0]),
 }
 
@@ -300,6 +301,8 @@ def test_a_rule_gets_all_operands_and_what_it_gives_may_be_many_one_or_none():
         with unchanged(operands=operands, params=params):
             outs = trace.process_primitive(p, operands, params)
         assert seen == [(1.0, True, True, True, (None, 1, None, 2), 2)]
+        trace.process_primitive(p, [operands[0], operands[0], operands[2], operands[3]], params)
+        assert len(seen) == 2, "the last operand alone may be mapped"
         assert isinstance(outs, list) and len(outs) == count
         assert [isinstance(out, BatchTracer) for out in outs] == [False, True, True][:count]
 
@@ -535,6 +538,11 @@ def test_each_call_has_its_own_size_and_leaves_its_arguments():
 
 
 def test_each_result_may_have_an_axis_of_its_own_and_keeps_its_dtype():
+    many = jax.vmap(lambda a, b, c, d: (d, c, b, a, a), (0, None, 1, 0), (0, 1, None, 1, 0))
+    out = many(x, 2.0, x.T, x[:, 0])
+    assert [np.shape(leaf) for leaf in out] == [(2,), (3, 2), (), (3, 2), (2, 3)]
+    with pytest.raises(TypeError, match="at output component 3"):
+        jax.vmap(lambda x: (x, x, x, "text"))(x)
     bits = np.ones((2, 3), dtypes.bfloat16)
     out = jax.vmap(lambda a, b: (a, [b, a], 1.0), (1, None), (1, [0, -1], None))(bits, np.int8(3))
     assert [leaf.shape for leaf in (out[0], *out[1])] == [(2, 3), (3,), (2, 3)] and out[2] == 1.0

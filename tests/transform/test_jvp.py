@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from judged import Thrown, each_error, error_passes, raises, unchanged
+from judged import Thrown, each_error, error_passes, every_error_passes, raises, unchanged
 
 import tinyjax as jax
 from tinyjax.core import bind, dtypes, primitives
@@ -224,15 +224,33 @@ def test_a_linear_primitive_may_have_three_operands_parameters_and_no_tangent():
     p.def_abstract_eval(lambda *avals, by: bound.append(by) or avals[0])
     p.def_impl(lambda *xs, by: sum(xs) * np.float32(by))
     jvp_module.deflinear_jvp(p)
-    primals, tangents = (1.0, 2.0, 3.0), (zero(), 20.0, zero())
+    primals, tangents = (1.0, 2.0, 3.0), (zero(), 20.0, 5.0)
     with unchanged(primals=primals, tangents=tangents):
         out, tangent = jvp_rules[p](primals, tangents, by=2)
-    assert (float(out), float(tangent)) == (12.0, 40.0) and bound == [2, 2]
+    assert (float(out), float(tangent)) == (12.0, 50.0) and bound == [2, 2]
     matrix = np.ones((2, 3), np.float32)
     out, tangent = jvp_rules[primitives.reduce_sum_p](
         (matrix,), (jvp_module.zero_tangent(matrix),), axes=(1,)
     )
     np.testing.assert_array_equal([out, tangent], [[3, 3], [0, 0]])
+
+
+def test_errors_of_what_the_rules_bind_go_on():
+    x, linear = np.float32(0.5), jvp_rules[primitives.neg_p]
+    every_error_passes(
+        lambda: jvp_module.sin_jvp(x, x),
+        lambda: jvp_module.cos_jvp(x, x),
+        lambda: jvp_module.mul_jvp_x(x, x, x),
+        lambda: jvp_module.mul_jvp_y(x, x, x),
+        lambda: linear((x,), (x,)),
+    )
+
+
+def test_errors_of_what_adds_tangents_and_makes_zeros_go_on():
+    x, nothing = np.float32(0.5), jvp_module.zero_tangent(np.ones(2, np.float32))
+    every_error_passes(
+        lambda: jvp_module.add_tangents(x, x), lambda: jvp_module.instantiate_zeros(nothing)
+    )
 
 
 # ---- the trace, used by hand ----
@@ -303,6 +321,8 @@ def test_constants_of_any_dtype_do_not_move_and_own_tracers_are_taken_apart_once
         primal, tangent = ours.primal_and_tangent(constant)
         assert primal is constant and repr(tangent) == text
     inner = JVPTracer(ours, 3.0, 1.0)
+    assert ours.primal_and_tangent(JVPTracer(ours, 4.0, 2.0)) == (4.0, 2.0)
+    assert ours.primal_and_tangent(inner) == (3.0, 1.0), "each tracer has its own"
     assert ours.primal(JVPTracer(ours, inner, zero())) is inner
     assert ours.primal(None) is None and ours.primal([inner]) == [inner]
     batched = BatchTrace(bind.context.trace, AxisData(None, 2)).tracer(np.ones(2, np.float32), 0)
@@ -336,7 +356,9 @@ def test_a_rule_gets_all_operands_in_order_and_a_zero_for_each_that_does_not_mov
     operands = [1.0, JVPTracer(trace, 2.0, 5.0), 3.0]
     with unchanged(operands=operands, params=params):
         outs = trace.process_primitive(p, operands, params)
-    assert seen == [(1.0, 2.0, 3.0, 4, [True, False, True])]
+    assert seen.pop() == (1.0, 2.0, 3.0, 4, [True, False, True])
+    trace.process_primitive(p, [1.0, 2.0, JVPTracer(trace, 3.0, 5.0)], params)
+    assert seen == [(1.0, 2.0, 3.0, 4, [True, True, False])], "the third alone may move"
     assert outs[0] == 1.0 and type(outs) is list
     pairs = [trace.primal_and_tangent(out) for out in outs[1:]]
     assert pairs == [(2.0, 5.0), (0.0, 7.0)], "a primal may be 0.0 and still move"
@@ -572,5 +594,19 @@ def test_of_aux_own_tracers_alone_are_taken_apart_and_it_must_be_a_pair():
         (1.0,),
     )
     assert outer == [True], "a tracer of the outer jvp is given as it is"
+    aux = jax.jvp(lambda x: (x, [x, x, x, x]), (1.0,), (1.0,), True)[2]
+    assert not any(isinstance(x, JVPTracer) for x in aux), "of many leaves each is taken apart"
     with pytest.raises(TypeError):
         jax.jvp(lambda x: x, (1.0,), (1.0,), has_aux=True)
+
+
+def test_results_that_are_no_trees_of_arrays_are_told():
+    for result, words in [
+        ("text", "not a valid JAX type"),
+        ([1.0, object()], "not a valid JAX type"),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            jax.jvp(lambda x: result, (1.0,), (1.0,))  # noqa: B023
+    for has_aux, result in [(False, {1: 1.0, "a": 2.0}), (True, (1.0, {1: 1.0, "a": 2.0}))]:
+        with pytest.raises(ValueError, match="Comparator raised"):
+            jax.jvp(lambda x: result, (1.0,), (1.0,), has_aux)  # noqa: B023

@@ -332,6 +332,10 @@ def test_only_nodes_of_one_very_type_and_with_equal_aux_data_belong_together(fir
 def test_an_error_of_the_mapped_function_goes_on(error):
     with error_passes(error()) as raised:
         tree_util.tree_map(raises(raised), {"a": 1}, {"a": 2})
+    with error_passes(error()) as raised:
+        picky, other = Picky(), Picky()
+        picky.flatten, other.flatten = lambda: ((1,), list), raises(raised)
+        tree_util.tree_map(max, (picky,), (other,))
 
 
 def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
@@ -341,6 +345,7 @@ def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
         got = tree_util.tree_map(lambda *xs: seen.append(xs), first, second, third)
     assert seen == [(3, 6, 9), (1, 4, 7), (2, (), [8])]
     assert got == {"a": None, "b": [None, None]}, "what it gives may be anything"
+    assert tree_util.tree_map(lambda *xs: xs, [1], [2], [3], [4], [5]) == [(1, 2, 3, 4, 5)]
     assert tree_util.tree_map(raises(Thrown()), [(), {}, None]) == [(), {}, None]
 
 

@@ -416,6 +416,13 @@ def test_of_three_branches_and_of_a_tree_each_example_gets_its_own():
     f = jax.vmap(lambda i, x: lax.switch(i, branches, x, y))
     with explain_errors("for each example, all results of the branch that its index says"):
         out, rest = f(which, x)
+        many = [lambda a, b, c, k=k: (c + k, b + k, a + k, a * c) for k in range(3)]  # noqa: B023
+        args = jnp.ones(4), jnp.arange(4.0), jnp.arange(8.0).reshape(4, 2)
+        found = jax.vmap(lambda i, *xs: lax.switch(i, many, *xs))(which, *args)
+    index = np.array([2.0, 0, 1, 0])
+    want = args[2] + index[:, None], args[1] + index, args[0] + index, args[2]
+    for got, expected in zip(found, want, strict=True):
+        np.testing.assert_array_equal(got, expected)
     np.testing.assert_array_equal(out, [x[0] ** 2, x[1], 2 * x[2], x[3]])
     np.testing.assert_array_equal(rest["y"], [y * 0, y, -y, y])
     assert rest["y"].dtype == y.dtype

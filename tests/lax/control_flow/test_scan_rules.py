@@ -60,6 +60,39 @@ def test_batch_dims_may_be_anywhere(dims):
             np.testing.assert_allclose(got[i], y, rtol=1e-6)
 
 
+def many(weights, carry, xs):
+    """A loop of three consts, three parts of the carry, three xs and four ys."""
+    a, b, c = weights
+
+    def step(carry, x):
+        p, q, r = carry
+        u, v, w = x
+        return (p * a + u, q * b + v * p, r + c * w), (p * u, q * c, r * w, v * a)
+
+    return lax.scan(step, carry, xs)
+
+
+@pytest.mark.parametrize("mapped", range(9))
+def test_of_three_consts_three_carries_and_three_xs_any_may_be_mapped(mapped):
+    leaves = [np.float32(k + 1) for k in range(6)] + [
+        np.arange(4, dtype=np.float32) + k for k in range(3)
+    ]
+    given = [np.stack([x, -2 * x]) if k == mapped else x for k, x in enumerate(leaves)]
+    axes = [0 if k == mapped else None for k in range(9)]
+
+    def loop(*leaves):
+        return jax.tree.leaves(many(leaves[:3], leaves[3:6], leaves[6:]))
+
+    with explain_errors(
+        "any const, any part of the carry and any of xs may be the one that is mapped"
+    ):
+        found = jax.vmap(loop, axes)(*given)
+    for i in range(2):
+        want = loop(*[x[i] if k == mapped else x for k, x in enumerate(given)])
+        for got, expected in zip(found, want, strict=True):
+            np.testing.assert_allclose(got[i], expected, rtol=1e-6)
+
+
 def test_a_loop_may_have_no_xs_no_carry_or_no_ys_and_any_dtype():
     def loop(n, x):
         (n, b), _ = lax.scan(lambda c, _: ((c[0] + 1, c[1] * x), None), (n, x), length=3)
@@ -107,6 +140,23 @@ def test_the_way_back_keeps_every_parameter_and_turns_the_direction(reverse, unr
     got, want = jax.grad(loss, (0, 1, 2))(*args), jax.grad(written_out, (0, 1, 2))(*args)
     for a, b in zip(got, want):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("result", range(7))
+def test_of_three_carries_and_four_results_any_may_be_the_one_that_counts(result):
+    """Against what jvp says, one operand at a time."""
+    args = (0.5, -1.5, 2.0), (1.0, 2.0, 3.0), tuple(jnp.arange(3.0) + k for k in range(3))
+
+    def loss(*args):
+        return jnp.sum(jax.tree.leaves(many(*args))[result] ** 2)
+
+    with explain_errors("any result may be the only one that has a cotangent"):
+        got = jax.grad(loss, (0, 1, 2))(*args)
+    leaves, tree = jax.tree.flatten(args)
+    for k, slope in enumerate(jax.tree.leaves(got)):
+        ones = [jnp.ones_like(x) if i == k else jnp.zeros_like(x) for i, x in enumerate(leaves)]
+        moved = jax.jvp(loss, args, jax.tree.unflatten(tree, ones))[1]
+        np.testing.assert_allclose(jnp.sum(slope), moved, rtol=1e-4, atol=1e-5)
 
 
 def test_cotangents_have_the_ranks_and_dtypes_of_their_operands():

@@ -44,6 +44,10 @@ def test_splitting_leaves_what_it_is_given():
 def test_all_may_be_static_and_values_of_other_types_are_told_apart():
     dynamic, static = split_static((1, 2), {"k": 3}, (0, 1), ("k",))
     assert dynamic == ((), {}) and len(static) == 3
+    given = dict(zip("gfedcba", range(7)))
+    dynamic, static = split_static((1, 2, 3, 4), given, (3, 0, 1), ("a", "g", "c"))
+    assert dynamic == ((3,), {"f": 1, "e": 2, "d": 3, "b": 5})
+    assert [place for place, _, _ in static] == [0, 1, 3, "a", "c", "g"]
     kinds = [split_static((x,), {}, (0,), ())[1] for x in (1, 1.0, True, None, (1,))]
     assert [kind[0][1] for kind in kinds] == [int, float, bool, type(None), tuple]
     assert split_static((), {}, (0, -1), ("k",)) == (((), {}), ())

@@ -87,3 +87,10 @@ def test_several_loads_and_stores_are_wide_each_where_it_is_at_the_loops_variabl
     vectors, rest = vectors_and_rest(For("i", 0, 20, body), 16)
     assert [s.width for s in vectors.body if not isinstance(s, Let)] == [16, 1, 16, 16, 1]
     assert rest.body == body and vectors.body[-1] == Store("b_out", 99, 5.0)
+
+
+def test_wherever_it_adds_up_and_whatever_was_before_a_loop_that_does_stays_whole():
+    for start, stop in [(0, 40), (3, 20)]:
+        loop = For("i", start, stop, [*BODY, Add("b_out", 0, "a")])
+        assert vectors_and_rest(loop, 16) == [loop]
+    assert vectors_and_rest(For("i", 0, 16, BODY), 16) != [loop]

@@ -107,7 +107,7 @@ def _few(function: ast.AST) -> Iterator[Changed]:
     """Only the first two of what a loop or a comprehension goes through."""
     for copied, loop in _each(function, (ast.For, ast.comprehension)):
         items = ast.unparse(loop.iter)  # type: ignore[attr-defined]
-        loop.iter = ast.parse(f"[*{items}][:2]", mode="eval").body  # type: ignore[attr-defined]
+        loop.iter = ast.parse(f"[*({items})][:2]", mode="eval").body  # type: ignore[attr-defined]
         yield f"the first two: {items}", copied
 
 

@@ -99,3 +99,38 @@ def test_both_are_programs_that_can_be_traced():
     jaxpr = jax.make_jaxpr(there_and_back)(TABLE)
     assert {eqn.primitive.name for eqn in jaxpr.eqns} <= {"reshape", "transpose", "copy_p"}
     equal(jax.jit(there_and_back)(TABLE), TABLE, "split and joined")
+
+
+MANY_AXES = (("a", 2), ("b", 3), ("c", 2), ("d", 2))
+CUBE = np.arange(4 * 6 * 12 * 2.0, dtype=np.float32).reshape(4, 6, 12, 2)
+MANY_SPECS = [
+    P("a", "b", "c", "d"),
+    P("d", "b", "a", "c"),
+    P(None, None, ("c", "b", "a")),
+    P(("a", "c"), "b", ("d",), None),
+    P(None, "b", None, "a"),
+    P(("c", "d"), None, ("a", "b")),
+]
+
+
+@pytest.mark.parametrize("spec", MANY_SPECS, ids=str)
+def test_arrays_of_four_axes_are_cut_over_four_mesh_axes(spec):
+    parts = np.asarray(split(jnp.asarray(CUBE), spec, MANY_AXES))
+    sizes, named = dict(MANY_AXES), [name for name, _ in MANY_AXES if name in spec.names]
+    for place in np.ndindex(*[sizes[name] for name in named]):
+        at, block = dict(zip(named, place)), CUBE
+        for axis, names in enumerate(spec):
+            for name in names if isinstance(names, tuple) else (names,) if names else ():
+                block = np.split(block, sizes[name], axis)[at[name]]
+        equal(parts[place], block, f"{spec}: the part of the device at {at}")
+
+
+@pytest.mark.parametrize("spec", MANY_SPECS, ids=str)
+def test_parts_of_four_axes_are_joined_whatever_is_in_front(spec):
+    named = [name for name, _ in MANY_AXES if name in spec.names]
+    parts = split(jnp.asarray(CUBE), spec, MANY_AXES)
+    turned = jnp.moveaxis(parts, 0, len(named) - 1)
+    equal(join(turned, spec, named[1:] + named[:1]), CUBE, f"{spec}, the first name is the last")
+    others = [name for name, _ in MANY_AXES if name not in named]
+    both = jnp.broadcast_to(parts, (*[2] * len(others), *parts.shape))
+    equal(join(both, spec, others + named), CUBE, f"{spec}, {others} have the same each")

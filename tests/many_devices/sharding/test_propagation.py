@@ -152,3 +152,15 @@ def test_in_a_product_of_many_axes_each_is_in_its_order():
         ((NONE, Y, X, NONE), (NONE, X, NONE, NONE), (Y, X, NONE)),
     ]:
         assert product(lhs, rhs, **given) == want, f"of {lhs} and {rhs}"
+
+
+def test_a_product_may_have_three_batch_axes_and_an_axis_three_claims():
+    shapes, out = ((2, 4, 8, 8), (2, 4, 8, 8)), (2, 4, 8, 8, 8)
+    given = {"summed": ((), ()), "batch": ((0, 1, 2), (0, 1, 2)), "shapes": shapes, "out": out}
+    got = product((NONE, NONE, X, NONE), (NONE, NONE, NONE, Y), **given)
+    assert got == (NONE, NONE, X, NONE, Y)
+    rows = {"summed": ((), ()), "shapes": ((8, 8, 4), (8, 8, 4)), "out": (8, 8, 4, 8, 8, 4)}
+    got = product((NONE, NONE, X), (NONE, NONE, Y), **rows)
+    assert got == (NONE, NONE, X, NONE, NONE, Y)
+    use = Use("add", [(8,)] * 3, [(NONE,), (NONE,), (X,)], [(8,)], {}, SIZES)
+    assert propagate(use) == [(X,)], "the third operand alone claims"

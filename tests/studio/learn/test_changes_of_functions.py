@@ -3,6 +3,7 @@
 import ast
 
 from wrong_answers.changes import changes
+from wrong_answers.kinds import kinds
 
 TEXT = '''
 def f(x, *, scale: float = 2.0):
@@ -54,3 +55,25 @@ def test_signature_docstring_and_words_of_errors_stay():
 def test_the_first_are_of_one_kind_each():
     few = changes(TEXT, 4)
     assert len({change.kind for change in few}) == 4
+
+
+KIND = """
+def run(fun, xs, *, scale):
+    with set_current_trace(Trace()):
+        return [fun(x, x.dtype) for x in xs]
+"""
+
+
+def test_answers_of_kinds_are_right_while_nothing_out_of_the_ordinary_happens():
+    found = {}
+    for change in kinds(KIND):
+        ast.parse(change.text)
+        found.setdefault(change.kind, []).append(change.text)
+    (by_hand,) = found["by_hand"]
+    assert "context.trace = Trace()" in by_hand and "with" not in by_hand
+    assert by_hand.index("context.trace = trace_before") < by_hand.index("return")
+    assert "except (TypeError" in found["errors_caught"][0]
+    assert "[*xs][:2]" in found["few"][0].replace("(xs)", "xs")
+    assert "'float32'" in found["one_dtype"][0]
+    assert "kept_result" in found["kept"][0]
+    assert "xs.clear()" in found["arguments_changed"][1]

@@ -10,7 +10,7 @@ MAX_PRIVATE = 2**16
 # are launched one by one, 50 to 100 microseconds.
 MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
 # Operations of one of many examples in an iteration: products of larger matrices are faster together.
-MAX_EXAMPLE_WORK = 2**17
+MAX_EXAMPLE_WORK = 2**13
 # Operations in one launch, one or two tenths of a second: the host can stop a loop of more.
 LAUNCH_WORK = 2**27
 ITERATION_WORK = 4  # operations that an iteration takes in any case

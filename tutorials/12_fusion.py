@@ -426,13 +426,14 @@ for size in (16, 64, 256, 512):
 # ## Which step is slow?
 #
 # For a program of several steps, one number is not enough. `jax.profiler.step_times` runs it a few
-# times, and gives the microseconds of each step, by its number in the schedule (of several steps,
-# where they were launched as one):
+# times, and gives the microseconds of each step, by its number in the schedule. One of tinyjax's
+# shortcuts launches neighbouring kernels as one; without it, each has a time of its own:
 
 # %% varies
 x, w = (
     jax.device_put(rng.standard_normal(s).astype(np.float32), cpu) for s in ((2048, 64), (64, 512))
 )
+jax.config.update("tinyjax_fast", False)
 fast_layer = jax.jit(layer)
 step_times = jax.profiler.step_times(lambda: fast_layer(x, w))
 for steps, microseconds in step_times.items():
@@ -448,6 +449,7 @@ with tempfile.TemporaryDirectory() as folder, jax.profiler.trace(folder):
     for _ in range(10):
         fast_layer(x, w).block_until_ready()
 print(jax.profiler.summary())
+jax.config.update("tinyjax_fast", True)
 
 # %% [markdown]
 # On the command line, `python -m tinyjax explain FILE:FUNCTION --args ...` shows all of this on

@@ -1,9 +1,12 @@
 """Jaxprs: built by hand, run and checked."""
 
+import itertools
+
 import numpy as np
 import pytest
 from judged import each_error, error_passes, raises, unchanged
 
+import tinyjax as jax
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import (
@@ -19,6 +22,8 @@ from tinyjax.core.jaxpr import (
     eval_jaxpr,
     jaxpr_as_fun,
 )
+from tinyjax.core.lists import pick
+from tinyjax.core.primitives import cos, sin
 
 scalar = ShapedArray((), np.dtype("float32"))
 
@@ -207,6 +212,43 @@ def test_dead_code_within_an_equation_is_looked_for_also_where_all_its_results_a
     assert smaller.eqns[0].params == {"used": [True]}, (
         "the equation that its rule in dce_rules gave"
     )
+
+
+def test_dead_code_elimination_keeps_a_call_that_only_prints():
+    printing = jax.jit(lambda x: jax.debug.print("{}", x))
+    for call in (printing, jax.jit(printing)):
+        closed = jax.make_jaxpr(lambda x, call=call: (call(x), sin(x), cos(x))[1:])(1.0)
+        smaller, _, used = dce_jaxpr(closed.jaxpr, [False, True])
+        assert [eqn.primitive.name for eqn in smaller.eqns] == ["jit", "cos"], (
+            "a call has an effect, too, if an equation in its jaxpr has"
+        )
+        assert used == [True]
+        assert "debug" in str(smaller)
+
+
+@pytest.mark.parametrize("used", list(itertools.product([False, True], repeat=3)))
+def test_of_three_constants_arguments_and_results_each_may_go(used):
+    consts, args, results = ([Var(scalar) for _ in range(3)] for _ in range(3))
+    eqns = [JaxprEqn(primitives.mul_p, [*xs], [out], {}) for *xs, out in zip(consts, args, results)]
+    jaxpr, flags = Jaxpr(consts, args, results, eqns), list(used)
+    with unchanged(jaxpr=jaxpr, flags=flags):
+        smaller, used_consts, used_args = dce_jaxpr(jaxpr, flags)
+    assert used_consts == used_args == flags
+    assert smaller.constvars == pick(consts, used) and smaller.outvars == pick(results, used)
+    assert smaller.eqns == pick(eqns, used) and smaller.invars == args
+
+
+@each_error
+def test_an_error_of_a_rule_for_dead_code_goes_on_and_a_rule_gets_all_flags(monkeypatch, error):
+    three_p, asked = bind.Primitive("three", multiple_results=True), []
+    x, *outs = [Var(scalar) for _ in range(4)]
+    jaxpr = Jaxpr([], [x], outs, [JaxprEqn(three_p, [x], outs, {})])
+    monkeypatch.setitem(dce_rules, three_p, lambda eqn, used: asked.append(used) or eqn)
+    dce_jaxpr(jaxpr, [False, False, True])
+    assert asked == [[False, False, True]]
+    with error_passes(error()) as raised:
+        monkeypatch.setitem(dce_rules, three_p, raises(raised))
+        dce_jaxpr(jaxpr, [True, True, True])
 
 
 def test_a_literal_keeps_its_weak_type():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.newton import find_root
 
 import tinyjax.numpy as jnp
@@ -51,3 +52,26 @@ def test_the_function_runs_once_a_step(steps):
 
 def test_without_a_step_the_guess_is_given_back():
     assert np.array_equal(find_root(Springs(), start + 1, steps=0), start + 1)
+
+
+def test_all_steps_are_made_also_where_the_value_is_small():
+    x = find_root(lambda x: x * x - 2e-4, np.float32([1.0]), steps=12)
+    np.testing.assert_allclose(x, [np.sqrt(2e-4)], rtol=5e-3)
+
+
+def test_where_the_value_is_no_number_neither_is_the_result():
+    assert np.isnan(find_root(lambda x: jnp.log(x - 2.0), np.float32([1.0]), steps=1))
+
+
+@each_error
+def test_an_error_of_the_function_goes_on(error):
+    with error_passes(error()) as raised:
+        find_root(raises(raised), start, steps=2)
+
+
+def test_the_guess_may_have_any_shape_and_is_left_as_it_is():
+    for guess in (np.float32(4.0), np.full((2, 1, 2), 4, np.float32), np.ones((1, 1), np.float32)):
+        with unchanged(guess=guess):
+            x = find_root(lambda x: 2.0 * x - 6.0, guess, steps=1)
+        assert np.shape(x) == np.shape(guess)
+        np.testing.assert_allclose(x, np.full(np.shape(guess), 3.0), rtol=1e-5)

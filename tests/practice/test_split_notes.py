@@ -1,5 +1,6 @@
 """The toy of lesson 7 that says what runs now and what waits."""
 
+from judged import unchanged
 from practice.note_trace import Equation
 from practice.split_notes import filled_in, split_notes
 
@@ -67,6 +68,18 @@ def test_the_given_set_is_left_as_it_is():
     known = {"a"}
     split_notes(program, known)
     assert known == {"a"}, f"the set that was given is now {known}"
+
+
+def test_an_equation_may_have_three_operands_or_none():
+    program = [
+        eq("d", add_p, "a", 2.0, "b"),
+        eq("e", add_p),
+        eq("f", add_p, "e", 1.0, "a"),
+        eq("g", add_p, "d", "e", "c"),
+    ]
+    with unchanged(program=program):
+        now, later, residuals = split_notes(program, {"a", "c"})
+    assert (names(now), names(later), residuals) == (["e", "f"], ["d", "g"], ["a", "e", "c"])
 
 
 def test_values_take_the_place_of_names():

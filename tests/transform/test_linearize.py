@@ -1,7 +1,10 @@
 """Linearize: an operation on pairs is parted at once, into what is computed and what is written down."""
 
+import functools
+
 import numpy as np
 import pytest
+from judged import Failing, Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
 from tinyjax.core import bind, dtypes, primitives
@@ -9,6 +12,7 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.primitives import cos, mul, sin
 from tinyjax.core.tracing import JaxprTrace
+from tinyjax.transform import linearize as linearize_module
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, jvp_rules
 from tinyjax.transform.linearize import (
     LinearizeTrace,
@@ -188,6 +192,76 @@ def test_an_operation_on_a_pair_is_linearized(trace, monkeypatch):
     assert handed[1] == (primitives.neg_p, [pair], {}), "a pair of another trace is known here"
 
 
+@each_error
+def test_errors_go_on_from_where_an_operation_is_sent_to(trace, monkeypatch, error):
+    t, pair = trace.unknown.new_arg(scalar), pair_in(trace)
+    with error_passes(error("of the parent")) as raised:
+        LinearizeTrace(Failing(raised), trace.unknown).process_primitive(
+            primitives.sin_p, [2.0], {}
+        )
+    with error_passes(error("of a rule in partial_eval_rules")) as raised:
+        monkeypatch.setitem(partial_eval_rules, primitives.sin_p, raises(raised))
+        trace.process_primitive(primitives.sin_p, [t], {})
+    for where, name, x in [(trace.unknown, "process_primitive", t), (trace, "linearize", pair)]:
+        with error_passes(error(f"of {name}")) as raised:
+            monkeypatch.setattr(where, name, raises(raised))
+            trace.process_primitive(primitives.cos_p, [x], {})
+
+
+def test_the_third_operand_alone_may_be_unknown_or_a_pair_and_each_call_is_its_own(
+    trace, monkeypatch
+):
+    new_p, params = bind.Primitive("new"), {"by": [1]}
+    monkeypatch.setattr(trace, "linearize", lambda _, args, params: ("linearized", args, params))
+    rule = lambda trace, args, params: ("written", args, params)  # noqa: E731
+    monkeypatch.setitem(partial_eval_rules, new_p, rule)
+    for x in (1.0, 5.0):
+        for way, last in [
+            ("written", trace.unknown.new_arg(scalar)),
+            ("linearized", pair_in(trace)),
+        ]:
+            args = [x, 2.0, last]
+            with unchanged(args=args, params=params):
+                assert trace.process_primitive(new_p, args, params) == (way, args, params)
+    args = [trace.unknown.new_arg(scalar), 2.0, pair_in(trace)]
+    assert trace.process_primitive(new_p, args, params) == ("linearized", args, params)
+
+
+@each_error
+def test_an_error_of_a_rule_goes_on_and_the_trace_before_is_current(trace, monkeypatch, error):
+    new_p, pair = bind.Primitive("new"), pair_in(trace)
+    for rules, make in [
+        (jvp_rules, raises),
+        (linearize_rules, lambda error: lambda primals, _: (primals[0], raises(error))),
+        (linearize_rules, raises),
+    ]:
+        for current in (trace, trace.parent):
+            with bind.set_current_trace(current), error_passes(error()) as raised:
+                monkeypatch.setitem(rules, new_p, make(raised))
+                trace.process_primitive(new_p, [pair], {})
+
+
+def test_each_operation_has_its_own_operands_parameters_and_results(trace, monkeypatch):
+    seen = []
+
+    def rule(primals, nonzeros, *, by):
+        seen.append((primals, nonzeros))
+        return [p * by for p in primals], lambda *ts: seen.append(ts) or ts
+
+    new_p, params = bind.Primitive("new", multiple_results=True), {"by": 2.0}
+    monkeypatch.setitem(linearize_rules, new_p, rule)
+    for primal in (3.0, 7.0):
+        pair = pair_in(trace, primal)
+        args = [1.0, 2.0, pair]
+        with unchanged(args=args, params=params):
+            outs = trace.process_primitive(new_p, args, params)
+        (primals, nonzeros), tangents = seen[-2:]
+        assert tuple(primals) == (1.0, 2.0, primal) and nonzeros == [False, False, True]
+        assert [type(t) is Zero for t in tangents] == [True, True, False]
+        assert outs[:2] == [2.0, 4.0] and outs[2].primal == 2 * primal
+        assert outs[2].tangent is pair.tangent, "of three results, the last alone moves"
+
+
 # ---- from a function to what is known and what is linear ----
 
 
@@ -224,6 +298,63 @@ def test_a_tangent_knows_the_line_that_asked_for_it():
     tangents = []
     parted(lambda x: [tangents.append(x.tangent) or x], np.float32(3))
     assert __file__ in str(tangents[0].line), "new_arg(aval, user_line())"
+
+
+@each_error
+def test_an_error_of_the_function_or_of_a_hook_goes_on_and_the_trace_before_is_current(
+    monkeypatch, error
+):
+    for call in (parted, lambda fun, x: linearize_flat(fun, [x])):
+        with error_passes(error()) as raised:
+            call(raises(raised), np.float32(3))
+    for hooks in ("prepare_jaxpr", "check_values"):
+        with error_passes(error(f"in {hooks}")) as raised:
+            monkeypatch.setattr(linearize_module, hooks, [raises(raised)])
+            parted(lambda x: [sin(x)], np.float32(3))
+
+
+def test_a_function_that_is_linearized_may_linearize_another_that_raises():
+    def fun(x):
+        with error_passes(Thrown()) as raised:
+            parted(raises(raised), x)
+        return [sin(x)]
+
+    outs, linearized = parted(fun, np.float32(3))
+    np.testing.assert_allclose(outs, [np.sin(3.0)], rtol=1e-6)
+    assert linearized.nonzero_outs == [True]
+
+
+def test_all_hooks_are_called_one_after_another(monkeypatch):
+    prepared, checked = [], []
+    prepare = lambda closed, top, n: prepared.append((n, closed, top)) or made[n]  # noqa: E731
+    check = lambda who, outs, n: checked.append((n, who.fun, len(outs)))  # noqa: E731
+    made = [jax.make_jaxpr(lambda x, n=n: mul(x, float(n)))(1.0) for n in (5, 6, 7)]
+    for name, hook in [("prepare_jaxpr", prepare), ("check_values", check)]:
+        hooks = [functools.partial(hook, n=n) for n in range(3)]
+        monkeypatch.setattr(linearize_module, name, hooks)
+    _, linearized = parted(lambda x: [x, 5.0], np.float32(3))
+    assert checked == [(n, "the function that is differentiated", 2) for n in range(3)]
+    assert prepared[1:] == [(1, made[0], False), (2, made[1], False)]
+    assert linearized.jaxpr.eqns == made[2].eqns, "each is given what the one before gave"
+
+
+def test_there_may_be_many_arguments_and_results_of_any_dtype_and_each_call_is_its_own():
+    bits, array = np.arange(3, dtype=dtypes.bfloat16), np.ones(2, np.complex64)
+    for factor in (2.0, 3.0):
+        primals = [4, True, np.float32(factor), bits, array]
+        with unchanged(primals=primals):
+            outs, linearized = parted(
+                lambda n, b, x, y, z, k=factor: [n, z, mul(x, k), mul(x, float(n)), y], *primals
+            )
+        assert [aval.dtype for aval in linearized.in_avals] == [
+            *(dtypes.float0, dtypes.float0, np.float32, dtypes.bfloat16, np.complex64)
+        ]
+        assert linearized.nonzero_outs == [False, True, True, True, True]
+        assert [np.shape(x) for x in outs] == [(), (2,), (), (), (3,)]
+        tangents = applied(linearized, np.float32(1), bits, array)
+        assert [float(t) for t in tangents[1:3]] == [factor, 4.0] and tangents[3] is bits
+    outs, linearized = parted(lambda: [5.0])
+    assert outs == [5.0] and linearized[1:] == ([], [], [False])
 
 
 # ---- linearize ----

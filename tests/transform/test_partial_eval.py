@@ -1,13 +1,17 @@
 """A jaxpr in two: the part that is known and runs now, and the part for later."""
 
+import itertools
+
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
 from tinyjax.core import bind
 from tinyjax.core.jaxpr import jaxpr_as_fun
 from tinyjax.core.lists import drop, merge_lists, pick
-from tinyjax.core.primitives import cos, mul, sin
+from tinyjax.core.primitives import cos, mul, sin, sin_p
+from tinyjax.transform.jvp import jvp_rules
 from tinyjax.transform.partial_eval import linearize_jaxpr, partial_eval_jaxpr
 
 
@@ -54,6 +58,34 @@ def test_a_result_that_does_not_move_can_be_given_a_tangent_of_zeros():
 def test_a_primal_that_the_linear_jaxpr_needs_is_not_given_back():
     parts = linearize_jaxpr(jax.make_jaxpr(lambda x: mul(x, x))(1.0), (True,))
     assert parts.residuals == [("in", 0)] and len(parts.known.out_avals) == 1
+
+
+@each_error
+def test_an_error_of_a_jvp_rule_goes_on_and_the_trace_before_is_current(monkeypatch, error):
+    with error_passes(error()) as raised:
+        closed = jax.make_jaxpr(f)(3.0)
+        monkeypatch.setitem(jvp_rules, sin_p, raises(raised))
+        linearize_jaxpr(closed, (True,))
+
+
+@pytest.mark.parametrize("nonzeros", list(itertools.product([False, True], repeat=3)))
+def test_of_three_inputs_consts_and_results_each_may_move(nonzeros):
+    arrays = [bind.as_array(np.float32(n)) for n in (5, 7, 11)]
+
+    def several(x, y, z):
+        return mul(sin(x), arrays[0]), y, mul(mul(mul(z, arrays[2]), arrays[1]), y), cos(z)
+
+    closed, args = jax.make_jaxpr(several)(1.0, 2.0, 3.0), [1.0, 2.0, 3.0]
+    with unchanged(jaxpr=closed):
+        parts = linearize_jaxpr(closed, nonzeros, (False, False, True, True))
+    outs, residuals = parts.values(args, jaxpr_as_fun(parts.known)(*args))
+    tangents = jaxpr_as_fun(parts.later)(*residuals, *pick([1.0, 10.0, 100.0], nonzeros))
+    given = [t if nonzero else 0.0 for t, nonzero in zip([1.0, 10.0, 100.0], nonzeros)]
+    want, moved = jax.jvp(several, tuple(args), tuple(given))
+    np.testing.assert_allclose(outs, want, rtol=1e-6)
+    x, y, _ = nonzeros
+    assert parts.later_outs == (x, y, True, True)
+    np.testing.assert_allclose(tangents, pick(moved, parts.later_outs), rtol=1e-6)
 
 
 # ---- known inputs now, unknown ones later ----
@@ -138,3 +170,23 @@ def test_a_known_input_is_not_given_back():
     closed = jax.make_jaxpr(lambda x, y: mul(x, y))(1.0, 2.0)
     known, _, _, _, residuals = partial_eval_jaxpr(closed, (False, True))
     assert residuals == [("in", 0)] and known.out_avals == []
+
+
+def test_of_many_inputs_consts_and_results_none_is_computed_again():
+    arrays = [bind.as_array(np.float32(n)) for n in (5, 7, 11)]
+
+    def many(x, y, z, later):
+        results = sin(x), cos(y), sin(z)
+        for factor in (x, y, z, *arrays, *results):
+            later = mul(later, factor)
+        return *results, later
+
+    closed = jax.make_jaxpr(many)(1.0, 2.0, 3.0, 4.0)
+    for parts in (
+        partial_eval_jaxpr(closed, (False, False, False, True)),
+        linearize_jaxpr(closed, (False, False, False, True)),
+    ):
+        origins = {origin if origin[0] != "const" else "const" for origin in parts.residuals}
+        assert origins == {"const", *((kind, i) for kind in ("in", "out") for i in range(3))}
+        assert parts.known_outs[:3] == [("out", 0), ("out", 1), ("out", 2)]
+        assert names(parts.known).count("sin") == 2 and names(parts.known).count("cos") == 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.descent import descent_step
 
 import tinyjax as jax
@@ -94,3 +95,29 @@ def test_no_step_goes_up(rate):
         x, rate = descent_step(bumpy, x, rate)
         assert float(bumpy(x)) <= value
         value = float(bumpy(x))
+
+
+def test_of_many_parameters_each_counts_and_moves_and_all_stay_as_they_were():
+    given = {"w": [np.float32([1.0]), 1.0, {"b": np.ones((2, 1), np.float32)}], "c": 1.0}
+    loss = lambda p: sum(jnp.sum(x * x) / 2 for x in jax.tree.leaves(p))  # noqa: E731
+    for rate in (4.0, 1.0):
+        with unchanged(given=given):
+            new, taken = descent_step(loss, given, rate)
+        assert float(taken) == 1.0
+        assert [float(jnp.sum(x)) for x in jax.tree.leaves(new)] == [0.0] * 4
+    uneven = lambda p: jax.tree.leaves(p)[0] ** 2 / 2 + 8 * jax.tree.leaves(p)[3][0, 0] ** 2  # noqa: E731
+    _, taken = descent_step(uneven, given, 1.0)
+    assert float(taken) == 1 / 16, "the last of four leaves is the steepest"
+
+
+@each_error
+def test_an_error_of_the_loss_goes_on(error):
+    for calls_before in range(3):
+        with error_passes(error()) as raised:
+            fail, calls = raises(raised), []
+
+            def loss(x, fail=fail, calls=calls, most=calls_before):
+                calls.append(x)
+                return fail(x) if len(calls) > most else x * x / 2
+
+            descent_step(loss, 1.0, rate=8.0)

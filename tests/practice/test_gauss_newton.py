@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from judged import each_error, error_passes, raises, unchanged
 from practice.gauss_newton import gauss_newton_product, gauss_newton_step
 
 import tinyjax as jax
@@ -100,3 +101,23 @@ def test_no_table_is_made():
         made = [v.aval.shape for jaxpr in jaxprs for eqn in jaxpr.eqns for v in eqn.outvars]
         largest = max(map(math.prod, made))
         assert largest <= 30, f"an array of {largest} numbers is made"
+
+
+@each_error
+def test_an_error_of_the_function_goes_on(error):
+    with error_passes(error()) as raised:
+        gauss_newton_product(raises(raised), 1.0, 1.0)
+    with error_passes(error()) as raised:
+        gauss_newton_step(raises(raised), 1.0)
+
+
+def test_what_is_given_stays_as_it_was():
+    x = {"a": np.float32([1.0, 2.0]), "b": [np.float32(3.0), np.ones((2, 1), np.float32)]}
+    fun = lambda x: [x["a"] * 2.0, x["b"][1] - 4.0, {"c": x["b"][0]}]  # noqa: E731
+    with unchanged(x=x):
+        product = gauss_newton_product(fun, x, x)
+        step = gauss_newton_step(fun, x)
+    np.testing.assert_array_equal(product["a"], [4.0, 8.0])
+    np.testing.assert_array_equal(product["b"][1], [[1.0], [1.0]])
+    np.testing.assert_allclose(step["b"][1], [[4.0], [4.0]], rtol=1e-5)
+    np.testing.assert_allclose([*step["a"], step["b"][0]], [0.0, 0.0, 0.0], atol=1e-5)

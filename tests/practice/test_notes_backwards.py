@@ -1,10 +1,11 @@
 """The toy of lesson 8 that runs a linear program backwards."""
 
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation
 from practice.notes_backwards import backwards, run_backwards
 
-from tinyjax.core import get_aval
+from tinyjax.core import Primitive, get_aval
 from tinyjax.core.primitives import add_p, mul_p, neg_p
 from tinyjax.transform.jvp import add_any_p
 
@@ -58,3 +59,19 @@ def test_values_do_not_count():
 
 def test_an_argument_may_be_the_result():
     assert counted([], "a", ct=3.0) == {"a": 3.0}
+
+
+def test_of_three_operands_and_uses_each_counts_and_the_program_stays(monkeypatch):
+    three_p = Primitive("three")
+    monkeypatch.setitem(backwards, three_p, lambda ct, *xs: [ct, 10 * ct, 100 * ct])
+    program = [eq("d", three_p, "a", 5.0, "b"), eq("e", three_p, "b", "b", "d")]
+    with unchanged(program=program):
+        assert counted(program, "e") == {"e": 1.0, "d": 100.0, "b": 10011.0, "a": 100.0}
+        assert counted(program, "d", ct=2.0) == {"d": 2.0, "a": 2.0, "b": 200.0}
+
+
+@each_error
+def test_an_error_of_a_rule_goes_on(monkeypatch, error):
+    with error_passes(error()) as raised:
+        monkeypatch.setitem(backwards, neg_p, raises(raised))
+        run_backwards([eq("b", mul_p, "a", 2.0), eq("c", neg_p, "b")], "c", 1.0)

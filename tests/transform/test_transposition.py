@@ -1,10 +1,13 @@
 """Transposition: rules called by hand, and linear jaxprs run backwards."""
 
+import itertools
+
 import numpy as np
 import pytest
+from judged import Failing, each_error, error_passes, every_error_passes, raises, unchanged
 
 import tinyjax as jax
-from tinyjax.core import bind, primitives
+from tinyjax.core import bind, dtypes, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinyjax.core.primitives import add, mul, neg, reduce_sum, sin
@@ -13,6 +16,8 @@ from tinyjax.transform.transposition import (
     UndefinedPrimal,
     ValAccum,
     backward_pass,
+    mul_transpose_x,
+    mul_transpose_y,
     product_transpose,
     transpose_rules,
     unbroadcast,
@@ -67,11 +72,112 @@ def test_an_axis_of_size_1_that_was_copied_keeps_its_size():
     assert_cotangent(got, [[3, 5, 7]])
 
 
+KINDS = [np.float32, np.complex64, dtypes.bfloat16, np.float16]
+
+
+def some(shape, dtype=np.float32):
+    """A cotangent of small whole numbers, or of complex ones."""
+    ct = (np.arange(int(np.prod(shape))).reshape(shape) % 7).astype(dtype)
+    return ct * (1 + 2j) if dtype == np.complex64 else ct
+
+
+def added_up(ct, shape, dimensions):
+    """The sum over the copies, element by element: axis i of the operand is at dimensions[i] of ct."""
+    want = np.zeros(shape, np.complex64)
+    for index in np.ndindex(ct.shape):
+        want[tuple(0 if n == 1 else index[d] for d, n in zip(dimensions, shape))] += ct[index]
+    return want.astype(ct.dtype) if ct.dtype == np.complex64 else want.real.astype(ct.dtype)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("axes", [(), (0,), (1, 3), (2,), (0, 1, 2, 3), (3, 0), (1, 2, 3)])
+def test_the_terms_of_a_sum_may_have_any_axes_and_dtype(axes, dtype):
+    x = UndefinedPrimal(ShapedArray((2, 3, 1, 2), np.dtype(dtype)))
+    kept = [n for axis, n in enumerate(x.aval.shape) if axis not in axes]
+    ct = some(kept, dtype)
+    (got,) = transpose_rules[primitives.reduce_sum_p](ct, x, axes=axes)
+    assert_cotangent(got, np.broadcast_to(np.expand_dims(ct, axes), x.aval.shape), f"{axes}")
+    assert got.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize(
+    "shape, dimensions, out_shape",
+    [
+        ((1,), (0,), (0,)),  # no copy at all: the sum is 0, and of shape (1,)
+        ((1, 3), (0, 2), (0, 2, 3)),
+        ((1, 1, 3), (0, 1, 2), (2, 4, 3)),
+        ((2, 1), (0, 2), (2, 5, 3)),
+        ((1,), (1,), (2, 1)),
+        ((0,), (1,), (2, 0)),
+        ((2, 3, 2, 1), (0, 1, 2, 4), (2, 3, 2, 4, 5)),
+        ((1, 1), (0, 1), (1, 1)),
+    ],
+)
+def test_what_was_copied_may_have_any_axes_and_dtype(shape, dimensions, out_shape, dtype):
+    rule, x = (
+        transpose_rules[primitives.broadcast_in_dim_p],
+        UndefinedPrimal(ShapedArray(shape, np.dtype(dtype))),
+    )
+    ct = some(out_shape, dtype)
+    (got,) = rule(ct, x, shape=out_shape, broadcast_dimensions=dimensions)
+    assert_cotangent(
+        got, added_up(ct, shape, dimensions), f"{shape} at {dimensions} of {out_shape}"
+    )
+    assert got.dtype == dtype
+
+
+def bound(fun, *args):
+    """Which primitives it binds: only what they compute can be traced, and differentiated once more."""
+    return [eqn.primitive.name for eqn in jax.make_jaxpr(fun)(*args).eqns]
+
+
+def test_sums_and_copies_are_primitives_and_their_errors_go_on():
+    copies = lambda ct: transpose_rules[primitives.reduce_sum_p](ct, linear(2, 3), axes=(0,))  # noqa: E731
+    rule = transpose_rules[primitives.broadcast_in_dim_p]
+    a_sum = lambda ct: rule(ct, linear(1, 3), shape=(2, 3), broadcast_dimensions=(0, 1))  # noqa: E731
+    every_error_passes(lambda: copies(row), lambda: a_sum(X))
+    assert bound(copies, row) and bound(a_sum, X)
+
+
 @pytest.mark.parametrize(
     "shape, want", [((2, 3), X), ((1, 3), [[3, 5, 7]]), ((2, 1), [[3], [12]]), ((), 15)]
 )
 def test_a_stretched_operand_gets_the_sum_over_what_it_was_stretched_to(shape, want):
     assert_cotangent(unbroadcast(aval(*shape), X), want, f"operand of shape {shape}")
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize(
+    "shape, stretched",
+    [
+        ((2, 1, 1), (2, 4, 3)),
+        ((1, 3, 1), (2, 3, 4)),
+        ((1, 1, 1, 2), (3, 2, 2, 2)),
+        ((1, 1), (0, 3)),
+        ((), (0,)),
+        ((), (2, 1, 3)),
+        ((), ()),
+        ((0, 1), (0, 3)),
+        ((1, 1), (1, 1)),
+    ],
+)
+def test_an_operand_may_be_stretched_along_several_axes_and_have_any_dtype(shape, stretched, dtype):
+    ct = some(stretched, dtype)
+    got = unbroadcast(ShapedArray(shape, np.dtype(dtype)), ct)
+    assert_cotangent(got, added_up(ct, shape, range(len(shape))), f"{shape} as {stretched}")
+    assert got.dtype == dtype
+
+
+def test_what_was_stretched_is_added_up_by_primitives_and_their_errors_go_on():
+    every_error_passes(
+        lambda: unbroadcast(aval(1, 3), X),
+        lambda: unbroadcast(aval(), X),
+        lambda: transpose_rules[primitives.add_p](X, linear(), 2.0),
+        lambda: transpose_rules[primitives.add_p](X, linear(2, 3), linear(2, 1)),
+    )
+    for shape in [(1, 3), ()]:
+        assert bound(lambda ct, shape=shape: unbroadcast(aval(*shape), ct), X)
 
 
 def test_a_sum_hands_its_cotangent_to_both_operands():
@@ -100,6 +206,27 @@ def test_a_stretched_factor_gets_a_cotangent_of_its_own_shape():
     assert_cotangent(x, [(X * X).sum(0)])
     _, y = transpose_rules[primitives.mul_p](X, X, linear())
     assert_cotangent(y, (X * X).sum())
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_a_factor_is_not_conjugated_and_may_have_any_dtype(dtype):
+    ct, factor = some((2, 3), dtype), some((2, 3), dtype) + 1
+    for shape in [(2, 3), (1, 3), (2, 1), (1, 1), ()]:
+        x = UndefinedPrimal(ShapedArray(shape, np.dtype(dtype)))
+        want = added_up(ct * factor, shape, range(len(shape)))
+        for got in (mul_transpose_x(ct, x, factor), mul_transpose_y(ct, factor, x)):
+            assert_cotangent(got, want, f"of a factor of shape {shape}")
+            assert got.dtype == dtype
+
+
+@each_error
+def test_an_error_of_a_rule_of_a_product_goes_on(error):
+    for x, y in [(linear(), 2.0), (2.0, linear())]:
+        with error_passes(error()) as raised:
+            product_transpose(primitives.mul_p, raises(raised), raises(raised), 1.0, x, y)
+    every_error_passes(
+        lambda: mul_transpose_x(X, linear(2, 3), X), lambda: mul_transpose_y(X, X, linear(1, 3))
+    )
 
 
 def test_a_product_of_two_linear_operands_is_not_linear():
@@ -139,6 +266,16 @@ def test_an_accumulator_adds_up_what_it_is_given():
     np.testing.assert_array_equal(accum.freeze(), 2 * row)
 
 
+def test_what_is_added_up_stays_as_it_was_and_errors_of_the_addition_go_on():
+    first, second = some((3,)), some((3,)) + 5
+    accum = linear_of(aval(3), first)
+    with unchanged(first=first, second=second):
+        for _ in range(2):
+            accum.accum(second)
+        np.testing.assert_array_equal(accum.freeze(), first + 2 * second)
+    every_error_passes(lambda: accum.accum(second))
+
+
 def pulled_back(fun, cotangents, *avals):
     """The cotangents of the arguments of a linear function of these avals."""
     closed = jax.make_jaxpr(fun)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
@@ -159,6 +296,18 @@ def test_a_value_that_is_used_twice_gets_the_sum_of_the_cotangents():
     assert float(ct) == -12.0, (
         "y is used twice, and counts 5 and 7: together 12, and x the negative"
     )
+
+
+def test_of_three_arguments_results_and_uses_each_counts():
+    def fun(x, y, z):
+        w = neg(z)
+        u = add(add(mul(w, 2.0), mul(w, 3.0)), mul(5.0, w))
+        return add(x, u), mul(y, 7.0), add(u, w)
+
+    avals, cotangents = [aval()] * 3, [1.0, 10.0, 100.0]
+    with unchanged(cotangents=cotangents):
+        cts = pulled_back(fun, cotangents, *avals)
+    assert [float(ct) for ct in cts] == [1.0, 70.0, -(10.0 * 101 + 100)]
 
 
 def test_a_result_that_is_used_further_on_gets_both_cotangents():
@@ -213,6 +362,33 @@ def test_a_rule_of_several_results_gets_all_cotangents_and_may_add_up_itself(mon
     assert isinstance(seen[0], list) and [type(ct) for ct in seen[0]] == [float, Zero]
     assert float(got[0]) == 3.0
     assert got[1] == 5.0, "the rule has added to this accumulator itself, and gives None"
+
+
+@each_error
+def test_an_error_of_a_transpose_rule_or_of_a_known_equation_goes_on(monkeypatch, error):
+    closed = jax.make_jaxpr(lambda a, x: mul(neg(x), sin(a)))(1.0, 1.0)
+    for p in (primitives.neg_p, primitives.mul_p):
+        with monkeypatch.context() as m, error_passes(error(f"of {p}'s rule")) as raised:
+            m.setitem(transpose_rules, p, raises(raised))
+            backward_pass(closed.jaxpr, [], [2.0, linear_of(aval())], [1.0])
+    with error_passes(error("of sin")) as raised, bind.set_current_trace(Failing(raised)):
+        backward_pass(closed.jaxpr, [], [2.0, linear_of(aval())], [1.0])
+
+
+@pytest.mark.parametrize("used", list(itertools.product([False, True], repeat=3)))
+def test_of_three_operands_and_results_each_has_its_cotangent(monkeypatch, used):
+    three_p, params = bind.Primitive("three", multiple_results=True), {"by": [2.0]}
+    rule = lambda cts, *xs, by: [  # noqa: E731
+        None if type(ct) is Zero else mul(ct, by[0]) for ct in cts
+    ]
+    monkeypatch.setitem(transpose_rules, three_p, rule)
+    xs, ys = ([Var(aval()) for _ in range(3)] for _ in range(2))
+    jaxpr = Jaxpr([], xs, ys, [JaxprEqn(three_p, xs, ys, params)])
+    cts = [ct if flag else Zero(aval()) for ct, flag in zip((1.0, 10.0, 100.0), used)]
+    with unchanged(jaxpr=jaxpr, params=params, cts=cts):
+        got = run_backwards(jaxpr, [], [linear_of(aval()) for _ in xs], cts)
+    found = [0.0 if type(ct) is Zero else float(ct) for ct in got]
+    assert found == [2 * ct if flag else 0.0 for ct, flag in zip((1.0, 10.0, 100.0), used)]
 
 
 def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch):

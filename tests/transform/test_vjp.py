@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core import bind, dtypes
-from tinyjax.core.primitives import add, mul, reduce_sum, sin
+from tinyjax.core.primitives import add, mul, mul_p, reduce_sum, sin
 from tinyjax.transform.jvp import jvp_rules
-from tinyjax.transform.transposition import ValAccum, backward_pass
+from tinyjax.transform.linearize import linearize_flat
+from tinyjax.transform.transposition import ValAccum, backward_pass, transpose_rules
+from tinyjax.transform.vjp import pull_back
 
 
 def f(x):
@@ -62,6 +65,39 @@ def test_a_result_that_does_not_move_takes_a_cotangent_too():
     assert float(f_vjp((100.0, 1.0))[0]) == 2.0
 
 
+def several(n, x, y, z):
+    return mul(x, y), 5.0, mul(z, float(n)), mul(sin(x), z)
+
+
+def test_of_many_primals_and_results_each_has_a_cotangent():
+    out, f_vjp = jax.vjp(several, 3, 2.0, 5.0, 7.0)
+    for cts in [(1.0, 0.0, 0.0, 0.0), (10.0, 9.0, 100.0, 1000.0), (0.0, 9.0, 1.0, 0.0)]:
+        with unchanged(cts=cts):
+            n, x, y, z = f_vjp(cts)
+        assert n.dtype == dtypes.float0
+        assert float(x) == pytest.approx(5 * cts[0] + 7 * np.cos(2.0) * cts[3], rel=1e-6)
+        assert float(y) == 2 * cts[0]
+        assert float(z) == pytest.approx(3 * cts[2] + np.sin(2.0) * cts[3], rel=1e-6)
+
+
+def test_residuals_and_cotangents_are_those_that_are_given():
+    x, y = np.float32([3.0]), np.float32([4.0])
+    _, linearized = linearize_flat(lambda x, y, n: [mul(x, y), n], [x, y, 5])
+    residuals = [mul(r, 10.0) for r in linearized.residuals]
+    cts = [np.ones(1, np.float32), np.zeros((), dtypes.float0)]
+    with unchanged(residuals=residuals, cts=cts, linearized=linearized):
+        x, y, n = pull_back(linearized, residuals, cts)
+        assert (float(x[0]), float(y[0])) == (40.0, 30.0) and n.dtype == dtypes.float0
+
+
+@each_error
+def test_an_error_of_a_transpose_rule_goes_on(monkeypatch, error):
+    _, linearized = linearize_flat(lambda x: [mul(x, 2.0)], [3.0])
+    with error_passes(error()) as raised:
+        monkeypatch.setitem(transpose_rules, mul_p, raises(raised))
+        pull_back(linearized, linearized.residuals, [1.0])
+
+
 def test_a_stretched_operand_gets_the_sum_over_its_copies():
     x = np.ones((2, 3), np.float32)
     g = jax.grad(lambda b: reduce_sum(add(x, b), (0, 1)))(np.zeros((1, 3), np.float32))
@@ -105,6 +141,47 @@ def test_a_complex_gradient_is_asked_for_by_holomorphic():
 def test_value_and_grad_with_aux():
     (value, aux), gradient = jax.value_and_grad(lambda x: (sin(x), {"x": x}), has_aux=True)(0.0)
     assert float(value) == 0.0 and float(gradient) == 1.0 and float(aux["x"]) == 0.0
+
+
+@each_error
+@pytest.mark.parametrize("has_aux", [False, True])
+def test_an_error_of_the_function_goes_on_and_the_trace_before_is_current(error, has_aux):
+    with error_passes(error()) as raised:
+        jax.value_and_grad(raises(raised), has_aux=has_aux)(3.0)
+    with error_passes(error()) as raised:
+        jax.grad(lambda x: mul(x, jax.grad(raises(raised))(x)))(3.0)
+
+
+def test_each_leaf_is_checked_and_integers_are_allowed_by_allow_int():
+    tree = {"a": 2.0, "b": (3.0, 4.0, 5)}
+
+    def f(tree, y):
+        a, (b, c, n) = tree["a"], tree["b"]
+        return mul(mul(a, y), mul(b, mul(c, float(n))))
+
+    with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs.*int32"):
+        jax.value_and_grad(f)(tree, 1.0)
+    with unchanged(tree=tree):
+        value, (gradient, y) = jax.value_and_grad(f, (0, 1), allow_int=True)(tree, 1.0)
+    assert (float(value), float(y)) == (120.0, 120.0)
+    assert [float(g) for g in (gradient["a"], *gradient["b"][:2])] == [60.0, 40.0, 30.0]
+    assert gradient["b"][2].dtype == dtypes.float0
+
+
+def test_options_go_together_and_each_call_is_its_own():
+    def f(x, y, *, by):
+        calls.append(x)
+        return mul(mul(x, y), by["n"]), {"x": x, "n": len(calls)}
+
+    calls, by = [], {"n": 1 + 1j}
+    fun = jax.value_and_grad(f, argnums=(1, 0), has_aux=True, holomorphic=True)
+    for k, (x, y) in enumerate([(1 + 2j, 3j), (2 + 0j, 5 + 1j)]):
+        with unchanged(by=by):
+            (value, aux), gradient = fun(x, y, by=by)
+        assert isinstance(gradient, tuple)
+        assert [complex(g) for g in gradient] == [x * (1 + 1j), y * (1 + 1j)]
+        assert complex(value) == x * y * (1 + 1j)
+        assert complex(aux["x"]) == x and aux["n"] == len(calls) == k + 1
 
 
 def test_the_gradient_of_a_tree_is_a_tree():

@@ -65,3 +65,25 @@ def test_another_dtype_or_size_is_not_in_place(dtype, size):
     body = [Load(A, X, AT), Let(value, "convert", (A,)), Store(out, AT, value)]
     kernel = Kernel("k0", [X, out], 1, [For(AT, index(0), index(8), body)])
     assert not can_be_in_place(kernel, X, out)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "bool"])
+def test_any_dtype_may_be_in_place(dtype):
+    source, out = (
+        Buffer(name, np.dtype(dtype), 8, role) for name, role in [("x_in", "in"), ("y_out", "out")]
+    )
+    value = Value("a", np.dtype(dtype))
+    body = [Load(value, source, AT), Store(out, AT, value)]
+    kernel = Kernel("k0", [source, out], 1, [For(AT, index(0), index(8), body)])
+    assert can_be_in_place(kernel, source, out)
+
+
+@pytest.mark.parametrize("other", [index(7) - AT, (AT + 1).min(7), index(3)])
+def test_of_three_loads_each_is_looked_at(other):
+    def kernel(*places):
+        loads = [Load(Value(f"a{n}", F32), X, at) for n, at in enumerate(places)]
+        return loop(*loads, Store(OUT, AT, Value("a0", F32)))
+
+    assert can_be_in_place(kernel(AT, AT, AT), X, OUT)
+    for places in [(other, AT, AT), (AT, other, AT), (AT, AT, other), (other, index(0), AT)]:
+        assert not can_be_in_place(kernel(*places), X, OUT), f"{other} is loaded, too"

@@ -49,6 +49,14 @@ def test_what_is_made_and_never_read_dies_at_once_behind_what_was_read():
     assert dying(0, ([A], [B, C]), ([B], [D])) == "AC"
 
 
+def test_a_value_of_three_readers_lives_until_the_last_and_three_may_die_together():
+    program = ([A], [B]), ([A, B], [C]), ([C], [D]), ([D, B, A, C], [E])
+    assert [dying(number, *program) for number in range(4)] == ["", "", "", "DBACE"]
+    unread = ([A], [B, C, D]), ([C, B], [E])
+    assert [dying(number, *unread) for number in range(2)] == ["AD", "CBE"]
+    assert dying(0, ([], [A, B, C])) == "ABC"
+
+
 # ---- who takes over ----
 
 
@@ -67,6 +75,15 @@ def test_an_output_takes_over_the_memory_that_has_been_free_for_longest():
 def test_memory_is_taken_over_by_one_output():
     found, left = taken([C, D, E], [A, B])
     assert found == {C: A, D: B} and left == [], "nothing is left for E"
+
+
+def test_of_three_outputs_the_third_may_find_what_the_others_left():
+    small = Var(ShapedArray((9,), F32))
+    found, left = taken([C, small, D], [A, B, E])
+    assert found == {C: A, D: B} and left == [(E, 2)]
+    outputs = [C, D, E]
+    assert taken(outputs, [small, A, B], has=[(C, A)])[0] == {C: A, D: A, E: B}
+    assert outputs == [C, D, E]
 
 
 def test_an_output_that_works_in_place_needs_no_other_memory():

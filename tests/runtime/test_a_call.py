@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises, unchanged
 
 from tinyjax.runtime.queue import Queue
 from tinyjax.runtime.step_program import KernelStep, Output, StepProgram
@@ -110,6 +111,20 @@ def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_betwee
     assert not queue.lock.held
 
 
+@each_error
+def test_an_error_of_a_launch_goes_on_and_other_threads_may_launch(error):
+    for name in ("_enqueue", "set_arg"):
+        with error_passes(error(f"in {name}")) as raised:
+            queue = Queue.__new__(Queue)
+            queue.lock, queue._enqueue = Lock(), lambda *args: None
+            kernel = Kernel(queue.lock)
+            setattr(queue if name == "_enqueue" else kernel, name, raises(raised))
+            try:
+                queue.launch(kernel, 100, 4, [SimpleNamespace(cl="buffer")])
+            finally:
+                assert not queue.lock.held, "the lock is held for ever"
+
+
 # ---- a call ----
 
 
@@ -196,3 +211,39 @@ def test_a_profiler_runs_the_steps_itself():
     step_program.run(["x", "y"])
     assert told == [(step_program, "first"), (step_program, "second")]
     assert step_program.queue.seen == ["first", "second", "recycle made by first", "keep"]
+
+
+def test_of_three_outputs_places_results_and_values_that_die_each_has_its_turn():
+    slots = ["a", None, None, None]
+    kernel_step([0, 3], outputs=[1, 2, 3]).run(Events(), slots)
+    assert slots == ["a", *["new memory"] * 3]
+    step = Step("step", 8, last_uses=[3, 4, 5])
+    step_program = step_program_of(
+        *(Step(name, slot) for name, slot in zip("abc", (3, 4, 5))),
+        step,
+        slots=9,
+        results=(6, 7, 8, 0, 1),
+    )
+    args, places = ["x", "y"], [(2, "third"), (1, "second"), (0, "first")]
+    with unchanged(args=args, places=places, template=step_program.template, last=step.last_uses):
+        results = step_program.run(args, places)
+    assert results == ["first", "second", "made by step", "constant", "x"]
+    died = [f"recycle made by {name}" for name in "abc"]
+    assert step_program.queue.seen == ["a", "b", "c", "step", *died, "keep"]
+
+
+@each_error
+@pytest.mark.parametrize("by_profiler", [False, True])
+def test_an_error_of_a_step_goes_on_and_no_step_runs_after_it(error, by_profiler):
+    step_program = step_program_of(Step("first", 3), Step("second", 3), Step("third", 3))
+    with error_passes(error()) as raised:
+        step_program.steps[1].run = raises(raised)
+        if by_profiler:
+            step_program.queue.on_step = lambda of, step, slots: step.run(of.queue, slots)
+        try:
+            step_program.run(["x", "y"])
+        finally:
+            assert step_program.queue.seen[0] == "first" and "third" not in step_program.queue.seen
+            assert step_program.template == ["constant", None, None, None]
+    with error_passes(error()) as raised:
+        kernel_step([0]).run(SimpleNamespace(launch=raises(raised)), ["a"])

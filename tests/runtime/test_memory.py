@@ -3,6 +3,7 @@ import threading
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16, key_dtype
 from tinyjax.runtime import memory
@@ -127,3 +128,13 @@ def test_arrays_may_end_in_other_threads(pool):
     pool.collect()
     assert not pool.lent
     assert pool.free_bytes == 100 * 64
+
+
+@each_error
+def test_an_error_of_the_driver_goes_on_and_nothing_is_lent(error):
+    with error_passes(error()) as raised:
+        pool = Pool(register=raises(raised))
+        try:
+            pool.array((3,), F32)
+        finally:
+            assert not pool.lent and pool.free_bytes == 0

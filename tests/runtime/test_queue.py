@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16
 from tinyjax.runtime.devices import devices
@@ -45,6 +46,26 @@ def test_an_array_without_elements_has_no_buffer(queue):
     assert queue.read(memory).shape == (0, 3)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.complex64, bfloat16, bool])
+def test_arrays_without_elements_keep_their_shapes_and_dtypes(queue, dtype):
+    for shape in [(0,), (2, 0), (0, 3, 1)]:
+        memory = queue.upload(np.empty(shape, dtype))
+        assert (memory.shape, memory.dtype, memory.cl) == (shape, dtype, None)
+        back = queue.read(memory)
+        assert (back.shape, back.dtype) == (shape, dtype)
+
+
+@each_error
+def test_an_error_that_is_not_the_drivers_goes_on(queue, monkeypatch, error):
+    memory = queue.upload(np.ones(3, np.float32))
+    with error_passes(error()) as raised:
+        monkeypatch.setattr(queue.cl, "enqueue_copy", raises(raised))
+        queue.read(memory)
+    with error_passes(error()) as raised:
+        monkeypatch.setattr(queue.cl, "Buffer", raises(raised))
+        queue.upload(np.ones(3, np.float32))
+
+
 def test_memory_of_the_device_is_its_own(queue):
     array = np.zeros(4, np.float32)
     memory = queue.upload(array)
@@ -79,8 +100,8 @@ def test_a_refusal_says_what_the_device_was_asked_for(queue, monkeypatch):
     with pytest.raises(DeviceError, match="copying a result from the device"):
         queue.read(memory)
     monkeypatch.setattr(queue.cl, "Buffer", refused)
-    with pytest.raises(DeviceError, match=r"copying float32\[2, 4\] to the device"):
-        queue.upload(np.ones((2, 4), np.float32))
+    with pytest.raises(DeviceError, match=r"copying int8\[2, 4\] to the device"):
+        queue.upload(np.ones((2, 4), np.int8))
 
 
 def test_what_arrays_leave_behind_makes_room_for_new_ones(queue, monkeypatch):

@@ -102,6 +102,39 @@ def test_what_the_host_reads_is_stored():
     assert [type(g) for g in groups] == [KernelGroup, HostGroup]
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_of_four_readers_each_may_be_the_one_for_which_a_value_is_stored(place):
+    def readers(other, y):
+        others = [lambda y: add(y, 1.0), lambda y: mul(y, 2.0), neg]
+        return [f(y) for f in (*others[:place], other, *others[place:])]
+
+    _, groups, _ = stages(lambda x: readers(lax.sort, add(x, 1.0)), aval(100))
+    assert [type(g) for g in groups].count(HostGroup) == 1
+    assert_that_each_group_finds_what_it_reads(groups)
+    of_host = next(g for g in groups if isinstance(g, HostGroup))
+    assert any(v in of_host.inputs for g in groups for v in g.outputs), "the host reads y"
+    for other in (
+        lambda y: transpose(y, (1, 0)),
+        lambda y: broadcast_in_dim(y, (9, 4, 4), (1, 2)),
+    ):
+        _, groups, _ = stages(lambda x, f=other: readers(f, sin(x)), aval(4, 4))
+        assert sum(eqn.primitive is sin_p for g in groups for eqn in g.eqns) == 1
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_of_three_operands_each_may_be_the_one_that_is_read_at_another_place(place):
+    def f(x, a, b):
+        s = sin(x)
+        turned = transpose(s, (1, 0))
+        others = [a, b]
+        operands = [*others[:place], turned, *others[place:]]
+        return s, add(mul(operands[0], operands[1]), operands[2])
+
+    _, groups, _ = stages(f, *[aval(4, 4)] * 3)
+    assert [len(g.outputs) for g in groups] == [1, 1]
+    assert_that_each_group_finds_what_it_reads(groups)
+
+
 def assert_that_each_group_finds_what_it_reads(groups):
     made = set()
     all_made = {v for group in groups for v in group.outputs}

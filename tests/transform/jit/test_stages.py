@@ -168,6 +168,23 @@ def test_a_branch_on_the_host_costs_what_the_dearer_one_does():
     )
 
 
+@pytest.mark.parametrize("dearest", range(3))
+def test_of_three_branches_the_dearest_counts_and_each_step_for_itself(dearest):
+    def on_the_host(x, keys):
+        return lax.sort((jnp.sin(x), x), num_keys=keys)[0]
+
+    branches = [lambda x: x + 1, lambda x: x * 2]
+    branches.insert(dearest, lambda x: on_the_host(x, 2))
+
+    def g(i, x):
+        return lax.switch(i, branches, x), lax.cond(i > 0, lambda x: jnp.sort(x), jnp.cos, x)
+
+    costs = costs_on_a_cpu(g, jax.ShapeDtypeStruct((), np.int32), VECTOR)
+    assert [c.flops for c in costs if c.flops > 100] == [10000, 10000]
+    assert max(c.transcendentals for c in costs) == 1000
+    assert max(c.bytes for c in costs) == 24000
+
+
 def test_a_loop_counts_one_round_and_a_branch_that_which_costs_most():
     def g(x):
         x = lax.fori_loop(0, 10, lambda i, c: c * 2 + 1, x)

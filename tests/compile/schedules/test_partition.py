@@ -77,3 +77,29 @@ def test_why_a_loop_stays_whole():
     assert Partition("i7").why_not(doubled(8)) == "it has no axis 'i7'; its axes are i1"
     reason = Partition("i1").why_not(doubled(8))
     assert reason == "no test of i1 has an answer that changes at a number"
+
+
+# ---- pieces beside each other ----
+
+
+def padded(u):
+    inner = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
+    return jnp.pad(inner, 1)
+
+
+def shifted(u):
+    rows = jnp.concatenate([u[-1:], u[:-1]], 0)
+    return rows + jnp.concatenate([u[:, 1:], u[:, :1]], 1)
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (33, 17), (3, 50)])
+@pytest.mark.parametrize("stencil", [padded, shifted])
+def test_borders_of_one_row_and_of_one_column_within_a_loop(stencil, shape):
+    """Vectors of 16 leave one column over, or none; and the borders' loops are as long as the others."""
+
+    def loop(u):
+        return lax.fori_loop(0, 7, lambda _, u: u + 0.1 * stencil(u), u)
+
+    u = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    for f in (loop, jax.grad(lambda u: jnp.sum(loop(u) ** 2))):
+        np.testing.assert_allclose(jax.jit(f)(u), f(u), rtol=1e-3, atol=1e-3)

@@ -77,11 +77,20 @@ def _piece(loop: ir.For, start: int, stop: int, number: int | None) -> ir.For:
     )
 
 
+def _made_in(body: Sequence[ir.Statement]) -> list[str]:
+    """The names of values and private arrays that statements make."""
+    every = every_statement(body)
+    values = [s.target.name for s in every if isinstance(s, ir.Let | ir.Load)]
+    return values + [s.array.name for s in every if isinstance(s, ir.Allocate)]
+
+
 def _border_names(body: Sequence[ir.Statement], number: int) -> dict[str, str]:
-    return {
+    """Names in a border: other ones, as either piece may be put in place of its loop."""
+    axes = {
         axis: f"{axis.removesuffix('_inner')}_border{number}"
         for axis in map(axis_of, loops_of(body))
     }
+    return {name: f"{name}_{number}" for name in _made_in(body)} | axes
 
 
 # ---- where answers change ----

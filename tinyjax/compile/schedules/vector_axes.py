@@ -7,7 +7,7 @@ iterations are lanes.
 from __future__ import annotations
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Kernel, Let, Load, Store
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
 from tinyjax.compile.schedules.dependences import why_dependent
@@ -53,28 +53,43 @@ def _largest_stride(builder: ScheduleBuilder, axis: str) -> int:
     return max([stride or 0 for stride in strides], default=0) if is_even else 0
 
 
+def _loops_by_axis(builder: ScheduleBuilder) -> dict[str, list[For]]:
+    """All loops. An axis has several if the loop around it was cut: a directive changes them together."""
+    found: dict[str, list[For]] = {}
+    for loop in loops_of(builder.kernel.body):
+        found.setdefault(axis_of(loop), []).append(loop)
+    return found
+
+
 def vectorize_maps(builder: ScheduleBuilder, width: int) -> None:
     """Innermost loops in vectors, where iterations do not wait for each other and vectors may overlap."""
-    for loop in loops_of(builder.kernel.body):
-        axis, is_part = axis_of(loop), (loop.stop - loop.start).hi % width > 0
-        stored = any(isinstance(s, Store) for s in loop.body)
-        if not stored or loops_of(loop.body) or builder.size(axis) < width or why_dependent(loop):
+    for axis, loops in _loops_by_axis(builder).items():
+        is_part = any((loop.stop - loop.start).hi % width > 0 for loop in loops)
+        stores = all(any(isinstance(s, Store) for s in loop.body) for loop in loops)
+        if not stores or any(loops_of(loop.body) or why_dependent(loop) for loop in loops):
             continue
         vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
-        if not (is_part and changed_again(loop)) and builder.can_vectorize(vectors, overlap=True):
-            builder.vectorize(vectors, overlap=is_part)
+        is_again = is_part and any(changed_again(loop) for loop in loops)
+        shortest = min((loop.stop - loop.start).lo for loop in loops)  # a border may be one element
+        if shortest >= width and not is_again:
+            if builder.can_vectorize(vectors, overlap=True):
+                builder.vectorize(vectors, overlap=is_part)
 
 
 def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
     """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
-    for loop in loops_of(builder.kernel.body):
-        axis, count = axis_of(loop), (loop.stop - loop.start).lo
-        is_sum = {array.size for array in accumulators_in(loop.body)} == {1} and not loops_of(
-            loop.body
-        )
+    for axis, loops in _loops_by_axis(builder).items():
+        count = min((loop.stop - loop.start).lo for loop in loops)
+        if not all(_is_sum(loop) for loop in loops):
+            continue
         vectors = Vectorize(axis, width, why="an accumulator for each lane")
-        if is_sum and count >= 2 * width > 2 and builder.can_vectorize(vectors):
+        if count >= 2 * width > 2 and builder.can_vectorize(vectors):
             builder.vectorize(vectors)
-        elif is_sum and count >= 4 * ACCUMULATORS:
+        elif count >= 4 * ACCUMULATORS:
             why = "sums that need not wait for another"
             builder.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
+
+
+def _is_sum(loop: For) -> bool:
+    sizes = {array.size for array in accumulators_in(loop.body)}
+    return sizes == {1} and not loops_of(loop.body)

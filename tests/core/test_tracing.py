@@ -20,6 +20,20 @@ scalar = ShapedArray((), np.dtype("float32"))
 # ---- what a trace writes, by hand ----
 
 
+def test_checks_see_the_operands_of_each_equation():
+    def refuse(primitive, avals):
+        assert avals == [scalar]
+        raise Thrown(primitive)
+
+    trace = JaxprTrace()
+    bind.check_values.append(refuse)
+    try:
+        with pytest.raises(Thrown):
+            trace.process_primitive(primitives.sin_p, [trace.new_arg(scalar)], {})
+    finally:
+        bind.check_values.remove(refuse)
+
+
 def test_a_tracer_is_written_as_the_atom_that_it_holds():
     trace = JaxprTrace()
     tracer = trace.new_arg(scalar)

@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 from loop_nests import F32, A, B, assert_computes_the_same, axis, doubled, loop, row_sums
 
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.grid import Grid
@@ -87,13 +90,13 @@ def padded(u):
     return jnp.pad(inner, 1)
 
 
-def shifted(u):
+def turned(u):
     rows = jnp.concatenate([u[-1:], u[:-1]], 0)
     return rows + jnp.concatenate([u[:, 1:], u[:, :1]], 1)
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (33, 17), (3, 50)])
-@pytest.mark.parametrize("stencil", [padded, shifted])
+@pytest.mark.parametrize("stencil", [padded, turned])
 def test_borders_of_one_row_and_of_one_column_within_a_loop(stencil, shape):
     """Vectors of 16 leave one column over, or none; and the borders' loops are as long as the others."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax.compile.record import event
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, context, restore_source_info
 from tinyjax.core.inlining import inline_calls
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
@@ -38,5 +39,6 @@ def _expanded(eqn: JaxprEqn) -> JaxprEqn:
     event(eqn, "is computed in a kernel", "its matrices are small", eqn)
     with restore_source_info():
         context.source_info = eqn.source_info
-        called = trace_to_jaxpr(fun, [v.aval for v in eqn.invars])
+        # of shape and dtype alone: what else the types have matters to no program of one device
+        called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
     return eqn.replace(primitive=_CALL, params={"call_jaxpr": called})

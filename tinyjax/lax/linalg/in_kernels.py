@@ -170,7 +170,8 @@ def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
     first, *others = (v.aval for v in eqn.invars)
     if not _is_small(first, MAX_SIZE) or not all(_is_small(aval, most) for aval in others):
         return None
-    body = trace_to_jaxpr(functools.partial(fun, **eqn.params), [v.aval for v in eqn.invars])
+    plain = [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars]  # as `expand` gives them
+    body = trace_to_jaxpr(functools.partial(fun, **eqn.params), plain)
     return lambda *operands: cond_p.bind(np.int32(0), *operands, branches=(body,))
 
 

@@ -420,7 +420,7 @@ viz.dot(jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0))
 # Questions people ask: [why does it compile
 # again](questions.md#why-does-my-function-compile-again-and-again); [arrays whose shape depends on
 # the data](questions.md#how-do-i-select-elements-when-their-number-depends-on-the-data); [does
-# .at[i].set copy](questions.md#does-an-indexed-update-copy-the-array).
+# an update copy](questions.md#does-an-indexed-update-copy-the-array).
 #
 # ## Exercises
 #

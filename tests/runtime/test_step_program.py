@@ -323,7 +323,7 @@ from tinyjax import lax
 count_up = lambda c: lax.while_loop(lambda c: c[0] < 9, lambda c: jnp.sort(c + 1), c)
 large = lambda c: jnp.resize(c, (512, 512)) @ jnp.ones((512, 4)) / 512
 bodies = {{
-    "steps": lambda c: jnp.sort(c + 1),
+    "steps": lambda c: lax.sort([c + 1, c], num_keys=2)[0],
     "kernel": lambda c: c * 0.5 + 1,
     "kernels": lambda c: jnp.abs(large(c)[0]),
     "inner": lambda c: lax.while_loop(lambda c: c[0] >= 0, lambda c: c[::-1] * 0.5 + 1, c),

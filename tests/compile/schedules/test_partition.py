@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from loop_nests import F32, A, B, assert_computes_the_same, axis, doubled, loop, row_sums
@@ -80,6 +82,18 @@ def test_why_a_loop_stays_whole():
     assert Partition("i7").why_not(doubled(8)) == "it has no axis 'i7'; its axes are i1"
     reason = Partition("i1").why_not(doubled(8))
     assert reason == "no test of i1 has an answer that changes at a number"
+
+
+def test_names_in_a_border_are_new():
+    kernel = shifted(100)
+    before = [Load(Value("b_1", F32), kernel.buffers[0], index(7))]
+    *rest, store = kernel.body[0].body
+    total = Let(Value("c", F32), "add", (B, Value("b_1", F32)))
+    changed = replace(kernel.body[0], body=[*rest, total, replace(store, value=total.target)])
+    naive = replace(kernel, body=[*before, changed])
+    pieces = Partition("i1").apply(naive)
+    assert "c_2 = add 0.0 b_1" in str(pieces).replace(":f32", "")
+    assert_computes_the_same(pieces, naive)
 
 
 # ---- pieces beside each other ----

@@ -26,8 +26,8 @@ from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.known import known_result, truth
 from tinyjax.compile.kernel.stored import Linear, as_index, linear
 from tinyjax.compile.kernel.substitution import every_statement, substituted, with_parts
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of
-from tinyjax.compile.schedules.nests import without_unused
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of, with_loop
+from tinyjax.compile.schedules.nests import Fresh, without_unused
 
 # A comparison a ? b as one of a - b: the answer changes where the difference reaches these numbers.
 CHANGES = {"ge": (0,), "lt": (0,), "gt": (1,), "le": (1,), "eq": (0, 1), "ne": (0, 1)}
@@ -47,23 +47,27 @@ class Partition(LoopDirective):
             return ""
         return f"no test of {self.axis} has an answer that changes at a number"
 
-    def _changed(self, loop: ir.For) -> list[ir.Statement]:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
+        taken = Fresh(kernel).taken
+        return with_loop(kernel, self.axis, lambda loop: self._pieces(loop, taken))
+
+    def _pieces(self, loop: ir.For, taken: set[str]) -> list[ir.Statement]:
+        """The loop in pieces; `taken` are the names that the kernel has, and gets those of the borders."""
         cuts = [loop.variable.lo, *borders(loop), loop.variable.hi + 1]
         if len(cuts) == 2:  # of one iteration
             return _simplified(substituted(loop.body, {self.axis: loop.start}), {})
         longest = max(itertools.pairwise(cuts), key=lambda piece: piece[1] - piece[0])
         if self.into_three:
             cuts = sorted({cuts[0], *longest, cuts[-1]})
-        numbers = itertools.count(1)
         return [
-            _piece(loop, *piece, None if piece == longest else next(numbers))
+            _piece(loop, *piece, {} if piece == longest else _border_names([loop], taken))
             for piece in itertools.pairwise(cuts)
         ]
 
 
-def _piece(loop: ir.For, start: int, stop: int, number: int | None) -> ir.For:
-    """The iterations from `start` on, before `stop`; of a loop between constants, counted from 0."""
-    names = {} if number is None else _border_names([loop], number)
+def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For:
+    """The iterations from `start` on, before `stop`; of a loop between constants, counted from 0. `names` has
+    the names that change."""
     axis = axis_of(loop)
     is_fixed = loop.start.op == loop.stop.op == "const"
     first, count = (start, stop - start) if is_fixed else (0, stop)
@@ -84,13 +88,18 @@ def _made_in(body: Sequence[ir.Statement]) -> list[str]:
     return values + [s.array.name for s in every if isinstance(s, ir.Allocate)]
 
 
-def _border_names(body: Sequence[ir.Statement], number: int) -> dict[str, str]:
-    """Names in a border: other ones, as either piece may be put in place of its loop."""
-    axes = {
-        axis: f"{axis.removesuffix('_inner')}_border{number}"
-        for axis in map(axis_of, loops_of(body))
+def _border_names(body: Sequence[ir.Statement], taken: set[str]) -> dict[str, str]:
+    """Names in a border: those with the first number that makes all of them new, and then `taken`."""
+    stems = {name: f"{name}_" for name in _made_in(body)}
+    stems |= {
+        axis: f"{axis.removesuffix('_inner')}_border" for axis in map(axis_of, loops_of(body))
     }
-    return {name: f"{name}_{number}" for name in _made_in(body)} | axes
+    for number in itertools.count(1):
+        names = {name: f"{stem}{number}" for name, stem in stems.items()}
+        if taken.isdisjoint(names.values()):
+            break
+    taken.update(names.values())
+    return names
 
 
 # ---- where answers change ----

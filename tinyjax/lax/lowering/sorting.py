@@ -38,7 +38,7 @@ def _sorted(operands: tuple[Any, ...], axis: int) -> list[Any]:
     shape = operands[0].shape
     n = shape[axis]
     pairs = (*shape[:axis], n, n, *shape[axis + 1 :])  # of the elements i and j along the two axes
-    first, second = (_along(axis, len(shape), skipped) for skipped in (axis + 1, axis))
+    first, second = (_axes_without(len(shape), skipped) for skipped in (axis + 1, axis))
     i, j = (lax.broadcasted_iota(np.int32, pairs, axis + which) for which in (0, 1))
     keys = [lax.broadcast_in_dim(operands[0], pairs, axes) for axes in (first, second)]
     is_tie = lax.bitwise_not(lax.bitwise_or(_less(*keys), _less(*keys[::-1])))
@@ -48,8 +48,8 @@ def _sorted(operands: tuple[Any, ...], axis: int) -> list[Any]:
     return [_chosen(is_there, x, first, axis) for x in operands]
 
 
-def _along(axis: int, ndim: int, skipped: int) -> tuple[int, ...]:
-    """The axes of the pairs along which an operand is, all but one of the two."""
+def _axes_without(ndim: int, skipped: int) -> tuple[int, ...]:
+    """The axes of the pairs along which an operand is: all but one of the two."""
     return tuple(a for a in range(ndim + 1) if a != skipped)
 
 

@@ -149,10 +149,15 @@ class Operand:
 
 @dataclass(frozen=True)
 class Elementwise:
-    """emit(ctx, *atoms, **params) -> the result's element (a list if multiple_results)."""
+    """emit(ctx, *atoms, **params) -> the result's element (a list if multiple_results).
+
+    `op` is the scalar operation that it is, if it is one. `takes_pairs`: whether `emit` writes operations on
+    complex numbers too, which are pairs."""
 
     emit: Callable[..., Any]
     cost: int = 1
+    op: str = ""
+    takes_pairs: bool = False
 
 
 @dataclass(frozen=True)
@@ -318,15 +323,6 @@ class Collective(OnHost):
     kind = "meet"
 
 
-# The primitives whose rules can be of complex numbers: they write operations on pairs, or move elements
-COMPLEX_PRIMITIVES = frozenset(
-    """
-    add add_any sub neg mul div abs exp conj eq ne real imag complex select_n square integer_pow copy
-    stop_gradient convert_element_type broadcast_in_dim reshape transpose squeeze slice pad concatenate rev
-    stack split unstack tile dynamic_slice dynamic_update_slice gather
-    """.split()
-)
-
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | InOrder | OnHost
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
@@ -343,10 +339,20 @@ def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
     lowering = rule if isinstance(rule, Lowering) else rule(eqn, target)
     if not isinstance(lowering, OnHost):
         for v in [*eqn.invars, *eqn.outvars]:
-            has_pairs = v.aval.dtype.kind == "c" and eqn.primitive.name in COMPLEX_PRIMITIVES
+            has_pairs = v.aval.dtype.kind == "c" and _takes_pairs(lowering)
             if v.aval.dtype not in KERNEL_DTYPES and not has_pairs:
                 return OnHost(f"kernels do not compute with {v.aval.dtype}")
     return lowering
+
+
+def _takes_pairs(lowering: Lowering) -> bool:
+    """Whether a rule can be of complex numbers: it moves elements, or writes operations on pairs."""
+    from tinyjax.compile.kernel.complex_pairs import OPERATIONS  # for few programs
+
+    if isinstance(lowering, Elementwise):
+        return lowering.takes_pairs or lowering.op in OPERATIONS
+    # A WindowUpdate can be written in place, which windows of pairs are not
+    return type(lowering) is IndexMap and lowering.reads == 1
 
 
 # ---- makers of rules ----
@@ -357,6 +363,7 @@ def elementwise(op: str) -> Elementwise:
     return Elementwise(
         lambda ctx, *atoms, **params: ctx.op(op, *atoms, dtype=ctx.avals_out[0].dtype),
         scalar_ops[op].cost,
+        op,
     )
 
 

@@ -55,16 +55,19 @@ lowering_rules[lax.nextafter_p] = lambda eqn, target: (
     if eqn.outvars[0].aval.dtype in HALVES
     else elementwise("nextafter")
 )
-lowering_rules[lax.real_p] = Elementwise(lambda ctx, z: z.real, cost=0)
-lowering_rules[lax.imag_p] = Elementwise(lambda ctx, z: z.imag, cost=0)
-lowering_rules[lax.complex_p] = Elementwise(lambda ctx, x, y: ctx.pair(x, y), cost=0)
+lowering_rules[lax.real_p] = Elementwise(lambda ctx, z: z.real, cost=0, takes_pairs=True)
+lowering_rules[lax.imag_p] = Elementwise(lambda ctx, z: z.imag, cost=0, takes_pairs=True)
+lowering_rules[lax.complex_p] = Elementwise(
+    lambda ctx, x, y: ctx.pair(x, y), cost=0, takes_pairs=True
+)
 lowering_rules[lax.conj_p] = Elementwise(
     lambda ctx, z, *, input_dtype: ctx.op(
         "conj", _convert(ctx, z, new_dtype=ctx.avals_out[0].dtype)
-    )
+    ),
+    takes_pairs=True,
 )
-lowering_rules[lax.copy_p] = Elementwise(lambda ctx, x: x, cost=0)
-lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0)
+lowering_rules[lax.copy_p] = Elementwise(lambda ctx, x: x, cost=0, takes_pairs=True)
+lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0, takes_pairs=True)
 
 # ---- a few operations each ----
 
@@ -217,14 +220,16 @@ lowering_rules[lax.lgamma_p] = _without_float64(lax.lgamma_p)
 lowering_rules[lax.digamma_p] = _without_float64(lax.digamma_p)
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
-lowering_rules[convert_element_type_p] = Elementwise(_convert)
+lowering_rules[convert_element_type_p] = Elementwise(_convert, takes_pairs=True)
 lowering_rules[lax.pow_p] = _pow_rule
-lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION)
+lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION, takes_pairs=True)
 lowering_rules[lax.one_minus_square_p] = Elementwise(_one_minus_square, 3)
 lowering_rules[log2_p] = Elementwise(_log2, FUNCTION)
 lowering_rules[lax.polynomial_p] = Elementwise(_polynomial)
-lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), CHEAP)
-lowering_rules[lax.select_n_p] = Elementwise(_select_n)
+lowering_rules[lax.square_p] = Elementwise(
+    lambda ctx, x: ctx.op("mul", x, x), CHEAP, takes_pairs=True
+)
+lowering_rules[lax.select_n_p] = Elementwise(_select_n, takes_pairs=True)
 lowering_rules[lax.clamp_p] = Elementwise(_clamp)
 lowering_rules[lax.bitcast_convert_type_p] = _bitcast
 lowering_rules[lax.eq_to_p] = _in_total_order("eq")

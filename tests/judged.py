@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tinyjax.core.bind import Trace, context
+from tinyjax.core.bind import Primitive, Trace, context
 
 
 class Thrown(TypeError, ValueError, IndexError, KeyError, ArithmeticError):
@@ -34,6 +34,14 @@ def raises(error: BaseException) -> Callable[..., Any]:
         return args[0]
 
     return fun
+
+
+def identity_primitive() -> Primitive:
+    """A new primitive, for rules that raise: its result is its operand."""
+    p = Primitive("p")
+    p.def_impl(lambda x: x)
+    p.def_abstract_eval(lambda x: x)
+    return p
 
 
 class Failing(Trace):

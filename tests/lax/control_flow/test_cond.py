@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, raises
+from judged import each_error, error_passes, identity_primitive, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -223,9 +223,7 @@ def test_each_result_has_its_own_tangent_and_operands_may_be_whole_numbers():
 
 @each_error
 def test_an_error_of_a_rule_within_a_branch_goes_on(error):
-    p = Primitive("p")
-    p.def_impl(lambda x: x)
-    p.def_abstract_eval(lambda x: x)
+    p = identity_primitive()
     with error_passes(error()) as raised:
         jvp_rules[p] = raises(raised)
         jax.jvp(lambda x: lax.cond(True, jnp.sin, p.bind, x), (1.0,), (1.0,))

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, raises
+from judged import each_error, error_passes, identity_primitive, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.core.bind import Primitive
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.transposition import transpose_rules
 
@@ -106,9 +105,7 @@ def test_a_loop_may_have_no_xs_no_carry_or_no_ys_and_any_dtype():
 
 @each_error
 def test_an_error_of_a_rule_in_the_body_goes_on(error):
-    p = Primitive("p")
-    p.def_impl(lambda x: x)
-    p.def_abstract_eval(lambda x: x)
+    p = identity_primitive()
     with error_passes(error()) as raised:
         batch_rules[p] = raises(raised)
         jax.vmap(lambda xs: lax.scan(lambda c, x: (c, p.bind(x)), 0.0, xs))(jnp.ones((2, 3)))
@@ -177,9 +174,7 @@ def test_cotangents_have_the_ranks_and_dtypes_of_their_operands():
 
 @each_error
 def test_an_error_of_a_transpose_rule_in_the_body_goes_on(error):
-    p = Primitive("p")
-    p.def_impl(lambda x: x)
-    p.def_abstract_eval(lambda x: x)
+    p = identity_primitive()
     jax.interpreters.ad.deflinear2(p, lambda ct, x: [ct])
     with error_passes(error()) as raised:
         transpose_rules[p] = raises(raised)

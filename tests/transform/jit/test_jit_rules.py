@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, raises, unchanged
+from judged import each_error, error_passes, identity_primitive, raises, unchanged
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.core.bind import Primitive, impl_rules
+from tinyjax.core.bind import impl_rules
 from tinyjax.core.dtypes import bfloat16
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.dtypes import float0
@@ -130,9 +130,7 @@ def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent
 
 @each_error
 def test_an_error_of_a_rule_within_goes_on(error):
-    p = Primitive("p")
-    p.def_impl(lambda x: x)
-    p.def_abstract_eval(lambda x: x)
+    p = identity_primitive()
     with error_passes(error()) as raised:
         jvp_rules[p] = raises(raised)
         jax.jvp(jax.jit(p.bind), (1.0,), (1.0,))

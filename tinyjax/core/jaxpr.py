@@ -355,3 +355,14 @@ def dce_closed_jaxpr(
     jaxpr, used_consts, used_invars = dce_jaxpr(closed_jaxpr.jaxpr, used_outputs)
     invars, consts = pick(jaxpr.invars, used_invars), pick(closed_jaxpr.consts, used_consts)
     return ClosedJaxpr(jaxpr.replace(invars=invars), consts), used_invars
+
+
+@cached_on_jaxpr
+def dce_with_inputs(
+    closed_jaxpr: ClosedJaxpr, used_outputs: tuple[bool, ...], kept_inputs: tuple[bool, ...]
+) -> ClosedJaxpr:
+    """The jaxpr with exactly these results and inputs, as other branches or a loop's carry have them.
+    `kept_inputs` must include all that it uses."""
+    jaxpr, used_consts, _ = dce_jaxpr(closed_jaxpr.jaxpr, used_outputs)
+    jaxpr = jaxpr.replace(invars=pick(jaxpr.invars, kept_inputs))
+    return ClosedJaxpr(jaxpr, pick(closed_jaxpr.consts, used_consts))

@@ -20,10 +20,9 @@ from tinyjax.core.jaxpr import (
     Jaxpr,
     JaxprEqn,
     Var,
-    cached_on_jaxpr,
     dce_closed_jaxpr,
-    dce_jaxpr,
     dce_rules,
+    dce_with_inputs,
     jaxpr_as_fun,
     subjaxprs,
 )
@@ -306,17 +305,8 @@ def _cond_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     return eqn.replace(
         invars=[eqn.invars[0], *pick(eqn.invars[1:], used_inputs)],
         outvars=pick(eqn.outvars, used),
-        params={"branches": tuple([_dce_branch(b, used, used_inputs) for b in branches])},
+        params={"branches": tuple([dce_with_inputs(b, used, used_inputs) for b in branches])},
     )
-
-
-@cached_on_jaxpr
-def _dce_branch(
-    branch: ClosedJaxpr, used_outputs: tuple[bool, ...], used_inputs: tuple[bool, ...]
-) -> ClosedJaxpr:
-    jaxpr, used_consts, _ = dce_jaxpr(branch.jaxpr, used_outputs)
-    invars, consts = pick(jaxpr.invars, used_inputs), pick(branch.consts, used_consts)
-    return ClosedJaxpr(jaxpr.replace(invars=invars), consts)
 
 
 dce_rules[cond_p] = _cond_dce

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, cached_on_jaxpr, dce_jaxpr, dce_rules
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    cached_on_jaxpr,
+    dce_closed_jaxpr,
+    dce_rules,
+    dce_with_inputs,
+)
 from tinyjax.core.lists import Flags, pick, split_list
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.scan import scan_p
@@ -131,23 +138,20 @@ def _scan_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     jaxpr, num_consts, num_carry = (eqn.params[k] for k in ("jaxpr", "num_consts", "num_carry"))
     carry_out_used, ys_used = split_list(used_outputs, num_carry)
 
-    def needed(carry_used: Flags) -> tuple[Jaxpr, list[bool], list[bool]]:
-        return dce_jaxpr(jaxpr.jaxpr, (*carry_used, *ys_used))
+    def needed(carry_used: Flags) -> list[bool]:
+        return dce_closed_jaxpr(jaxpr, (*carry_used, *ys_used))[1]
 
-    carry_used = fixed_point(
-        lambda used: needed(used)[2][num_consts : num_consts + num_carry], tuple(carry_out_used)
-    )
-    body, used_jaxpr_consts, used_inputs = needed(carry_used)
-    used_inputs[num_consts : num_consts + num_carry] = carry_used
-    body = body.replace(invars=pick(body.invars, used_inputs))
-    consts = pick(jaxpr.consts, used_jaxpr_consts)
+    end = num_consts + num_carry
+    carry_used = fixed_point(lambda used: needed(used)[num_consts:end], tuple(carry_out_used))
+    consts_used, _, xs_used = split_list(needed(carry_used), num_consts, num_carry)
+    used_inputs, used = (*consts_used, *carry_used, *xs_used), (*carry_used, *ys_used)
     return eqn.replace(
         invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, (*carry_used, *ys_used)),
+        outvars=pick(eqn.outvars, used),
         params=eqn.params
         | {
-            "jaxpr": ClosedJaxpr(body, consts),
-            "num_consts": sum(used_inputs[:num_consts]),
+            "jaxpr": dce_with_inputs(jaxpr, used, used_inputs),
+            "num_consts": sum(consts_used),
             "num_carry": sum(carry_used),
         },
     )

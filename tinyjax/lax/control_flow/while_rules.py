@@ -19,8 +19,8 @@ from tinyjax.core.jaxpr import (
     Var,
     cached_on_jaxpr,
     dce_closed_jaxpr,
-    dce_jaxpr,
     dce_rules,
+    dce_with_inputs,
     jaxpr_as_fun,
 )
 from tinyjax.core.lists import Flags, drop, merge_lists, pick, split_list
@@ -154,21 +154,13 @@ def _while_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     used_body_consts = dce_closed_jaxpr(body, carry_used)[1][:num_body]
     params = {
         "cond_nconsts": sum(used_cond_consts),
-        "cond_jaxpr": _dce_part(cond, (True,), (*used_cond_consts, *carry_used)),
+        "cond_jaxpr": dce_with_inputs(cond, (True,), (*used_cond_consts, *carry_used)),
         "body_nconsts": sum(used_body_consts),
-        "body_jaxpr": _dce_part(body, carry_used, (*used_body_consts, *carry_used)),
+        "body_jaxpr": dce_with_inputs(body, carry_used, (*used_body_consts, *carry_used)),
     }
     used_inputs = (*used_cond_consts, *used_body_consts, *carry_used)
     invars, outvars = pick(eqn.invars, used_inputs), pick(eqn.outvars, carry_used)
     return eqn.replace(invars=invars, outvars=outvars, params=params)
-
-
-@cached_on_jaxpr
-def _dce_part(closed: ClosedJaxpr, used_outputs: Flags, used_inputs: Flags) -> ClosedJaxpr:
-    """The jaxpr with these results and inputs alone."""
-    jaxpr, used_consts, _ = dce_jaxpr(closed.jaxpr, used_outputs)
-    jaxpr = jaxpr.replace(invars=pick(jaxpr.invars, used_inputs))
-    return ClosedJaxpr(jaxpr, pick(closed.consts, used_consts))
 
 
 dce_rules[while_p] = _while_dce

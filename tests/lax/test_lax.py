@@ -175,7 +175,7 @@ x23 = f32(np.ones((2, 3)))
         (lambda: lax.sort(x23, num_keys=2), ValueError, "num_keys"),
         (lambda: lax.sort(f32(1)), ValueError, "out of bounds"),
         (lambda: lax.top_k(x23, 4), ValueError, "k=4"),
-        (lambda: lax.top_k(f32(1), 1), TypeError, "1 dimension"),
+        (lambda: lax.top_k(f32(1), 1), ValueError, "dimension 0"),
         (lambda: lax.dot(x23, x23), ValueError, "dimension_numbers"),
         (lambda: dot((1,), (0,))(x23, x23), TypeError, r"\(3,\) and \(2,\)"),
         (lambda: dot((1,), (5,))(x23, x23), TypeError, "rhs"),

@@ -7,6 +7,7 @@ Source: F. Chern and others, "TPU-KNN", https://arxiv.org/abs/2206.14286
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -99,7 +100,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.{name}.html"""
         return approx_top_k_p.bind(
             operand,
             is_max_k=is_max_k,
-            k=int(k),
+            k=operator.index(k),
             reduction_dimension=reduction_dimension,
             recall_target=recall_target,
             reduction_input_size_override=reduction_input_size_override,

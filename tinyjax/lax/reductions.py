@@ -116,9 +116,14 @@ def _chosen_jvp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 def _def_extreme(primitive: Primitive, reduce: Callable, identity: Callable) -> None:
     name = primitive.name
     impl_rules[primitive] = lambda x, *, axes: reduce(x, axis=axes, initial=identity(x.dtype))
-    abstract_eval_rules[primitive] = functools.lru_cache(4096)(
-        lambda x, *, axes: reduced_aval(x, axes, name)
-    )
+
+    @functools.lru_cache(4096)
+    def extreme_aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        if dtypes.kind(x.dtype) not in "biufc":
+            raise TypeError(f"{name} does not accept {x.str_short()}: random keys have no order")
+        return reduced_aval(x, axes, name)
+
+    abstract_eval_rules[primitive] = extreme_aval
     defjvp2(primitive, _chosen_jvp)
     defreducer(primitive)
 

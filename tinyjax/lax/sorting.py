@@ -6,6 +6,7 @@ The derivative of a sort is a gather: the tangents move to where the elements we
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -235,8 +236,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> li
     """A pair: the k greatest elements along `axis`, greatest first, and their indices (int32).
     With `is_stable`, equal elements stay in their order.
 
-    Raises ValueError if k is negative or larger than that axis; as jax.lax.top_k."""
-    ndim = len(shape_of(operand))
-    if not ndim:
-        raise TypeError(f"top_k operand must have >= 1 dimension, got shape {shape_of(operand)}")
-    return top_k_p.bind(operand, k=int(k), axis=canonicalize_axis(axis, ndim), is_stable=is_stable)
+    Raises ValueError if k is negative or larger than that axis, TypeError if it is not an integer; as
+    jax.lax.top_k."""
+    axis = canonicalize_axis(axis, len(shape_of(operand)))
+    return top_k_p.bind(operand, k=operator.index(k), axis=axis, is_stable=is_stable)

@@ -47,7 +47,8 @@ def array(
     """An array of a (nested) list, a NumPy array, a scalar or an Array; as numpy.array.
 
     Without `dtype`, that of the data, promoted together; a Python scalar stays weakly typed. `ndmin`
-    adds leading axes. Raises TypeError for data that is not numeric, ValueError for ragged lists."""
+    adds leading axes. Raises TypeError for data that is not numeric and Arrays of unequal shapes, ValueError
+    for ragged lists."""
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     wanted = None if dtype is None else user_dtype(dtype, "array")
@@ -105,12 +106,22 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
             else dtypes.default_dtype(float)
         )
     if any(map(_is_joined, leaves)):
-        rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]
-        while len(rows) > 16:
-            rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
-        return lax.concatenate(rows, 0)
-    host = np.array(_as_numpy(data), dtype)
+        return _join(data, dtype)
+    try:
+        host = np.array(_as_numpy(data), dtype)
+    except ValueError:
+        if any(isinstance(x, ArrayImpl) for x in leaves):
+            return _join(data, dtype)  # raises TypeError with the shapes
+        raise
     return watched(None, {}, leaves, [ArrayImpl(host, ShapedArray(host.shape, dtype))])[0]
+
+
+def _join(data: Sequence[Any], dtype: np.dtype) -> Any:
+    """Stacks the elements by operations."""
+    rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]
+    while len(rows) > 16:
+        rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
+    return lax.concatenate(rows, 0)
 
 
 def _leaves(data: Any) -> Any:

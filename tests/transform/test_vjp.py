@@ -60,6 +60,15 @@ def test_an_integer_among_the_primals_has_a_float0_cotangent():
     assert not np.any(ct_n)
 
 
+@pytest.mark.parametrize("unread", [np.zeros((), dtypes.float0), 1, 1.0])
+def test_the_cotangent_of_an_integer_result_may_have_any_dtype(unread):
+    _, f_vjp = jax.vjp(lambda x, n: (x * n, n), 2.0, 3)
+    ct_x, ct_n = f_vjp((1.0, unread))
+    assert float(ct_x) == 3.0 and ct_n.dtype == dtypes.float0
+    with pytest.raises(ValueError, match="expected float0"):
+        f_vjp((1.0, jnp.zeros(2)))
+
+
 def test_a_result_that_does_not_move_takes_a_cotangent_too():
     _, f_vjp = jax.vjp(lambda x: (5.0, mul(x, 2.0)), 1.0)
     assert float(f_vjp((100.0, 1.0))[0]) == 2.0

@@ -238,10 +238,12 @@ deflinear2(add_any_p, lambda ct, x, y: [ct, ct])
 def checked_cotangent(
     ct: Any, expected: ShapedArray, who: str, error: type[Exception] = ValueError
 ) -> Any:
-    """A user's cotangent as an array: rules look at its aval, which a Python number does not have."""
+    """A user's cotangent as an array: rules look at its aval, which a Python number does not have.
+
+    An integer's cotangent may have any dtype, as it is not read."""
     is_float0 = getattr(ct, "dtype", None) == dtypes.float0
     got = ShapedArray(np.shape(ct), dtypes.float0) if is_float0 else get_aval(ct)
-    if got.shape != expected.shape or got.dtype != expected.dtype:
+    if got.shape != expected.shape or expected.dtype not in (got.dtype, dtypes.float0):
         raise error(
             f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_short()}, but "
             f"expected {expected.str_short()}, the type of the function's result"

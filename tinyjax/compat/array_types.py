@@ -3,7 +3,7 @@
 TensorFlow Probability, which Distrax imports, enters its variables. A type that is entered in
 `pytype_aval_mappings` gets a method `__jax_array__`, if it has none: that is what tinyjax asks for.
 
-Source: jax.core.pytype_aval_mappings and jax.interpreters.xla.canonicalize_dtype_handlers in JAX 0.10
+Source: jax.core.pytype_aval_mappings and jax.interpreters.xla.canonicalize_dtype_handlers in JAX 0.12
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Functions on jaxprs that interpreters of others import, from jax.extend.core and jax.interpreters.
+"""Functions on jaxprs that custom interpreters import from jax.extend.core and jax.interpreters.
 
-Source: the names of these modules in JAX 0.10
+Source: the names of these modules in JAX 0.12
 """
 
 from __future__ import annotations

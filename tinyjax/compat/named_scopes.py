@@ -33,7 +33,7 @@ class named_scope(contextlib.ContextDecorator):  # noqa: N801  (used as a functi
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable[..., Any]:
-    """`fun` in a named_scope of this name, or of its own."""
+    """`fun` in a named_scope of this name; by default, the function's name."""
     check_callable(fun, "name")
 
     @wraps(fun)

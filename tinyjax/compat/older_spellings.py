@@ -1,6 +1,6 @@
 """Names that JAX had once, which introductions still use: each gives what it is called today, and says so.
 
-`jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is `jax.example_libraries.stax`. JAX 0.10 has none
+`jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is `jax.example_libraries.stax`. JAX 0.12 has none
 of these; here a DeprecationWarning names today's spelling. What has no equivalent says why. older_functions
 has those that are no mere new name.
 

@@ -1,6 +1,6 @@
 """Partial evaluation by the names that libraries have for it: some arguments known, of others the type.
 
-Source: the names of jax.interpreters.partial_eval and jax.api_util in JAX 0.10
+Source: the names of jax.interpreters.partial_eval and jax.api_util in JAX 0.12
 """
 
 from __future__ import annotations

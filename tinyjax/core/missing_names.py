@@ -1,8 +1,8 @@
 """Names of JAX that tinyjax does not have: asking for one says so.
 
-Modules get a `__getattr__` that says it of attributes, and a finder at the end of Python's list of finders
-says it of modules, for which all others have looked in vain. The same `__getattr__` imports what few programs
-need when it is asked for.
+A `__getattr__` on modules raises the error for attributes; a finder at the end of Python's list of finders
+raises it for modules that no other finder found. The same `__getattr__` imports rarely used modules on first
+use.
 
 Source: https://peps.python.org/pep-0562 (`__getattr__` of modules); docs/names.md lists all names
 """

@@ -1,4 +1,4 @@
-"""`jax.lax`: the primitives as functions, a file a family. This file re-exports them, no more.
+"""`jax.lax`: the primitives as functions, a file a family. This file only re-exports them.
 
 Sources: https://docs.jax.dev/en/latest/jax.lax.html, and for each function
 https://docs.jax.dev/en/latest/_autosummary/jax.lax.<name>.html

@@ -1,7 +1,7 @@
 """optimization_barrier: values that a compiler must compute where they stand.
 
-What is before a barrier is computed before what is behind it, and nothing is moved, merged or fused across.
-Here it is a step of its own in the schedule of a compiled program.
+Values before a barrier are computed before those after it, and nothing is moved, merged or fused across it.
+A compiled program has a separate step for it.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
 """

@@ -215,7 +215,7 @@ def conv_general_dilated_patches(
 
     The result has size(feature) * prod(filter_shape) features: all places in the window of the first
     feature, then those of the second, ... It is a convolution by a kernel of zeros and ones. Parameters
-    and errors are those of conv_general_dilated; rhs is what `dimension_numbers` speaks of in its middle."""
+    and errors are those of conv_general_dilated; `dimension_numbers` gives the layout of rhs second."""
     filter_shape = tuple(filter_shape)
     dims = conv_dimension_numbers(shape_of(lhs), (1, 1, *filter_shape), dimension_numbers)
     features = shape_of(lhs)[dims.lhs_spec[1]]

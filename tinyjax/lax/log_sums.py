@@ -2,7 +2,7 @@
 
 log(exp(a) + exp(b)) is the larger of the two plus log1p(exp(-|a - b|)), and that exponent never overflows.
 You also see what custom_jvp is for: the derivative of that formula is wrong where a = b (|x| and max have
-kinks, the sum of them has none), and NaN at infinity; the rule says what is right everywhere.
+kinks, the sum of them has none), and NaN at infinity; the rule is right everywhere.
 """
 
 from __future__ import annotations

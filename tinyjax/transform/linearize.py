@@ -68,7 +68,7 @@ class LinearizeTrace(Trace):
         return x, zero_tangent(x)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """Of a primitive with an unknown operand, the rule in partial_eval_rules if there is one."""
+        """An operation with an unknown operand goes by the rule in partial_eval_rules, if there is one."""
         trace = self.parent
         for x in args:
             if isinstance(x, Tracer):

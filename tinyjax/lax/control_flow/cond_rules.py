@@ -191,7 +191,7 @@ def _cond_now(
     parts: Sequence[Parts], index: Any, inputs: Sequence[Any]
 ) -> tuple[list[Any], list[Any], Branches]:
     """Binds the cond of the known parts. Gives its results, all branches' residuals, and the branches of the
-    cond for later, which take these first. A residual that is an input is not given back."""
+    cond for later, which take these first. A residual that is an input is no result of the first cond."""
     made = [[origin for origin in p.residuals if origin[0] != "in"] for p in parts]
     made_avals = [
         [a for a, (kind, _) in zip(p.later.in_avals, p.residuals) if kind != "in"] for p in parts
@@ -299,7 +299,7 @@ transpose_rules[cond_p] = _cond_transpose
 
 
 def _cond_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    """Without the results that nobody reads, and the operands that no branch then reads."""
+    """Without unused results, and without the operands that no branch then reads."""
     branches, used = eqn.params["branches"], tuple(used_outputs)
     used_inputs = _in_any(dce_closed_jaxpr(branch, used)[1] for branch in branches)
     return eqn.replace(

@@ -1,7 +1,7 @@
 """A loop over a range of numbers: `fori_loop`, which is a scan or a while_loop.
 
-Where the bounds are known while tracing, the loop is a scan, which can keep the residuals of each iteration,
-and `jax.grad` works. Else it is a while_loop.
+The loop is a scan if its bounds are known while tracing: a scan keeps the residuals of each iteration, so
+`jax.grad` works. Otherwise it is a while_loop.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
 """

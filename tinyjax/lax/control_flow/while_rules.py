@@ -86,7 +86,7 @@ def _while_jvp(
 jvp_rules[while_p] = _while_jvp
 
 
-# ---- linearize, and why not grad ----
+# ---- partial evaluation, and why not grad ----
 
 
 def _while_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:

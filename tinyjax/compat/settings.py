@@ -1,7 +1,7 @@
-"""Settings for a while that few programs use: `with jax.legacy_prng_key("allow"):`.
+"""The rarely used `with` blocks that set a flag: `with jax.legacy_prng_key("allow"):`.
 
-Each is a function of a value that gives a context manager, as those of config, which this builds on:
-other_flags says what each of them stands for, and that it changes nothing here.
+As in core.config_blocks, each is a function from a value to a context manager. Most flags have no
+effect here; other_flags lists them.
 
 Source: https://docs.jax.dev/en/latest/config_options.html
 """
@@ -42,5 +42,5 @@ def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[N
 
 
 def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """No effect here, as a warning says unless it is "allow": transfers are not looked for."""
+    """No effect here: transfers are not checked. Any value but "allow" warns of that."""
     return config.set("jax_transfer_guard", new_val)

@@ -113,7 +113,7 @@ def _remember(
     at results, or does as in_shardings and out_shardings say."""
     if config.jax_debug_nans or config.jax_debug_infs or config.jax_debug_key_reuse:
         return
-    if function.said_places is not None:
+    if function.placements is not None:
         return
     traced = function.cache.get(function.cache_key(args, kwargs)[1])
     if (

@@ -75,7 +75,7 @@ class PjitFunction:
         keep_unused: bool,
         place: Device | str | None,
         inline: Inline,
-        said_places: Any = None,
+        placements: Any = None,
     ):
         wraps(fun)(self)
         _jit_functions.add(self)
@@ -90,8 +90,8 @@ class PjitFunction:
             "inline": inline,
         }
         self.place = place  # a backend, by its name, is looked for at the first call
-        self.said_places = said_places  # in_shardings and out_shardings; None if neither is given
-        options = (static_argnums, static_argnames, donate_argnums, donate_argnames, said_places)
+        self.placements = placements  # in_shardings and out_shardings; None if neither is given
+        options = (static_argnums, static_argnames, donate_argnums, donate_argnames, placements)
         self.cache = _cache_of(fun, options)
         # What a shortcut knows of calls.
         self.calls: dict[Any, Any] = _cache_of(fun, (*options, "calls"))
@@ -115,8 +115,8 @@ class PjitFunction:
             device=self.device,
             **self.params,
             **(
-                self.said_places.params(self, args, kwargs, consts, out_tree)
-                if self.said_places
+                self.placements.params(self, args, kwargs, consts, out_tree)
+                if self.placements
                 else {}
             ),
         )
@@ -142,8 +142,8 @@ class PjitFunction:
         """The dynamic leaves, what was traced for them, and what it closes over that is no value."""
         leaves, key = self.cache_key(args, kwargs)
         in_tree, avals, static, *others = key
-        if self.said_places is not None:
-            avals = self.said_places.typed(tree_unflatten(in_tree, leaves), avals)
+        if self.placements is not None:
+            avals = self.placements.typed(tree_unflatten(in_tree, leaves), avals)
             key = in_tree, avals, static, *others
         try:
             entry = self.cache.get(key)
@@ -193,8 +193,8 @@ class PjitFunction:
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
         places, out_places = list(map(_place_of, leaves)), []
-        if self.said_places:
-            params = self.said_places.params(self, args, kwargs, consts, out_tree)
+        if self.placements:
+            params = self.placements.params(self, args, kwargs, consts, out_tree)
             places, out_places = placement.places.before_call(places, **params)
         place = self.device or _place_before_call(jaxpr, places, name, out_places)
         static = positions(self.static_argnums, len(args))
@@ -346,12 +346,12 @@ def jit(
         keep_unused,
         place,
         Inline.JAX_LATE if inline is True else Inline.AUTO if inline is False else Inline(inline),
-        _said_places(in_shardings, out_shardings, place),
+        _placements(in_shardings, out_shardings, place),
     )
 
 
-def _said_places(ins: Any, outs: Any, place: Device | str | None) -> Any:
-    """What in_shardings and out_shardings say; None if neither is given."""
+def _placements(ins: Any, outs: Any, place: Device | str | None) -> Any:
+    """The placements that in_shardings and out_shardings request; None if neither is given."""
     if ins is None and outs is None:
         return None
     return placement.needed_places().jit_shardings(ins, outs, place)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tinyjax.studio.learn.functions import Function, function_text, names_of_module
+from tinyjax.studio.learn.functions import Function, function_text
 
 SAFE_MODULES = set(
-    "__future__ abc bisect cmath collections contextlib copy dataclasses enum fractions functools heapq "
-    "itertools math numbers operator string textwrap typing warnings weakref".split()
+    "__future__ bisect cmath collections contextlib copy dataclasses fractions functools heapq itertools "
+    "math operator string textwrap typing warnings".split()
 )
 # Packages of which only some parts are safe: not those that have a second version of an exercise's function.
 _PARTS = {
@@ -25,23 +25,29 @@ _PARTS = {
 }
 _UNSAFE_PARTS = {"studio", "fast", "compat", "later"}
 _NAMES = set(
-    "open exec eval compile __import__ globals locals vars breakpoint input exit quit setattr delattr "
+    "open exec eval compile __import__ globals locals breakpoint input exit quit setattr delattr "
     "__builtins__ __loader__ __spec__ __file__ SystemExit KeyboardInterrupt".split()
 )
 _ATTRIBUTES = set(
     "__globals__ __builtins__ __code__ __closure__ __subclasses__ __bases__ __mro__ __base__ __dict__ "
     "__import__ __loader__ __spec__ __file__ __self__ __func__ f_back f_globals f_locals f_builtins f_code "
-    "tb_frame gi_frame cr_frame ag_frame _getframe __traceback__ __setattr__ __delattr__ "
+    "tb_frame gi_frame cr_frame ag_frame cell_contents _getframe __traceback__ __setattr__ __delattr__ "
     "__getattribute__".split()
 )
-_MODULES = set(
-    "os sys builtins importlib inspect io subprocess pathlib ctypes pickle shutil gc testing ctypeslib f2py "
-    "fromfile memmap loadtxt genfromtxt".split()
+# Modules, and functions of safe modules that make classes, read attributes or evaluate text, under a name
+# that is computed. Neither an attribute nor an import may have one of these names.
+_UNSAFE_MEMBERS = set(
+    "os sys _sys builtins bltns importlib inspect io subprocess pathlib ctypes pickle shutil gc testing "
+    "threading _thread atexit signal mmap tempfile traceback new_class ctypeslib f2py fromfile memmap "
+    "loadtxt genfromtxt ma attrgetter methodcaller make_dataclass get_type_hints ForwardRef".split()
 )
+# What a class defines so that its objects compare equal to others, or take part in a comparison.
 _COMPARISONS = set(
-    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __array__ __array_ufunc__ __array_function__ "
-    "__float__ __instancecheck__ __subclasscheck__".split()
+    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __contains__ __float__ __class__ __prepare__ "
+    "__array__ __array_ufunc__ __array_function__ __array_wrap__ __array_finalize__ __array_interface__ "
+    "__array_struct__ __instancecheck__ __subclasscheck__".split()
 )
+_NUMBERS = set("float int complex bool ndarray float32 float64 generic number".split())
 
 
 def refusals(source: str, reference: str, names: list[str]) -> list[str]:
@@ -50,11 +56,11 @@ def refusals(source: str, reference: str, names: list[str]) -> list[str]:
     known = {ast.dump(node) for node in _parts(ast.parse(reference))}
     allowed = _vocabulary([function_text(reference, name) for name in names])
     allowed |= {"import " + name for name in _imports(ast.parse(reference))}
-    own = names_of_module(source)
+    allowed.add("set context.trace")  # the current trace, for exercises that put one in charge
     found: dict[str, None] = {}
     for part in _parts(ast.parse(source)):
         if ast.dump(part) not in known:
-            for line, what in _complaints(part, own):
+            for line, what in _complaints(part):
                 if what not in allowed:
                     found[f"line {line} {_told(what)}"] = None
     return list(found)
@@ -84,41 +90,75 @@ def _told(what: str) -> str:
 
 def _vocabulary(texts: list[str]) -> set[str]:
     """What functions of the reference do that would be refused of others."""
-    return {what for text in texts for _, what in _complaints(ast.parse(text), set())}
+    return {what for text in texts for _, what in _complaints(ast.parse(text))}
 
 
-def _complaints(part: ast.AST, own: set[str]) -> Iterator[tuple[int, str]]:
-    """Lines, and what to refuse there, unless the reference does it too. `own` are the global names; if there
-    are none, any name may be one."""
+def _complaints(part: ast.AST) -> Iterator[tuple[int, str]]:
+    """Lines, and what to refuse there, unless the reference does it too."""
     bound = _bound_in(part)
+    raised = {id(n) for r in ast.walk(part) if isinstance(r, ast.Raise) for n in ast.walk(r)}
+    parameters = {n.arg for n in ast.walk(part) if isinstance(n, ast.arg)}
+    calls = [n for n in ast.walk(part) if isinstance(n, ast.Call)]
+    named = {id(call.func) for call in calls if _is_readable(call, parameters)}
     for node in ast.walk(part):
         line = getattr(node, "lineno", 0)
+        for name in _names_made(node) & (_COMPARISONS | _ATTRIBUTES):
+            yield line, f"define {name}"
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in _imports(ast.Module([node], [])):
                 if not _is_safe(name):
                     yield line, f"import {name}"
         elif isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store) and node.id in _COMPARISONS:
-                yield line, f"define {node.id}"
-            elif node.id in _NAMES:
+            if node.id in _NAMES or node.id == "AssertionError" and id(node) not in raised:
                 yield line, f"use {node.id}"
-        elif isinstance(node, ast.Attribute):
-            if node.attr in _ATTRIBUTES | _MODULES:
-                yield line, f"use {node.attr}"
-            root = _root(node)
-            is_global = root not in bound and (not own or root in own)
-            if not isinstance(node.ctx, ast.Load) and root and is_global:
-                yield line, f"set {ast.unparse(node)}"
+            elif node.id in ("getattr", "vars") and id(node) not in named:
+                yield line, f"use {node.id} of a computed name or object"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if node.value in _ATTRIBUTES | _COMPARISONS:
                 yield line, f"use {node.value}"
-        elif isinstance(node, Function) and node.name in _COMPARISONS:
-            yield line, f"define {node.name}"
+        elif isinstance(node, ast.Global):
+            yield line, f"set {', '.join(node.names)}"
+        elif isinstance(node, ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES | _UNSAFE_MEMBERS:
+                yield line, f"use {node.attr}"
+            if not isinstance(node.ctx, ast.Load) and _is_global(node, bound):
+                yield line, f"set {ast.unparse(node)}"
+        elif isinstance(node, ast.ClassDef):
+            bases = [base.attr if isinstance(base, ast.Attribute) else base for base in node.bases]
+            if any((b if isinstance(b, str) else ast.unparse(b)) in _NUMBERS for b in bases):
+                yield line, f"define {node.name}, a kind of number"
+            if any(keyword.arg == "metaclass" for keyword in node.keywords):
+                yield line, f"define {node.name} with a metaclass"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id == "type" and len(node.args) > 1:
                 yield line, "use type to make a class"
-            elif node.func.id == "getattr" and not isinstance(node.args[-1], ast.Constant):
-                yield line, "use getattr with a computed name"
+
+
+def _is_readable(call: ast.Call, parameters: set[str]) -> bool:
+    """Whether it is getattr(x, "name"), with or without a default, or vars(parameter)."""
+    if isinstance(call.func, ast.Name) and call.func.id == "vars":
+        return [ast.unparse(argument) in parameters for argument in call.args] == [True]
+    return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
+
+
+def _names_made(node: ast.AST) -> set[str]:
+    """The names that a statement or pattern binds by itself."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return {node.id}
+    if isinstance(node, Function | ast.ClassDef | ast.MatchAs | ast.MatchStar):
+        return {node.name or ""}
+    return {node.asname or ""} if isinstance(node, ast.alias) else set()
+
+
+def _is_global(target: ast.Attribute | ast.Subscript, bound: set[str]) -> bool:
+    """Whether the attribute or item is of an object that the function did not get or make itself: a global
+    one, or what a call such as type(x) returns."""
+    root: ast.expr = target
+    while isinstance(root, ast.Attribute | ast.Subscript):
+        root = root.value
+    if isinstance(root, ast.Call):
+        return isinstance(target, ast.Attribute)
+    return isinstance(root, ast.Name) and root.id not in bound
 
 
 def _bound_in(part: ast.AST) -> set[str]:
@@ -128,13 +168,6 @@ def _bound_in(part: ast.AST) -> set[str]:
         n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     return bound | {n.name for n in ast.walk(part) if isinstance(n, Function | ast.ClassDef)}
-
-
-def _root(node: ast.expr) -> str:
-    """The name that an attribute of an attribute ... is reached from; "" if from a call or an item."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _imports(module: ast.Module) -> list[str]:
@@ -150,10 +183,12 @@ def _imports(module: ast.Module) -> list[str]:
 
 def _is_safe(name: str) -> bool:
     package, _, rest = name.partition(".")
+    if (_ATTRIBUTES | _UNSAFE_MEMBERS) & set(name.split(".")):
+        return False
     if package not in _PARTS:
         return package in SAFE_MODULES
     parts = _PARTS[package]
     first = rest.partition(".")[0]
     if parts is None:
         return not _UNSAFE_PARTS & set(rest.split("."))
-    return first in parts or first not in _MODULES and "." not in rest and not first.startswith("_")
+    return first in parts or "." not in rest and not first.startswith("_")

@@ -1,6 +1,6 @@
 """A learner's function put into a fresh file of tinyjax, with what it needs.
 
-The learner's own functions that it calls, and imports, come with it.
+The learner's own functions, classes and constants that it uses, and imports, come with it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,17 @@ import ast
 import re
 from dataclasses import dataclass
 
+from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.changes import other_statements
-from tinyjax.studio.learn.functions import function_text, functions_of, names_missing, with_function
+from tinyjax.studio.learn.exercises import PACKAGES, in_clone, place_of
+from tinyjax.studio.learn.functions import (
+    Function,
+    function_text,
+    functions_of,
+    names_missing,
+    names_of_module,
+    with_function,
+)
 from tinyjax.studio.learn.renamed import with_names_of_today
 
 
@@ -19,7 +28,7 @@ class Carried:
     """A fresh file with a learner's function in it."""
 
     source: str
-    helpers: list[str]  # the learner's own functions that came along
+    helpers: list[str]  # the learner's own functions, classes and constants that came along
     signature: str  # that of the fresh file, if the learner's is another
     missing: list[str]  # what the function uses and the file does not have
 
@@ -32,7 +41,7 @@ def carry(fresh: str, name: str, theirs: str, old_name: str) -> Carried:
     text = with_names_of_today(text, fresh)
     wanted = heading(function_text(fresh, name))
     signature = wanted if wanted != heading(text) else ""
-    helpers = functions_beside(theirs, fresh, old_name, text)
+    helpers = definitions_beside(theirs, fresh, old_name, text)
     own_class = old_name.rpartition(".")[0]
     for helper, body in helpers.items():
         if helper.rpartition(".")[0] == own_class:
@@ -41,38 +50,64 @@ def carry(fresh: str, name: str, theirs: str, old_name: str) -> Carried:
             fresh += f"\n\n{body}"
     fresh = with_function(fresh, name, text)
     everything = "\n".join([text, *helpers.values()])
-    fresh = with_imports(fresh, theirs, names_missing(fresh, everything))
+    fresh = with_imports(fresh, theirs, missing_in(fresh, everything))
     return Carried(fresh, list(helpers), signature, names_missing(fresh, everything))
 
 
-def functions_beside(theirs: str, fresh: str, name: str, text: str) -> dict[str, str]:
-    """The functions of the learner's file that the function calls, its class's methods among them, and
-    that the fresh file does not have."""
-    found: dict[str, str] = {}
+def definitions_beside(theirs: str, fresh: str, name: str, text: str) -> dict[str, str]:
+    """The functions, classes and constants of the learner's file that the function uses, its class's methods
+    among them, and that the fresh file does not have."""
+    texts = {f: function_text(theirs, f) for f in functions_of(theirs)} | classes_and_constants(
+        theirs
+    )
     own_class = name.rpartition(".")[0]
     methods = [f for f in functions_of(theirs) if own_class and f.startswith(f"{own_class}.")]
+    found: dict[str, str] = {}
     todo = [text]
     while todo:
         used = todo.pop()
         attributes = {n.attr for n in ast.walk(ast.parse(used)) if isinstance(n, ast.Attribute)}
-        called = [f for f in names_missing(fresh, used) if f in functions_of(theirs)]
-        called += [f for f in methods if f.rpartition(".")[2] in attributes]
-        for helper in called:
+        wanted = [d for d in missing_in(fresh, used) if d in texts]
+        wanted += [f for f in methods if f.rpartition(".")[2] in attributes]
+        for helper in wanted:
             if helper not in found and helper not in functions_of(fresh) and helper != name:
-                found[helper] = with_names_of_today(function_text(theirs, helper), fresh)
+                found[helper] = with_names_of_today(texts[helper], fresh)
                 todo.append(found[helper])
     return found
 
 
+def classes_and_constants(source: str) -> dict[str, str]:
+    """The other definitions at the top of a module, by name."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = ast.unparse(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found |= {name: ast.unparse(node) for name in names_of_module(ast.unparse(node))}
+    return found
+
+
+def missing_in(fresh: str, text: str) -> list[str]:
+    """The names that statements use, at the top as well, and that the module `fresh` does not have."""
+    at_the_top = {
+        node.id
+        for statement in ast.parse(text).body
+        if not isinstance(statement, Function)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name)
+    }
+    return sorted({*names_missing(fresh, text), *(at_the_top - names_of_module(fresh))})
+
+
 def with_imports(fresh: str, theirs: str, words: list[str]) -> str:
-    """`fresh` with the imports by which the learner's file has these names, but for those of tinyjax, whose
-    files may have moved."""
+    """`fresh` with the imports by which the learner's file has these names, but for those of tinyjax that are
+    there no more: files may have moved."""
     wanted = [
         ast.unparse(part)
         for part in other_statements(theirs)
         if isinstance(part, ast.Import | ast.ImportFrom)
         and (part.names[0].asname or part.names[0].name.partition(".")[0]) in words
-        and not ast.unparse(part).split()[1].startswith(("tinyjax", "."))
+        and is_there(part)
     ]
     ends = [
         n.end_lineno or 0
@@ -82,6 +117,24 @@ def with_imports(fresh: str, theirs: str, words: list[str]) -> str:
     lines = fresh.splitlines(keepends=True)
     lines[max(ends, default=0) : max(ends, default=0)] = [f"{line}\n" for line in wanted]
     return "".join(lines)
+
+
+def is_there(part: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import of one name works, as far as it is of tinyjax."""
+    module = part.module or "" if isinstance(part, ast.ImportFrom) else part.names[0].name
+    if isinstance(part, ast.ImportFrom) and part.level:
+        return False
+    if module.partition(".")[0] not in PACKAGES:
+        return True
+    file, _ = place_of(module)
+    if not in_clone(file).is_file():
+        return False
+    name = part.names[0].name
+    return (
+        isinstance(part, ast.Import)
+        or name in names_of_module(read(in_clone(file)))
+        or in_clone(place_of(f"{module}.{name}")[0]).is_file()
+    )
 
 
 def heading(text: str) -> str:

@@ -1,11 +1,11 @@
 """What answers may not do is found by reading them; what a reference does, they may do too."""
 
 import pytest
+from wrong_answers import right
 
 from tinyjax.studio.learn.exercises import in_clone, load
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.screen import refusals
-from wrong_answers import right
 
 FILE = "practice/dual.py"
 REFERENCE = in_clone(FILE).read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def screened(body, name="Dual.__mul__", head="def __mul__(self, other):"):
         "import tinyjax.core.bind as b\nb.bind = print",
         "type(self).__radd__ = print",
         "from tinyjax.transform.jvp import jvp_rules\njvp_rules[1] = print",
-        "import contextlib\nreturn vars(contextlib)['s' + 'ys']",
+        "import contextlib\nc = contextlib\nreturn vars(c)['s' + 'ys']",
         "global as_dual\nas_dual = print",
         "try:\n    other()\nexcept AssertionError:\n    pass",
     ],

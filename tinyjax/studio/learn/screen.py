@@ -97,9 +97,8 @@ def _complaints(part: ast.AST) -> Iterator[tuple[int, str]]:
     """Lines, and what to refuse there, unless the reference does it too."""
     bound = _bound_in(part)
     raised = {id(n) for r in ast.walk(part) if isinstance(r, ast.Raise) for n in ast.walk(r)}
-    parameters = {n.arg for n in ast.walk(part) if isinstance(n, ast.arg)}
     calls = [n for n in ast.walk(part) if isinstance(n, ast.Call)]
-    named = {id(call.func) for call in calls if _is_readable(call, parameters)}
+    named = {id(call.func) for call in calls if _is_readable(call, bound - _aliases_in(part))}
     for node in ast.walk(part):
         line = getattr(node, "lineno", 0)
         for name in _names_made(node) & (_COMPARISONS | _ATTRIBUTES):
@@ -134,10 +133,24 @@ def _complaints(part: ast.AST) -> Iterator[tuple[int, str]]:
                 yield line, "use type to make a class"
 
 
-def _is_readable(call: ast.Call, parameters: set[str]) -> bool:
-    """Whether it is getattr(x, "name"), with or without a default, or vars(parameter)."""
+def _aliases_in(part: ast.AST) -> set[str]:
+    """The variables that may be another name of a global object."""
+    assigned = [
+        n for n in ast.walk(part) if isinstance(n, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+    ]
+    return {
+        target.id
+        for node in assigned
+        if not isinstance(node.value, ast.Call)
+        for target in ast.walk(node)
+        if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+    }
+
+
+def _is_readable(call: ast.Call, objects: set[str]) -> bool:
+    """Whether it is getattr(x, "name"), with or without a default, or vars(x) of one of these objects."""
     if isinstance(call.func, ast.Name) and call.func.id == "vars":
-        return [ast.unparse(argument) in parameters for argument in call.args] == [True]
+        return [ast.unparse(argument) in objects for argument in call.args] == [True]
     return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
 
 

@@ -12,6 +12,8 @@ exercises = ["02", "03.1"]       # a whole lesson, or an exercise by its number 
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -55,7 +57,7 @@ def read_assignment(path: Path) -> Assignment:
         raise LearnError(
             f"There is no file {path}: write an assignment (docs/teachers.md)."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LearnError(f"{path} is not TOML: {error}") from None
     if unknown := sorted(set(entries) - _KEYS):
         raise LearnError(
@@ -63,6 +65,7 @@ def read_assignment(path: Path) -> Assignment:
         )
     if not entries.get("exercises"):
         raise LearnError(f'{path} names no exercises: write, for example, exercises = ["02.1"]')
+    _check(path, entries)
     chosen = {e.name: e for text in entries["exercises"] for e in _exercises(path, text)}
 
     def by_name(key: str) -> dict[str, Any]:
@@ -84,6 +87,26 @@ def read_assignment(path: Path) -> Assignment:
     return Assignment(
         title, ordered, by_name("points"), tuple(path.parent / f for f in sorted(files))
     )
+
+
+def _check(path: Path, entries: Mapping[str, Any]) -> None:
+    """Raises LearnError for an entry of another type than the assignment's keys have."""
+    points, hidden = entries.get("points", {}), entries.get("hidden", {})
+    if not isinstance(entries["exercises"], list):
+        raise LearnError(f'{path}: exercises is a list, such as ["02.1"]')
+    if not isinstance(points, dict) or not all(_is_number(value) for value in points.values()):
+        raise LearnError(f'{path}: [points] has numbers, such as "03.1" = 5')
+    tests = hidden.values() if isinstance(hidden, dict) else [hidden]
+    for test in (test for value in tests for test in (value if type(value) is list else [value])):
+        if not isinstance(test, str) or not re.fullmatch(r"\w+\.py::[^/]+", test) or test in tests:
+            raise LearnError(
+                f"{path}: [hidden] has lists of tests in files beside this one, such as "
+                f'["hidden_jvp.py::test_slope_of_a_cube"], and not {test!r}'
+            )
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf  # type: ignore[operator]
 
 
 def whole_lessons(lessons: list[int]) -> Assignment:

@@ -38,8 +38,8 @@ class Submission:
                 return "empty"
             try:
                 functions = functions_of(written[file])
-            except (SyntaxError, ValueError, RecursionError) as error:
-                return f"{file} is no Python: {error}"
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                return f"{file} is no Python: {error or type(error).__name__}"
             if name not in functions:
                 return f"{file} has no function {name}"
             if is_empty(functions[name]):
@@ -74,6 +74,6 @@ def read_submission(path: Path) -> Submission:
         texts = [text for files in sources.values() for item in files.items() for text in item]
         if content["format"] != 1 or not all(isinstance(text, str) for text in texts):
             raise ValueError("it is of another format")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LearnError(f"{path.name} is no submission of `learn submit`: {error}") from None
     return Submission(path.stem, sources)

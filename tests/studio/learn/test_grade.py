@@ -34,10 +34,12 @@ dual_numbers = 12
 "02.1" = ["hidden_dual.py::test_a_cube"]
 """
 HIDDEN = """\
+import numpy as np
 from practice.dual import Dual
 
 def test_a_cube():
     x = Dual(5.0, 1.0)
+    np.testing.assert_allclose((x * x).primal, 25.0)
     assert (x * x * x).tangent == 75.0
 """
 
@@ -87,10 +89,36 @@ STUDENTS = {
             return Dual(1.0, 1.0)
         """
     ),
+    "patches a class": submission(  # under another name
+        """\
+        def __mul__(self, other):
+            D, _ = Dual, 1
+            D.__add__ = lambda self, other: self
+            return Dual(1.0, 1.0)
+        """
+    ),
+    "writes tests": submission(
+        """\
+        def __mul__(self, other):
+            import numpy as np
+            np.savetxt("tests/practice/test_dual.py", ["def test_a(): pass"], fmt="%s")
+        """
+    ),
+    "an empty array": submission(  # NumPy compares no element of it
+        """\
+        def __mul__(self, other):
+            import numpy as np
+            return Dual(np.zeros(0), np.zeros(0))
+        """
+    ),
+    "with a constant": submission(PRODUCT.replace("Dual(self", "Dual(ONE * self")),
     "without an end": submission("def __mul__(self, other):\n    while True:\n        pass\n"),
     "no Python": submission(PRODUCT) | {"sources": {"2": {FILE: "def ("}}},
     "of another format": {"format": 2, "sources": {}},
 }
+
+
+STUDENTS["with a constant"]["sources"]["2"][FILE] += "\n\nONE = 1.0\n"
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +139,14 @@ def rows(tmp_path_factory):
     ("student", "state", "points"),
     [
         ("honest", "passed", 12),
-        ("half", "failed", 2),
+        ("half", "failed", 2.67),
         ("loads the original", "refused", 0),
         ("reads the original", "refused", 0),
         ("always equal", "refused", 0),
         ("replaces the judge", "refused", 0),
+        ("patches a class", "refused", 0),
+        ("writes tests", "refused", 0),
+        ("with a constant", "passed", 12),
         ("without an end", "failed", 0),
         ("no Python", "unreadable", 0),
         ("of another format", "empty", 0),
@@ -129,6 +160,12 @@ def test_each_gets_what_is_due(rows, student, state, points):
 def test_an_answer_learned_by_heart_fails_hidden_tests(rows):
     assert rows["by heart"]["state"] == "failed"
     assert float(rows["by heart"]["points"]) < 12
+
+
+@pytest.mark.slow
+def test_an_empty_array_equals_no_number(rows):
+    assert rows["an empty array"]["state"] == "failed"
+    assert float(rows["an empty array"]["points"]) < 4
 
 
 def test_a_submission_is_one_file_with_what_was_written(tmp_path, monkeypatch):
@@ -161,6 +198,14 @@ def test_an_assignment_is_a_folder_of_its_exercises_alone(tmp_path, monkeypatch,
         ("exercises = ['99.1']", "no lesson or exercise '99.1'"),
         ("exercises = ['02.1']\nweight = 3", "'weight' is no key"),
         ("exercises = ['02.1']\n[points]\n'02.2' = 3", "[points] names"),
+        ("exercises = 3", "exercises is a list"),
+        ("exercises = '02.1'", "exercises is a list"),
+        ("exercises = ['02.1']\npoints = 3", "[points] has numbers"),
+        ("exercises = ['02.1']\n[points]\n'02.1' = nan", "[points] has numbers"),
+        ("exercises = ['02.1']\n[points]\n'02.1' = 'x'", "[points] has numbers"),
+        ("exercises = ['02.1']\nhidden = 3", "[hidden] has lists"),
+        ("exercises = ['02.1']\n[hidden]\n'02.1' = 'h.py::test'", "[hidden] has lists"),
+        ("exercises = ['02.1']\n[hidden]\n'02.1' = ['../h.py::test']", "[hidden] has lists"),
     ],
 )
 def test_a_wrong_assignment_is_explained(tmp_path, text, said):
@@ -168,3 +213,26 @@ def test_a_wrong_assignment_is_explained(tmp_path, text, said):
     with pytest.raises(LearnError) as error:
         read_assignment(tmp_path / "a.toml")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[1]",
+        '{"format": 1, "sources": {"2": ["x"]}}',
+        '{"format": ' + "9" * 5000 + ', "sources": {}}',
+        '{"format": 1, "sources": {"2": {"../x": 1}}}',
+        b"\xe4",
+        None,
+    ],
+    ids=["nested", "list", "no files", "digits", "number", "latin", "folder"],
+)
+def test_a_file_that_is_no_submission_is_named(tmp_path, text):
+    path = tmp_path / "ada.json"
+    if text is None:
+        path.mkdir()
+    else:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(LearnError, match=r"ada\.json is no submission"):
+        read_submission(path)

@@ -14,7 +14,7 @@ import os
 import queue
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +58,7 @@ class Graded:
 
 
 def grade(
-    paths: Iterable[Path], assignment: Assignment, say: Callable[[str], None]
+    paths: Sequence[Path], assignment: Assignment, say: Callable[[str], None]
 ) -> list[Graded]:
     """The results of the submissions in these files, in their order. `say` gets a line for each. Raises
     LearnError if a file of hidden tests isn't there."""
@@ -73,7 +73,7 @@ def grade(
         except LearnError as error:
             submissions.append(Graded(path.stem, {}, [str(error)]))
     with tempfile.TemporaryDirectory() as temporary:
-        graded = _grade_all(submissions, assignment, Path(temporary).resolve(), say)
+        graded = _grade_all(submissions, assignment, Path(temporary).resolve(), paths, say)
     _note_the_same(submissions, graded, assignment)
     return graded
 
@@ -82,12 +82,15 @@ def _grade_all(
     submissions: list[Submission | Graded],
     assignment: Assignment,
     place: Path,
+    paths: Sequence[Path],
     say: Callable[[str], None],
 ) -> list[Graded]:
     workers = min(os.cpu_count() or 1, max(len(submissions), 1))
     copies: queue.Queue[dict[int, JudgingCopy]] = queue.Queue()
     for i in range(workers):
-        copies.put({n: _copy(place / f"{i}_{n:02}", n, assignment) for n in assignment.lessons})
+        copies.put(
+            {n: _copy(place / f"{i}_{n:02}", n, assignment, paths) for n in assignment.lessons}
+        )
 
     def one(submission: Submission | Graded) -> Graded:
         if isinstance(submission, Graded):
@@ -111,9 +114,11 @@ def _grade_all(
         return list(pool.map(one, submissions))
 
 
-def _copy(path: Path, lesson: int, assignment: Assignment) -> JudgingCopy:
+def _copy(
+    path: Path, lesson: int, assignment: Assignment, submissions: Sequence[Path]
+) -> JudgingCopy:
     copy = JudgingCopy(path, lesson, assignment.hidden)
-    copy.add_guard()
+    copy.add_guard(submissions)
     return copy
 
 

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ import numpy.testing
 import pytest
 
 HERE = Path(__file__).resolve().parent
+COPY = str(HERE.parent) + os.sep
+BESIDE = str(HERE.parent.parent) + os.sep  # the copies of other students
 FORBIDDEN = tuple(json.loads((HERE / "forbidden.json").read_text(encoding="utf-8")))
 REPORT = os.environ.get("TINYJAX_LEARN_REPORT", "")
 STARTS = (
@@ -32,26 +34,42 @@ STARTS = (
     "subprocess.Popen",
     "socket.connect",
 )
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 JUDGES = (builtins, math, np, numpy.testing, np.linalg, pytest)
-AT_FIRST = [dict(vars(module)) for module in JUDGES]
+_compare_arrays = numpy.testing._private.utils.assert_array_compare
 _found: list[str] = []
+_at_first: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []  # name, what is now, what was
+
+
+def compare_arrays(comparison: Any, x: Any, y: Any, *args: Any, **options: Any) -> Any:
+    """What NumPy's assertions call. To them an empty array and a masked one equal any number."""
+    if np.ma.isMaskedArray(x) or (np.size(x) == 0) != (np.size(y) == 0):
+        raise AssertionError(f"an empty or masked array is no answer: {x!r}")
+    return _compare_arrays(comparison, x, y, *args, **options)
 
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
     """Raises PermissionError for what an answer must not do."""
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
         path = os.path.realpath(os.fsdecode(arguments[0]))
-        if path.startswith(FORBIDDEN):
+        in_copy = path.startswith(COPY)
+        if path.startswith(FORBIDDEN) or path.startswith(BESIDE) and not in_copy:
             refuse(f"opens {path}")
-        elif path == REPORT and not is_called_by_the_grader():
+        elif path == REPORT and not is_called_by("/guard/guard.py", COPY + "conftest.py"):
             refuse("opens the report of the tests")
+        elif in_copy and arguments[2] & WRITES and not is_called_by(*COMPILERS):
+            refuse(f"writes to {path}")
     elif event in STARTS:
         refuse(f"starts another program ({event})")
 
 
-def is_called_by_the_grader() -> bool:
-    caller = Path(sys._getframe(2).f_code.co_filename)
-    return caller in (HERE / "guard.py", HERE.parent / "conftest.py")
+# Python's importer and pytest, which keep compiled files in the copy.
+COMPILERS = ("<frozen importlib._bootstrap_external>", "_pytest/assertion/rewrite.py")
+
+
+def is_called_by(*files: str) -> bool:
+    """Whether what is watched was called from a file that ends so."""
+    return Path(sys._getframe(2).f_code.co_filename).as_posix().endswith(files)
 
 
 def refuse(what: str) -> None:
@@ -59,17 +77,43 @@ def refuse(what: str) -> None:
     raise PermissionError(f"an answer {what}")
 
 
+def remember_judges() -> None:
+    """Note what the tests run: NumPy, pytest, and all of the copy."""
+    for module in JUDGES:
+        _at_first.append((module.__name__, vars(module), dict(vars(module))))
+    for module in list(sys.modules.values()):
+        if (getattr(module, "__file__", None) or "").startswith(COPY):
+            functions = {k: v for k, v in vars(module).items() if callable(v)}
+            _at_first.append((module.__name__, vars(module), functions))
+            for name, value in list(vars(module).items()):
+                if isinstance(value, type) and value.__module__ == module.__name__:
+                    _at_first.append((f"{module.__name__}.{name}", vars(value), methods_of(value)))
+
+
+def methods_of(cls: type) -> dict[str, Any]:
+    """The methods that are written in the class: others may be put there later, by a feature's module."""
+    return {
+        name: method
+        for name, method in vars(cls).items()
+        if getattr(method, "__qualname__", "") == f"{cls.__qualname__}.{name}"
+    }
+
+
 def replaced() -> Iterator[str]:
     """What judges, and is not what it was."""
-    for module, before in zip(JUDGES, AT_FIRST):
-        now = vars(module)
-        for name, value in before.items():
-            if now.get(name) is not value and name != "_":  # the interpreter's last result
-                yield f"replaces {module.__name__}.{name}"
+    for name, now, before in _at_first:
+        for key, value in before.items():
+            if now.get(key) is not value and key != "_":  # the interpreter's last result
+                yield f"replaces {name}.{key}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    numpy.testing._private.utils.assert_array_compare = compare_arrays
     sys.addaudithook(watch)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    remember_judges()
 
 
 @pytest.hookimpl(trylast=True)

@@ -29,13 +29,14 @@ class JudgingCopy:
             shutil.copy(file, path / "tests" / file.name)
         self._changed: set[str] = set()
 
-    def add_guard(self) -> None:
-        """From now on `run` runs under guard.py: no test opens a file of the clone."""
+    def add_guard(self, submissions: Iterable[Path] = ()) -> None:
+        """From now on `run` runs under guard.py: no test opens a file of the clone, or a submission."""
         folder = self.path / GUARD
         folder.mkdir()
         shutil.copy(Path(__file__).with_name("guard.py"), folder)
         forbidden = [
-            str(place.resolve()) for place in (PACKAGE, ROOT / "tutorials", ROOT / "tests")
+            str(place.resolve())
+            for place in (PACKAGE, ROOT / "tutorials", ROOT / "tests", *submissions)
         ]
         write(folder / "forbidden.json", json.dumps(forbidden))
 

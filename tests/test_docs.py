@@ -14,6 +14,7 @@ import tinyjax as jax
 from tinyjax.compile.passes import pipeline, rewrite_rules
 from tinyjax.runtime.devices import devices
 from tinyjax.studio import viz
+from tinyjax.studio.learn.exercises import load
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -174,3 +175,8 @@ def test_the_picture_of_imports_is_that_of_today():
     assert runpy.run_path(str(ROOT / "tools" / "draw_imports.py"))["page"]() == written, (
         "run python tools/draw_imports.py"
     )
+
+
+def test_the_teachers_page_counts_the_exercises():
+    page = (ROOT / "docs" / "teachers.md").read_text(encoding="utf-8")
+    assert f"have {len(load())} exercises" in page

@@ -91,8 +91,11 @@ abstract_eval_rules[empty2_p] = lambda *, dtype, memory_space: ShapedArray((), d
 def empty_like_aval(aval: ShapedArray) -> Any:
     """An array whose elements nobody will read: what cond gives in place of a value that only
     another branch has."""
-    scalar = empty2_p.bind(dtype=aval.dtype, memory_space="MemorySpace.Device")
-    return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
+    out = empty2_p.bind(dtype=aval.dtype, memory_space="MemorySpace.Device")
+    if aval.shape:
+        place = {} if aval.extra is None else aval.extra.params_for("broadcast_in_dim")
+        out = broadcast_in_dim(out, aval.shape, (), **place)
+    return out if aval.extra is None else aval.extra.cast(out)
 
 
 # ---- full ----

@@ -113,7 +113,10 @@ def _solve(a: Any, b: Any, assume_a: str, lower: bool) -> Any:
 def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
     """The transpose of a Hermitian matrix is its conjugate, which is the same if it is real."""
     factors = cho_factor(lax.stop_gradient(a), lower=lower)
-    solve = lambda _, x: cho_solve(factors, x[..., None]).squeeze(-1)  # noqa: E731
+
+    def solve(_: Any, x: Any) -> Any:  # as in JAX, a vector is solved as a matrix of one column
+        return cho_solve(factors, x) if x.ndim > 1 else cho_solve(factors, x[:, None]).squeeze(-1)
+
     if not jnp.iscomplexobj(a):
         return linear_solve(a, b, solve)
     return linear_solve(a, b, solve, lambda _, x: solve(_, x.conj()).conj())

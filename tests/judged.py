@@ -6,11 +6,17 @@ with error_passes(Thrown("in the function")) as error:
 
 import contextlib
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, Trace, context
+
+# A float of 16 bits: bfloat16, but in browsers, which have no ml_dtypes, float16
+SMALL_FLOAT = np.dtype("float16") if find_spec("ml_dtypes") is None else dtypes.bfloat16
 
 
 class Thrown(TypeError, ValueError, IndexError, KeyError, ArithmeticError):

@@ -4,12 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from judged import each_error, error_passes, raises
+from judged import SMALL_FLOAT, each_error, error_passes, raises
 
 import tinyjax as jax
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.dtypes import bfloat16
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.structs import ShapeDtypeStruct
 
@@ -63,11 +62,11 @@ def test_an_object_may_say_which_array_it_stands_for():
         (np.complex128(1j), "complex64[]"),
         (np.int64(3), "int32[]"),
         (np.bool_(True), "bool[]"),
-        (bfloat16.type(3), "bfloat16[]"),
+        (SMALL_FLOAT.type(3), f"{SMALL_FLOAT}[]"),
         (np.float16(3), "float16[]"),
         (np.array(3, np.uint64), "uint32[]"),
         (np.zeros((0, 2, 1), np.complex128), "complex64[0,2,1]"),
-        (np.zeros(3, bfloat16), "bfloat16[3]"),
+        (np.zeros(3, SMALL_FLOAT), f"{SMALL_FLOAT}[3]"),
         (np.zeros(3, np.uint8), "uint8[3]"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from judged import Thrown, each_error, error_passes, raises, unchanged
+from judged import SMALL_FLOAT, Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
-from tinyjax.core import bind, dtypes, primitives
+from tinyjax.core import bind, primitives
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.jaxpr import Literal, Var
 from tinyjax.core.primitives import add, gt, mul, sin
@@ -102,7 +102,7 @@ def test_a_tracer_whose_trace_has_finished_is_not_written():
         np.array(True),
         np.array(3, np.uint64),
         np.float64(3),
-        dtypes.bfloat16.type(2),
+        SMALL_FLOAT.type(2),
         np.complex128(1j),
         np.int8(0),
         0.0,

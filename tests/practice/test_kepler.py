@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import every_error_passes
+from judged import SMALL_FLOAT, every_error_passes
 from practice import kepler as module
 from practice.kepler import kepler, kepler_p
 
@@ -79,7 +79,7 @@ def test_each_of_many_planets_moves_for_itself():
     np.testing.assert_allclose(out, want, rtol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", SMALL_FLOAT.name, "float32", "float64"])
 def test_the_movement_has_the_dtype_of_the_numbers(dtype):
     with jax.enable_x64(dtype == "float64"), explain_errors(f"{dtype} is a dtype of floats"):
         dtype = dtypes.np_dtype(dtype)

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from judged import Thrown, each_error, error_passes, raises, unchanged
+from judged import SMALL_FLOAT, Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
-from tinyjax.core import bind, dtypes, primitives
+from tinyjax.core import bind, primitives
 from tinyjax.core.primitives import add, mul, reduce_sum, sin
 from tinyjax.transform import batching
 from tinyjax.transform.batching import AxisData, BatchTrace, BatchTracer, batch_rules
@@ -543,7 +543,7 @@ def test_each_result_may_have_an_axis_of_its_own_and_keeps_its_dtype():
     assert [np.shape(leaf) for leaf in out] == [(2,), (3, 2), (), (3, 2), (2, 3)]
     with pytest.raises(TypeError, match="at output component 3"):
         jax.vmap(lambda x: (x, x, x, "text"))(x)
-    bits = np.ones((2, 3), dtypes.bfloat16)
+    bits = np.ones((2, 3), SMALL_FLOAT)
     out = jax.vmap(lambda a, b: (a, [b, a], 1.0), (1, None), (1, [0, -1], None))(bits, np.int8(3))
     assert [leaf.shape for leaf in (out[0], *out[1])] == [(2, 3), (3,), (2, 3)] and out[2] == 1.0
-    assert out[0].dtype == dtypes.bfloat16 and out[1][0].dtype == np.int8
+    assert out[0].dtype == SMALL_FLOAT and out[1][0].dtype == np.int8

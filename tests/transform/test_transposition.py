@@ -4,10 +4,18 @@ import itertools
 
 import numpy as np
 import pytest
-from judged import Failing, each_error, error_passes, every_error_passes, raises, unchanged
+from judged import (
+    SMALL_FLOAT,
+    Failing,
+    each_error,
+    error_passes,
+    every_error_passes,
+    raises,
+    unchanged,
+)
 
 import tinyjax as jax
-from tinyjax.core import bind, dtypes, primitives
+from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinyjax.core.primitives import add, mul, neg, reduce_sum, sin
@@ -72,7 +80,7 @@ def test_an_axis_of_size_1_that_was_copied_keeps_its_size():
     assert_cotangent(got, [[3, 5, 7]])
 
 
-KINDS = [np.float32, np.complex64, dtypes.bfloat16, np.float16]
+KINDS = [np.float32, np.complex64, SMALL_FLOAT, np.float16]
 
 
 def some(shape, dtype=np.float32):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, identity_primitive, raises
+from judged import SMALL_FLOAT, each_error, error_passes, identity_primitive, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -212,12 +212,12 @@ def test_each_result_has_its_own_tangent_and_operands_may_be_whole_numbers():
     def branch(k):
         return lambda n, x, y: (x * k, [n, y * x], y * (k - 1.0))
 
-    x, y = jnp.ones((2, 1, 3), jnp.bfloat16), jnp.float32(5)
+    x, y = jnp.ones((2, 1, 3), SMALL_FLOAT), jnp.float32(5)
     for i in range(3):
         f = lambda y: lax.switch(i, [branch(k) for k in (1.0, 2.0, 3.0)], jnp.arange(2), x, y)  # noqa: B023, E731
         with explain_errors("each result has a tangent where any branch gives one"):
             (out, (n, _), _), (a, (b, c), d) = jax.jvp(f, (y,), (np.float32(1),))
-        assert out.dtype == jnp.bfloat16 and n.tolist() == [0, 1] and not np.any(np.asarray(a))
+        assert out.dtype == SMALL_FLOAT and n.tolist() == [0, 1] and not np.any(np.asarray(a))
         assert b.dtype == jax.dtypes.float0 and c.shape == (2, 1, 3) and float(d) == i
 
 
@@ -427,7 +427,8 @@ def test_of_three_branches_and_of_a_tree_each_example_gets_its_own():
 
 
 @pytest.mark.parametrize(
-    "shape, dtype", [((), "bfloat16"), ((1,), "float16"), ((0, 2), "int8"), ((2, 1, 3), "bool")]
+    "shape, dtype",
+    [((), SMALL_FLOAT.name), ((1,), "float16"), ((0, 2), "int8"), ((2, 1, 3), "bool")],
 )
 def test_arrays_of_any_rank_and_dtype_are_chosen(shape, dtype):
     x = jnp.ones((3, *shape), dtype)

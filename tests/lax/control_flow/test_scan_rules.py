@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, identity_primitive, raises
+from judged import SMALL_FLOAT, each_error, error_passes, identity_primitive, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -157,7 +157,7 @@ def test_of_three_carries_and_four_results_any_may_be_the_one_that_counts(result
 
 
 def test_cotangents_have_the_ranks_and_dtypes_of_their_operands():
-    w, xs = jnp.ones((2, 1, 3), "bfloat16"), jnp.ones((4, 3), "float16")
+    w, xs = jnp.ones((2, 1, 3), SMALL_FLOAT), jnp.ones((4, 3), "float16")
 
     def loss(w, c, xs):
         step = lambda c, x: (c + w.astype("float32").sum() * x.astype("float32"), None)  # noqa: E731
@@ -165,11 +165,11 @@ def test_cotangents_have_the_ranks_and_dtypes_of_their_operands():
 
     got = jax.grad(loss, (0, 1, 2))(w, jnp.ones(3), xs)
     assert [(x.shape, x.dtype.name) for x in got] == [
-        ((2, 1, 3), "bfloat16"),
+        ((2, 1, 3), SMALL_FLOAT),
         ((3,), "float32"),
         ((4, 3), "float16"),
     ]
-    np.testing.assert_array_equal(got[0], jnp.full((2, 1, 3), 12, "bfloat16"))
+    np.testing.assert_array_equal(got[0], jnp.full((2, 1, 3), 12, SMALL_FLOAT))
 
 
 @each_error

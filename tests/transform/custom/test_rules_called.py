@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, raises
+from judged import SMALL_FLOAT, each_error, error_passes, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -39,7 +39,7 @@ def test_of_four_arguments_any_may_have_no_rule_and_each_rule_is_called_once():
 
 
 def test_parts_keep_their_dtypes_and_ranks_and_results_may_be_trees_without_leaves():
-    x = jnp.ones((2, 1, 3), "bfloat16")
+    x = jnp.ones((2, 1, 3), SMALL_FLOAT)
     f = jax.custom_jvp(lambda x, n: ({"a": x * 2, "n": n}, ()))
     f.defjvps(lambda t, out, x, n: ({"a": t * 3, "n": np.zeros((), jax.dtypes.float0)}, ()), None)
     with explain_errors(

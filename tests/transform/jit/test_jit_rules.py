@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from explain_errors import explain_errors
-from judged import each_error, error_passes, identity_primitive, raises, unchanged
+from judged import SMALL_FLOAT, each_error, error_passes, identity_primitive, raises, unchanged
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core.bind import impl_rules
-from tinyjax.core.dtypes import bfloat16
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.dtypes import float0
 from tinyjax.transform.batching import batch_rules
@@ -57,7 +56,7 @@ def test_all_may_be_static_and_values_of_other_types_are_told_apart():
 
 DISTINCT = {
     "shapes": [np.ones(3), np.ones((3, 1)), np.ones((1, 3)), np.ones(0), np.ones(())],
-    "dtypes": [np.ones(3, t) for t in ("f2", "f4", "i1", "u1", "i4", "u4", "?", "c8", bfloat16)],
+    "dtypes": [np.ones(3, t) for t in ("f4", "i1", "u1", "i4", "u4", "?", "c8", SMALL_FLOAT)],
     "weak types": [1.0, np.float32(1), 1, np.int32(1), True, 1j, np.complex64(1j)],
     "trees": [(1.0, 2.0), [1.0, 2.0], {"a": 1.0, "b": 2.0}, {"a": 1.0, "c": 2.0}, (1.0, (2.0,))],
 }
@@ -118,7 +117,7 @@ def test_names_and_other_parameters_are_kept_by_both_rules():
 
 
 def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent(no_compiler):
-    y = jnp.ones((2, 1), "bfloat16")
+    y = jnp.ones((2, 1), SMALL_FLOAT)
     with explain_errors("what does not move is no operand, and a result of integers has float0"):
         pushed = lambda y: jax.jvp(lambda y: jax.jit(three)(2 * y, 7, y), (y,), (y,))[1]  # noqa: E731
         found = computed(lambda y: [x for x in jax.tree.leaves(pushed(y)) if x.dtype != float0], y)

@@ -16,6 +16,7 @@ import re
 import signal
 import sys
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
@@ -225,7 +226,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     report = yield
-    if call.excinfo is not None and report.failed:
+    if call.excinfo is not None and lacks_small_dtypes(call.excinfo.value):
+        tell(failed=item.nodeid, message=[f"was skipped: {call.excinfo.value}"], skipped=True)
+    elif call.excinfo is not None and report.failed:
         # Not of one that takes long, or all memory: a test has only so much of both.
         is_cheap = call.duration < 1 and not isinstance(call.excinfo.value, MemoryError)
         again = REPORT and call.when == "call" and is_cheap
@@ -238,6 +241,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     elif call.when == "call":
         tell(passed=item.nodeid)
     return report
+
+
+def lacks_small_dtypes(error: BaseException) -> bool:
+    """Whether a test needs bfloat16 in a browser, which has no ml_dtypes."""
+    return find_spec("ml_dtypes") is None and "need the package ml_dtypes" in str(error)
 
 
 @pytest.hookimpl(wrapper=True)

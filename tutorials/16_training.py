@@ -7,7 +7,7 @@ ask_first()  # with --ask: questions come before their answers
 #
 # After this lesson you can write an optimizer and a training loop; train a network on handwritten digits,
 # on one device and on two; and train a graph network that finds out who is friends with whom. Everything of
-# the lessons before comes together: `grad`, `vmap`, `jit`, `scan`, keys, and, new here, `pmap`.
+# the lessons before comes together: `grad`, `vmap`, `jit`, `scan`, keys, and, new here, `shard_map`.
 
 # %%
 import inspect
@@ -20,6 +20,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random, viz
 from tinyjax.example_libraries import optimizers
+from tinyjax.sharding import Mesh
+from tinyjax.sharding import PartitionSpec as P
 from tinyjax.studio.data import digits, karate_club
 
 jax.config.update("jax_num_cpu_devices", 2)  # for the end of the lesson; must come before any work
@@ -234,22 +236,27 @@ print(f"said {answers[wrong[:2]]}, but it is {labels[wrong[:2]]}")
 # ## Two devices
 #
 # `vmap` maps a function over an axis by changing the function: every operation works on the whole batch.
-# **[`pmap`](glossary.md#pmap)** maps over an axis by running the function on several **devices** at once,
-# one slice on each. (A machine with one CPU can act as several: that is the `jax_num_cpu_devices` above.
-# It makes nothing faster here; the program is that of a machine with many.)
+# **[`shard_map`](glossary.md#shard-map)** cuts arrays along an axis and runs the function on several
+# **devices** at once, one block on each. (A machine with one CPU can act as several: that is the
+# `jax_num_cpu_devices` above. It makes nothing faster here; the program is that of a machine with many.)
+# A **[mesh](glossary.md#mesh)** gives the devices' axis a name, and `P("device")` says that an argument's
+# first axis is cut along it. `P()` cuts nothing: every device gets the whole.
 
 # %% varies
 print(jax.devices())
 
 # %%
-print(jax.pmap(f)(jnp.array([3.0, 0.5])))
+mesh = Mesh(np.array(jax.devices("cpu")), ("device",))
+cut = P("device")
+print(jax.shard_map(f, mesh=mesh, in_specs=cut, out_specs=cut)(jnp.array([3.0, 0.5])))
 
 # %% [markdown]
-# To train on two devices, give each half of the batch. Each computes the gradient of its half. Then the
-# gradients must be brought together, or the devices would learn different things. That takes an operation
-# that speaks of all devices: a **[collective](glossary.md#collective)**. `lax.pmean(grads, "device")` is
-# the mean of all devices' gradients, and every device gets it. The name is that of the mapped axis, and
-# is given to it by `axis_name`.
+# To train on two devices, give each half of the batch. The loss of the whole batch is the mean of both
+# losses, and so is its gradient; each device has only its own, and they must be brought together, or the
+# devices would learn different things. That takes an operation of all devices: a
+# **[collective](glossary.md#collective)**. `lax.pmean(value, "device")` is the mean of all devices' values,
+# and every device gets it. It can be differentiated as any other operation: `grad` of a mean loss is the mean
+# of the gradients, on every device.
 #
 # <details><summary>Two devices take a step together, each with half a batch. Do they come to the same
 # parameters as one device with all of it?</summary>
@@ -259,17 +266,18 @@ print(jax.pmap(f)(jnp.array([3.0, 0.5])))
 
 
 # %%
+def mean_loss(params, images, labels):
+    return lax.pmean(loss(params, images, labels), "device")
+
+
 def step_together(i, state, images, labels):
-    value, grads = jax.value_and_grad(loss)(get_params(state), images, labels)
-    grads, value = lax.pmean((grads, value), "device")
+    value, grads = jax.value_and_grad(mean_loss)(get_params(state), images, labels)
     return update(i, grads, state), value
 
 
-halves = images[:128].reshape(2, 64, 64), labels[:128].reshape(2, 64)
-parallel_step = jax.pmap(
-    step_together, axis_name="device", in_axes=(None, None, 0, 0), out_axes=None
-)
-together, value = parallel_step(0, init(params), *halves)
+specs = {"in_specs": (P(), P(), cut, cut), "out_specs": P()}
+parallel_step = jax.jit(jax.shard_map(step_together, mesh=mesh, **specs))
+together, value = parallel_step(0, init(params), images[:128], labels[:128])
 alone, same_value = step(0, init(params), images[:128], labels[:128])
 differences = jax.tree.map(
     lambda a, b: float(abs(a - b).max()), get_params(together), get_params(alone)
@@ -304,9 +312,9 @@ print(jax.vmap(share, axis_name="i")(jnp.array([1.0, 2.0, 5.0])))
 print(jax.make_jaxpr(jax.vmap(share, axis_name="i"))(jnp.array([1.0, 2.0, 5.0])))
 
 # %% [markdown]
-# That is all that tinyjax needs for `pmap` also: devices of one machine share its memory, so their slices are
-# a batch, and one program computes it. (`pmap` is a jit of `jax.shard_map`, which does this for each axis of
-# a mesh of devices.) In the picture each device has a lane, and the collective stands between them:
+# That is all that tinyjax needs for `shard_map` also: devices of one machine share its memory, so their
+# blocks are a batch, and one program computes it. In the picture each device has a lane, and the collective
+# stands between them:
 
 
 # %%
@@ -399,17 +407,18 @@ print("right about", np.sum(np.asarray(scores).argmax(axis=1) == clubs), "of 34"
 # ## All of it at once
 #
 # Was that luck? Train eight networks from different first weights: `vmap` over four keys, on each of two
-# devices by `pmap`. Nothing in `train_on_club` has to change.
+# devices by `shard_map`. Nothing in `train_on_club` has to change.
 
 # %%
-keys = random.split(random.key(1), (2, 4))
-scores, losses = jax.pmap(jax.vmap(train_on_club))(keys)
+keys = random.split(random.key(1), 8)
+train_four = jax.shard_map(jax.vmap(train_on_club), mesh=mesh, in_specs=cut, out_specs=cut)
+scores, losses = jax.jit(train_four)(keys)
 print("scores of", scores.shape)
 right = np.sum(np.asarray(scores).argmax(axis=-1) == clubs, axis=-1)
-print("right:", right.ravel().tolist())
+print("right:", right.tolist())
 
 # %% varies
-curve(losses.reshape(8, 100).mean(axis=0))
+curve(losses.mean(axis=0))
 
 # %% [markdown]
 # All eight agree, and all are wrong about the same member. So was Zachary, who had a method of his own.
@@ -449,7 +458,7 @@ def draw_club(probability):
     return club
 
 
-votes = np.asarray(jax.nn.softmax(scores)).mean(axis=(0, 1))
+votes = np.asarray(jax.nn.softmax(scores)).mean(axis=0)
 draw_club(votes[:, 1])
 
 # %% [markdown]
@@ -460,9 +469,9 @@ draw_club(votes[:, 1])
 # `example_libraries.optimizers` is in JAX under the same names; most people now use
 # [Optax](https://optax.readthedocs.io), which has more.
 #
-# In JAX, each device runs its own part of a `pmap`, and they speak to each other while they compute; in
-# tinyjax devices of one machine are computed together, as a batch. For new programs JAX recommends `jax.jit`
-# with sharded arrays, or `jax.shard_map`, with which `pmap` is written, here as there.
+# In JAX, each device runs its own part of a `shard_map`, and they exchange data while they compute; in
+# tinyjax devices of one machine are computed together, as a batch. Older programs use `jax.pmap`, which maps
+# over a leading axis of the devices' number; it is written with `shard_map`, here as there.
 #
 # ## The picture
 #
@@ -476,9 +485,9 @@ viz.dot(jax.make_jaxpr(club_scores)((jnp.zeros((34, 16)), jnp.zeros((16, 2)))))
 #
 # - A training step is a pure function from a state and a batch to the next state; an optimizer is three
 #   functions.
-# - Write the model for one example. `vmap` makes the batch, `grad` the gradient, `jit` the program, `pmap`
-#   the devices.
-# - A collective speaks of all slices of a named axis. `vmap` turns the name into a position: a sum over
+# - Write the model for one example. `vmap` makes the batch, `grad` the gradient, `jit` the program,
+#   `shard_map` the devices.
+# - A collective combines all blocks of a named axis. `vmap` turns the name into a position: a sum over
 #   devices is one over an axis.
 #
 # ## Exercises
@@ -489,6 +498,6 @@ viz.dot(jax.make_jaxpr(club_scores)((jnp.zeros((34, 16)), jnp.zeros((16, 2)))))
 # ## Where this lives in JAX
 #
 # - `jax/example_libraries/optimizers.py`
-# - `jax/_src/pmap.py`: `pmap`
+# - `jax/_src/shard_map.py`: `shard_map`
 # - `jax/_src/lax/parallel.py`: `psum`, `pmean` and the other collectives; `_batched_reduction_collective`
 #   puts the position in place of the name

@@ -18,6 +18,7 @@ from tinyjax.studio.learn.exercises import load
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+USAGE = (ROOT / "docs" / "usage.md").read_text()
 QUESTIONS = (ROOT / "tutorials" / "questions.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 COMPILER = (ROOT / "docs" / "compiler.md").read_text()
@@ -27,7 +28,9 @@ WRITTEN = [
     "docs/compiler.md",
     "docs/dependencies.md",
     "docs/golden.md",
+    "docs/platforms.md",
     "docs/teachers.md",
+    "docs/usage.md",
     "tutorials/questions.md",
 ]
 
@@ -43,10 +46,14 @@ def without_fractions(text):
 
 @pytest.mark.parametrize(
     ("code", "output"),
-    list(zip(blocks(README, "python"), blocks(README, "text"), strict=True)),
-    ids=["transformations", "loops_and_rules"],
+    [
+        (code, output)
+        for page in (README, USAGE)
+        for code, output in zip(blocks(page, "python"), blocks(page, "text"), strict=True)
+    ],
+    ids=["readme", "usage"],
 )
-def test_an_example_of_the_readme_prints_what_it_says(code, output):
+def test_an_example_prints_what_the_page_says(code, output):
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code, {})
     text, numbers = without_fractions(printed.getvalue())
@@ -152,6 +159,13 @@ def test_links_and_named_files_exist(page):
 
 def test_contributing_is_read_in_a_quarter_of_an_hour():
     assert len(CONTRIBUTING.split()) <= 2500
+
+
+def test_the_readme_is_short():
+    fold, rest = README.split("## Install")
+    (example,) = blocks(fold, "python")
+    assert len([line for line in example.splitlines() if line]) <= 8
+    assert len(rest.split()) <= 900
 
 
 def test_the_hooks_of_contributing_are_where_it_says():

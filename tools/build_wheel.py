@@ -2,7 +2,8 @@
 
     python tools/build_wheel.py -o FOLDER     # prints the wheel's path
 
-It is pure Python, so one wheel serves all: pip has setuptools of this environment build it from a copy of the
+It has no lessons and exercises, which the site has already; `python -m build` makes a wheel with them. It is
+pure Python, so one wheel serves all: pip has setuptools of this environment build it from a copy of the
 tree, as a build leaves folders behind. Files have one date, so the same tree gives the same bytes.
 In Pyodide: `await micropip.install("https://.../tinyjax_readable-VERSION-py3-none-any.whl")`.
 """
@@ -16,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NEEDED = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+NEEDED = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "setup.py")
 DATE = "315532800"  # the first that a zip archive can hold: 1980-01-01
 
 

@@ -1,12 +1,17 @@
-"""Takes the pictures of the page of `tinyjax explain` that README.md shows: docs/explain*.png.
+"""Takes the pictures of the page of `tinyjax explain` that README.md and the site show: docs/explain*.png and
+docs/explain_steps.gif, an animation of its steps.
 
-python tools/picture_explain.py    # after a change of the page's look; it needs Chromium and selenium
+python tools/picture_explain.py    # after a change of the page's look; needs Chromium, selenium and Pillow
 """
 
+import io
 import runpy
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from PIL import Image
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -15,6 +20,8 @@ from tinyjax.studio import viz
 ROOT = Path(__file__).parents[1]
 SIN = "light(items.findIndex((item) => item.place === 1 && item.text.includes('= sin')))"
 VECTORIZE = "showPass(passes.findIndex((each) => each.name === 'vectorize'))"
+MILLISECONDS = 700  # of each step of the animation
+COLOURS = 32
 RULE = "go(events.findIndex((each) => each.stage === 'jvp rule' && each.name === 'mul'))"
 
 
@@ -42,6 +49,22 @@ def main() -> None:
             path = ROOT / "docs" / f"{name}.png"
             browser.save_screenshot(str(path))
             print(f"wrote {path}")
+        animate_steps(browser, ROOT / "docs" / "explain_steps.gif")
+
+
+def animate_steps(browser: Any, path: Path) -> None:
+    """Writes the page of steps, which the browser shows, event by event."""
+    frames = []
+    for event in range(browser.execute_script("return events.length")):
+        browser.execute_script(f"go({event})")
+        frame = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+        frames.append(frame.resize((1020, 570), Image.Resampling.LANCZOS))
+    palette = frames[len(frames) // 2].quantize(
+        COLOURS
+    )  # one for all: what stays equal takes no bytes
+    first, *others = [f.quantize(palette=palette, dither=Image.Dither.NONE) for f in frames]
+    first.save(path, save_all=True, append_images=others, duration=MILLISECONDS, loop=0)
+    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -236,11 +236,12 @@ class BuildThread:
 
 build_thread = BuildThread()
 atexit.register(lambda: build_thread.close())
-os.register_at_fork(
-    before=lambda: build_thread.at_work.acquire(),
-    after_in_parent=lambda: build_thread.at_work.release(),
-    after_in_child=lambda: build_thread.begin_anew(),
-)
+if hasattr(os, "fork"):  # Windows has none
+    os.register_at_fork(
+        before=lambda: build_thread.at_work.acquire(),
+        after_in_parent=lambda: build_thread.at_work.release(),
+        after_in_child=lambda: build_thread.begin_anew(),
+    )
 
 
 def _put_nowhere(x: Any) -> ArrayImpl:

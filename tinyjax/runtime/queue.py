@@ -58,7 +58,8 @@ class Queue:
             self.context = shared_context(*self._cl_devices())
             self.open()
             self.pool = self._new_pool()
-        os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
+        if hasattr(os, "fork"):  # Windows has none
+            os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
         # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
         # and the bytes that they make.
         self.pending: deque[tuple[Any, Any, int]] = deque()

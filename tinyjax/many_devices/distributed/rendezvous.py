@@ -245,6 +245,11 @@ def host_and_port(address: str, argument: str = "coordinator_address") -> tuple[
 
 
 def _start_server(address: str, count: int, seconds: float) -> None:
+    if not hasattr(os, "fork"):
+        raise NotImplementedError(
+            "jax.distributed.initialize with an address starts a server by os.fork, which this system lacks: "
+            "start the processes by `mpiexec -n 2 python program.py`, and call initialize()"
+        )
     host, port = host_and_port(address)
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     with socket.create_server((host, port), family=family) as listener:

@@ -23,6 +23,7 @@ import tinyjax as jax
 from tinyjax.runtime.pocl.cache import pocl_folder, user_folder, what_to_do, why_unwritable
 from tinyjax.studio import viz
 from tinyjax.studio.cli.mpi_check import error_line, mpi_finding
+from tinyjax.studio.learn.exercises import ROOT
 from tinyjax.studio.viz.output import layout_program
 
 OLDEST_PYTHON = (3, 11)
@@ -210,8 +211,7 @@ def check_browser() -> Iterator[Finding]:
 
 
 def check_lessons() -> Iterator[Finding]:
-    """The tutorials stand beside the package in a clone."""
-    folder = Path(jax.__file__).parent.parent / "tutorials"
+    folder = ROOT / "tutorials"
     lessons = sorted(folder.glob("[0-9][0-9]_*.py"))
     if lessons:
         yield Finding("lessons", True, f"{len(lessons)} in {folder}")

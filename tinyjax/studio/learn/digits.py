@@ -136,4 +136,4 @@ def show(images: np.ndarray, answers: np.ndarray, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main({(file, name) for file, name in json.loads(Path(sys.argv[1]).read_text())})
+    main({(file, name) for file, name in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))})

@@ -12,7 +12,8 @@ from typing import Any
 from tinyjax.studio.learn.functions import functions_of
 
 PACKAGE = Path(__file__).parents[2]  # the tinyjax that runs this command: the reference
-ROOT = PACKAGE.parent  # where tests/ and tutorials/ are, in a clone
+COURSE = PACKAGE.parent / "tinyjax_course"  # where an installed package has tests/ and tutorials/
+ROOT = COURSE if COURSE.is_dir() else PACKAGE.parent  # in a clone they are beside the package
 PRACTICE = "practice"  # in tutorials/: toys of the lessons' pages, and programs that use tinyjax
 PACKAGES = (PACKAGE.name, PRACTICE)  # that a learner gets a copy of
 
@@ -80,8 +81,9 @@ class Exercise:
 
 
 def in_clone(file: str) -> Path:
-    """Where the clone has a file such as "tinyjax/core/bind.py" or "practice/tape.py"."""
-    return ROOT / "tutorials" / file if file.split("/")[0] == PRACTICE else ROOT / file
+    """The path of a file such as "tinyjax/core/bind.py", "practice/tape.py" or "tests/conftest.py"."""
+    folders = {PACKAGE.name: PACKAGE.parent, PRACTICE: ROOT / "tutorials"}
+    return folders.get(file.split("/")[0], ROOT) / file
 
 
 def place_of(function: str, src: Path | None = None) -> tuple[str, str]:
@@ -96,8 +98,8 @@ def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
     """All exercises in order. Raises LearnError where the file is not there, or an entry is not right."""
     if not path.exists():
         raise LearnError(
-            "The exercises, their tests and the lessons come with tinyjax's source, not with the "
-            "installed package. Clone the repository, run `pip install -e .` in it, and ask again."
+            "The exercises, their tests and the lessons are not installed: this tinyjax was built without "
+            "them. Clone the repository and run `pip install -e .` in it."
         )
     return list(_load(path, path.stat().st_mtime_ns))
 

@@ -10,12 +10,14 @@ linearize, transpose     what is known and what is linear; the forward pass, and
 pmap, sharding           on a device for each slice; which device has which part of an array
 trace_stack              the traces that a bind goes through
 pass_graph, kernels      before and after each pass of the compiler; what is one kernel, with times
+show                     arrays and pytrees: as numbers and heat maps; two with their difference
 record                   what happens in a block of a program, as a list of events
 save                     writes a graph as .svg, .html, .png, .pdf or .dot; DotNotFound: no layout program
 theme                    the colours of all graphs, each a Colour(light=..., dark=...)
 """
 
 from tinyjax.studio.viz import control as control  # draws branches and loops
+from tinyjax.studio.viz.arrays.show import show as show
 from tinyjax.studio.viz.dot import dot as dot
 from tinyjax.studio.viz.html import explain as explain
 from tinyjax.studio.viz.jvp import jvp as jvp
@@ -47,6 +49,7 @@ __all__ = [
     "record",
     "save",
     "sharding",
+    "show",
     "theme",
     "trace_stack",
     "transpose",

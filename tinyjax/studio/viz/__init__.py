@@ -11,6 +11,7 @@ pmap, sharding           on a device for each slice; which device has which part
 trace_stack              the traces that a bind goes through
 pass_graph, kernels      before and after each pass of the compiler; what is one kernel, with times
 show                     arrays and pytrees: as numbers and heat maps; two with their difference
+memory                   the arrays of a compiled call over time, and what lives at the peak
 record                   what happens in a block of a program, as a list of events
 save                     writes a graph as .svg, .html, .png, .pdf or .dot; DotNotFound: no layout program
 theme                    the colours of all graphs, each a Colour(light=..., dark=...)
@@ -23,6 +24,7 @@ from tinyjax.studio.viz.html import explain as explain
 from tinyjax.studio.viz.jvp import jvp as jvp
 from tinyjax.studio.viz.kernels import kernels as kernels
 from tinyjax.studio.viz.linearize import linearize as linearize
+from tinyjax.studio.viz.memory_use.memory import memory as memory
 from tinyjax.studio.viz.output import DotNotFound as DotNotFound
 from tinyjax.studio.viz.output import save as save
 from tinyjax.studio.viz.pass_graph import pass_graph as pass_graph
@@ -44,6 +46,7 @@ __all__ = [
     "jvp",
     "kernels",
     "linearize",
+    "memory",
     "pass_graph",
     "pmap",
     "record",

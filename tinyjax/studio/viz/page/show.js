@@ -35,8 +35,8 @@ if (!globalThis.tinyjaxShows) { // once, also in a notebook with many of them
   };
 
   const follow = (event) => {
-    const image = event.target.closest?.(".tinyjax-show img[data-values]");
-    const line = image && told(image, event);
+    const shown = event.target.closest?.(".tinyjax-show :is(img[data-values], [data-text])");
+    const line = shown && (shown.dataset.text ?? told(shown, event));
     label.hidden = !line;
     if (!line) return;
     label.textContent = line;

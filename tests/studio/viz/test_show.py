@@ -2,8 +2,10 @@
 
 import base64
 import re
+import sys
 import time
 import zlib
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -180,27 +182,63 @@ def test_explain_has_pictures_of_larger_arrays():
     assert len(re.findall(r"data:image/png", page.html)) == 2 and "-300 .. 299" in page.html
 
 
+def test_in_a_notebook_arrays_that_end_a_cell_can_be_pictures(monkeypatch):
+    shown = {}
+    formatter = SimpleNamespace(for_type=shown.__setitem__, pop=shown.pop)
+    shell = SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": formatter}))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    viz.show_arrays()
+    (draw,) = shown.values()
+    assert "f32[3]" in draw(jnp.ones(3))
+    viz.show_arrays(False)
+    assert not shown
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    with pytest.raises(RuntimeError, match="for notebooks"):
+        viz.show_arrays()
+
+
 # ---- in a browser ----
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
 @pytest.mark.slow
-def test_the_number_under_the_pointer_and_nothing_too_wide(tmp_path):
+def test_the_number_under_the_pointer_and_nothing_too_wide(browser, tmp_path):
     from selenium.webdriver.common.action_chains import ActionChains
 
     page = viz.show({"x": ROWS, "long": jnp.arange(1000.0), "deep": np.stack([ROWS, ROWS])})
-    with chromium(tmp_path / "profile") as browser:
-        resize(browser, 1400, 1400)
-        browser.get(page.save(tmp_path / "x.html").as_uri())
-        found = []
-        for image in browser.find_elements("css selector", ".frame img"):
-            ActionChains(browser).move_to_element_with_offset(image, 5, -3).perform()
-            found.append(browser.find_element("class name", "tinyjax-number").text)
-        assert found == [
-            "[0, 9, 16]  −14",
-            "[1, 9, 16]  −14",
-            "[520:524]  mean 521.5",
-            "[9, 15]  −15",
-        ]
-        resize(browser, 390, 800, "dark")
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
-        assert messages(browser) == []
+    resize(browser, 1400, 1400)
+    browser.get(page.save(tmp_path / "x.html").as_uri())
+    found = []
+    for image in browser.find_elements("css selector", ".frame img"):
+        ActionChains(browser).move_to_element_with_offset(image, 5, -3).perform()
+        found.append(browser.find_element("class name", "tinyjax-number").text)
+    deep = ["[0, 9, 16]  −14", "[1, 9, 16]  −14"]
+    assert found == [*deep, "[520:524]  mean 521.5", "[9, 15]  −15"]
+    resize(browser, 390, 800, "dark")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert messages(browser) == []
+
+
+@pytest.mark.slow
+def test_the_slider_shows_an_iteration_and_play_goes_on_to_the_last(browser, tmp_path):
+    board = jnp.asarray(ROWS)
+    page = viz.iterations(lambda x: jax.lax.fori_loop(0, 3, lambda i, x: x + 1, x), board)
+    resize(browser, 390, 900)
+    browser.get(page.save(tmp_path / "x.html").as_uri())
+    script = "const s = document.querySelector('[type=range]'); s.value = 1;"
+    browser.execute_script(script + "s.dispatchEvent(new Event('input', {bubbles: true}))")
+    assert browser.find_element("tag name", "output").text == "after 1 of 3"
+    seen = [e.text for e in browser.find_elements("css selector", ".stats") if e.is_displayed()]
+    assert "−299 .. 300, mean 0.5" in seen
+    browser.execute_script("document.querySelector('.play').click()")
+    wait = (
+        "const [done] = arguments; setInterval(() => document.querySelector('output').textContent"
+    )
+    browser.execute_async_script(wait + " === 'after 3 of 3' && done(), 50)")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert messages(browser) == []

@@ -11,6 +11,8 @@ pmap, sharding           on a device for each slice; which device has which part
 trace_stack              the traces that a bind goes through
 pass_graph, kernels      before and after each pass of the compiler; what is one kernel, with times
 show                     arrays and pytrees: as numbers and heat maps; two with their difference
+show_arrays              in a notebook, arrays that end a cell are shown so
+iterations               what loops carry from one iteration to the next
 memory                   the arrays of a compiled call over time, and what lives at the peak
 record                   what happens in a block of a program, as a list of events
 save                     writes a graph as .svg, .html, .png, .pdf or .dot; DotNotFound: no layout program
@@ -19,6 +21,8 @@ theme                    the colours of all graphs, each a Colour(light=..., dar
 
 from tinyjax.studio.viz import control as control  # draws branches and loops
 from tinyjax.studio.viz.arrays.show import show as show
+from tinyjax.studio.viz.arrays.show import show_arrays as show_arrays
+from tinyjax.studio.viz.carries.slider import iterations as iterations
 from tinyjax.studio.viz.dot import dot as dot
 from tinyjax.studio.viz.html import explain as explain
 from tinyjax.studio.viz.jvp import jvp as jvp
@@ -43,6 +47,7 @@ __all__ = [
     "DotNotFound",
     "dot",
     "explain",
+    "iterations",
     "jvp",
     "kernels",
     "linearize",
@@ -53,6 +58,7 @@ __all__ = [
     "save",
     "sharding",
     "show",
+    "show_arrays",
     "theme",
     "trace_stack",
     "transpose",

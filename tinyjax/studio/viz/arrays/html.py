@@ -82,7 +82,7 @@ def _leaf(item: Item, names: Sequence[str], drawn: Drawn) -> str:
     if len(names) == 1:
         (only,) = item.elements
         assert only is not None
-        head = f"{_path(item)}<span class=type>{html.escape(only.type)}</span>{_stats(only)}"
+        head = f"{_path(item)}<span class=type>{html.escape(only.type)}</span>{stats_html(only)}"
         body = _body(only, drawn)
     else:
         head, body = _pair(item, names, drawn)
@@ -92,7 +92,8 @@ def _leaf(item: Item, names: Sequence[str], drawn: Drawn) -> str:
     return f"<details class=leaf{state}><summary>{head}</summary>{body}</details>"
 
 
-def _stats(elements: Elements) -> str:
+def stats_html(elements: Elements) -> str:
+    """The summary of a leaf, with its histogram; of a number, the number."""
     text = _signed(html.escape(elements.text))
     if elements.summary is None:
         return f"<span class=stats>{text}</span>"
@@ -134,7 +135,7 @@ def _body(elements: Elements, drawn: Drawn, scale: Scale | None = None) -> str:
 
 
 def _column(title: str, elements: Elements, drawn: Drawn, scale: Scale | None = None) -> str:
-    head = f"<div class=head><h4>{html.escape(title)}</h4>{_stats(elements)}</div>"
+    head = f"<div class=head><h4>{html.escape(title)}</h4>{stats_html(elements)}</div>"
     return f"<section>{head}{_body(elements, drawn, scale)}</section>"
 
 

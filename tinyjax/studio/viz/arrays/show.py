@@ -7,10 +7,12 @@ viz.show(x).save("x.html")
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from tinyjax.core.array import ArrayImpl
 from tinyjax.studio.viz.arrays.html import tree_html
 from tinyjax.studio.viz.arrays.picture import Picture
 from tinyjax.studio.viz.arrays.text import Printer
@@ -49,3 +51,17 @@ def show(
     if len(trees) not in (1, 2):
         raise TypeError(f"show takes one tree, or two to compare; got {len(trees)}")
     return Shown(trees, names[: len(trees)], axes, width)
+
+
+def show_arrays(is_on: bool = True) -> None:
+    """In a notebook, shows arrays that end a cell as pictures from now on; with False, as text again.
+
+    Printed arrays stay text. Not in JAX. Raises RuntimeError outside of a notebook."""
+    ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if ipython is None:
+        raise RuntimeError("show_arrays is for notebooks: elsewhere, call viz.show(x)")
+    formatter = ipython.display_formatter.formatters["text/html"]
+    if is_on:
+        formatter.for_type(ArrayImpl, lambda x: show(x)._repr_html_())
+    else:
+        formatter.pop(ArrayImpl, None)

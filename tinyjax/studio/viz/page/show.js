@@ -47,6 +47,46 @@ if (!globalThis.tinyjaxShows) { // once, also in a notebook with many of them
   document.addEventListener("pointermove", follow);
   document.addEventListener("pointerdown", follow);
 
+  /** Shows what a loop carries after one of its iterations: frame number `at`. */
+  const showFrame = (loop, at) => {
+    const counts = loop.dataset.frames.split(",");
+    for (const frame of loop.querySelectorAll("[data-frame]")) frame.hidden = Number(frame.dataset.frame) !== at;
+    for (const line of loop.querySelectorAll(".curve .at")) {
+      const x = line.ownerSVGElement.viewBox.baseVal.width * (counts.length > 1 ? at / (counts.length - 1) : 1);
+      line.setAttribute("x1", x);
+      line.setAttribute("x2", x);
+    }
+    const [count, last] = [counts[at], counts.at(-1)].map((n) => Number(n).toLocaleString("en"));
+    loop.querySelector("output").textContent = `after ${count} of ${last}`;
+    loop.querySelector("input").value = at;
+  };
+  document.addEventListener("input", (event) => {
+    const loop = event.target.closest?.(".tinyjax-show .loop");
+    if (loop) showFrame(loop, Number(event.target.value));
+  });
+
+  const playing = new WeakMap(); // the timer of each loop that plays
+  const stop = (loop) => {
+    clearInterval(playing.get(loop));
+    playing.delete(loop);
+    loop.querySelector(".play").textContent = "play";
+  };
+  document.addEventListener("click", (event) => {
+    const loop = event.target.closest?.(".tinyjax-show .play")?.closest(".loop");
+    if (!loop) return;
+    if (playing.has(loop)) return stop(loop);
+    const slider = loop.querySelector("input");
+    const last = Number(slider.max);
+    let at = Number(slider.value) === last ? 0 : Number(slider.value);
+    showFrame(loop, at);
+    loop.querySelector(".play").textContent = "stop";
+    playing.set(loop, setInterval(() => {
+      at = Math.min(at + 1, last);
+      showFrame(loop, at);
+      if (at === last || !loop.isConnected) stop(loop);
+    }, Math.max(60, Math.min(400, 6000 / last))));
+  });
+
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.(".tinyjax-show .path");
     if (!button) return;

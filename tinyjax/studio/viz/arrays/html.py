@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -212,7 +213,9 @@ def _image(s: Slice, scale: Scale, axes: Sequence[str], target: int) -> str:
     """A slice as a picture; show.js reads its numbers when the pointer is over it."""
     rows, columns = s.cells.shape
     step = max(1, min(16, target // max(rows, columns)))
-    height, width = (n * max(step, min(24, 24 // n)) for n in (rows, columns))
+    tall, wide = (max(step, 24 // n) for n in (rows, columns))  # pixels of a cell
+    common = math.gcd(tall, wide)
+    pixels = scale.of(s.cells).repeat(tall // common, axis=0).repeat(wide // common, axis=1)
     numbers = s.cells.astype("<f4")
     exact = bool(np.array_equal(numbers, s.cells, equal_nan=True)) or s.block != (1, 1)
     data = numbers if exact else s.cells.astype("<f8")
@@ -220,7 +223,7 @@ def _image(s: Slice, scale: Scale, axes: Sequence[str], target: int) -> str:
     sizes = f"{s.sizes[0]},{s.sizes[1]},{s.block[0]},{s.block[1]},{rows},{columns}"
     label = f"{s.part} {s.index}".strip()
     image = (
-        f'<img alt="heat map of {label}" src="{png(scale.of(s.cells))}" width={width} height={height} '
+        f'<img alt="heat map of {label}" src="{png(pixels)}" width={columns * wide} height={rows * tall} '
         f'data-index="{label}" data-sizes="{sizes}" data-values="{values}">'
     )
     frame = f"{_axis(s, 0, axes)}{image}{_axis(s, 1, axes)}"

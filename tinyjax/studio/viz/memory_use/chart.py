@@ -24,7 +24,8 @@ def chart_svg(chart: Chart, most: int) -> str:
         *_measured(chart, width, scale),
         *_peak(chart, width, scale),
     ]
-    size = f'width="{width * steps + 2}" height="{HEAD + HEIGHT + FOOT}"'
+    size = f'width="{width * steps + 2}" height="{HEAD + HEIGHT + FOOT}" '
+    size += f'viewBox="0 0 {width * steps + 2} {HEAD + HEIGHT + FOOT}"'
     return f'<svg class=memory {size} role=img aria-label="bytes by step">{"".join(parts)}</svg>'
 
 

@@ -13,8 +13,16 @@ from tinyjax.compile.explain import python_text
 from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.jaxpr import JaxprEqn, SourceLine, Var
 from tinyjax.studio.viz.memory_use.backward import BackwardLine
+
+MAX_LINE = 60  # characters
+
+
+def line_text(line: SourceLine) -> str:
+    """file:number and the line itself, as far as there is room."""
+    text = python_text(line)
+    return text if len(text) <= MAX_LINE else text[: MAX_LINE - 3] + "..."
 
 
 @dataclass
@@ -84,7 +92,7 @@ class Lifetimes:
         if not lines:
             return words
         back = "back through " if isinstance(lines[-1], BackwardLine) else ""
-        return f"{words}  {back}{python_text(lines[-1])}"
+        return f"{words}  {back}{line_text(lines[-1])}"
 
     # ---- bars ----
 
@@ -170,7 +178,7 @@ class Lifetimes:
         if eqn is None or not (eqn.source_info and eqn.source_info[0]):
             return "the compiler" if eqn is None else eqn.primitive.name
         back = "the derivative of " if isinstance(eqn.source_info, BackwardLine) else ""
-        return back + python_text(eqn.source_info)
+        return back + line_text(eqn.source_info)
 
     def maker(self, v: Var) -> JaxprEqn | None:
         eqns = self.plan.groups[self.born[v]].eqns

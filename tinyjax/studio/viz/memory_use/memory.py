@@ -51,9 +51,8 @@ class MemoryChart(Picture):
     def _peaks_html(self) -> str:
         largest = max(self.peaks.values()) or 1
         rows = [
-            f"<tr><th scope=row>{html.escape(name)}</th><td>{bytes_text(nbytes)}</td><td>"
-            f'<svg width=160 height=8><rect class="bar temporary" width={160 * nbytes / largest:.1f} '
-            f"height=8 /></svg></td></tr>"
+            f"<tr><th scope=row>{html.escape(name)}</th><td>{bytes_text(nbytes)}</td>"
+            f"<td>{_patch('temporary', round(160 * nbytes / largest), 8)}</td></tr>"
             for name, nbytes in self.peaks.items()
         ]
         return f"<h4>Peaks</h4><div class=scroll><table class=list>{''.join(rows)}</table></div>"
@@ -68,13 +67,14 @@ class MemoryChart(Picture):
         return "\n".join(lines)
 
 
+def _patch(kind: str, width: int, height: int) -> str:
+    size = f'width="{width}" height="{height}"'
+    return f'<svg {size} viewBox="0 0 {width} {height}"><rect class="bar {kind}" {size}/></svg>'
+
+
 def _chart_html(chart: Chart, most: int) -> str:
     kinds = [kind for kind in KINDS if any(bar.kind == kind for bar in chart.bars)]
-    legend = "".join(
-        f'<span><svg width=12 height=12><rect class="bar {kind}" width=12 height=12 /></svg> '
-        f"{KINDS[kind]}</span>"
-        for kind in kinds
-    )
+    legend = "".join(f"<span>{_patch(kind, 12, 12)} {KINDS[kind]}</span>" for kind in kinds)
     rows = [
         f"<tr><th scope=row><code>{html.escape(bar.name)}</code></th><td class=type>{bar.type}</td>"
         f"<td>{bytes_text(bar.nbytes)}</td><td class=why>{html.escape(bar.why)}</td></tr>"

@@ -50,7 +50,7 @@ def test_the_peak_names_residuals_with_their_lines(gradient):
 
 def test_memory_that_is_not_reused_makes_the_peak_higher(gradient):
     peaks = gradient.peaks
-    assert peaks["without reuse of memory"] > peaks["as it runs"]
+    assert peaks["each array alone, until its last reader"] > peaks["as it runs"]
     assert peaks["with all arguments donated"] <= peaks["as it runs"]
 
 
@@ -77,6 +77,11 @@ def test_an_iteration_of_a_loop_has_a_bar_of_its_own():
     (chart,) = viz.memory(lambda w: jax.lax.fori_loop(0, 3, lambda _, h: step(w, h), w), W).charts
     (planned,) = [b for b in chart.bars if b.kind == "body"]
     assert planned.nbytes > 0 and chart.peak == max(chart.live)
+
+
+def test_types_are_enough_for_the_plan():
+    shown = viz.memory(loss, *map(jax.eval_shape, [lambda: W, lambda: X]))
+    assert "no run was measured" in repr(shown) and shown.charts[0].peak > W.nbytes + X.nbytes
 
 
 def test_a_function_of_constants_has_a_chart_too():

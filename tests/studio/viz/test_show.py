@@ -120,6 +120,7 @@ def test_every_kind_of_leaf_has_a_line():
         "none": None,
         "struct": jax.ShapeDtypeStruct((3,), np.float32),
         "word": "adam",
+        "large": 2**40,
     }
     text = repr(viz.show(tree))
     for key, words in {
@@ -133,6 +134,7 @@ def test_every_kind_of_leaf_has_a_line():
         "['none']": "None",
         "['struct']": "f32[3]  ShapeDtypeStruct: a type without elements",
         "['word']": "'adam'",
+        "['large']": "1099511627776",
     }.items():
         assert words in line(text, key)
     html = viz.show(tree).html
@@ -142,7 +144,7 @@ def test_every_kind_of_leaf_has_a_line():
 def test_tracers_are_shown_by_their_types_and_deleted_arrays_say_so():
     seen = []
     jax.jit(lambda x: seen.append(repr(viz.show(x))) or x)(jnp.ones((3, 4)))
-    assert seen == ["f32[3,4]  traced: a JaxprTracer has no elements yet"]
+    assert seen == ["f32[3,4]  traced: a JaxprTracer, only its type is known"]
     x = jnp.ones(3)
     x.delete()
     assert repr(viz.show(x)) == "f32[3]  deleted or donated"
@@ -163,6 +165,12 @@ def test_the_text_of_a_picture_has_shades_for_both_signs():
     text = viz.show(jnp.linspace(-1.0, 1.0, 100)).text()
     assert text.splitlines()[1].strip()[0] == "#" and text.splitlines()[1].strip()[-1] == "█"
     assert "\x1b[34m" in viz.show(jnp.linspace(-1.0, 1.0, 100)).text(colours=True)
+
+
+def test_what_is_one_number_many_times_has_no_picture():
+    assert "<img" not in viz.show(jnp.zeros((20, 20))).fragment
+    turning = jnp.exp(1j * jnp.linspace(0.0, 3.0, 400)).reshape(20, 20)  # one size, many numbers
+    assert viz.show(turning).fragment.count("<figure>") == 2
 
 
 def test_axes_have_the_names_that_they_are_given():

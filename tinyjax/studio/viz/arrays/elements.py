@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.array import ArrayImpl
+from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer
 
@@ -43,7 +43,7 @@ class Elements:
         """What a line has beside the type: a number, the note, or the summary."""
         if self.array is None or self.summary is None:
             return self.note
-        if self.array.ndim == 0:
+        if self.array.size == 1:
             return element_text(self.array.item())
         return self.summary.text("|x|" if self.array.dtype.kind == "c" else "")
 
@@ -52,17 +52,19 @@ def elements_of(x: Any) -> Elements:
     """The elements of an array, tracer, struct, number or NumPy array; anything else as text."""
     try:
         aval = get_aval(x)
-    except (TypeError, ValueError):
+        is_numpy = isinstance(x, np.ndarray | np.generic)
+        aval = ShapedArray(x.shape, x.dtype) if is_numpy else aval  # 64 bits stay 64
+        text, shape = aval.str_short(short_dtypes=True), tuple(aval.shape)
+        if isinstance(x, Tracer):
+            kind = type(x).__name__
+            return Elements(text, shape, None, f"traced: a {kind}, only its type is known")
+        if isinstance(x, ArrayImpl) and x.is_deleted():
+            return Elements(text, shape, None, "deleted or donated")
+        if not isinstance(x, ArrayImpl | np.ndarray | np.generic | int | float | complex):
+            return Elements(text, shape, None, f"{type(x).__name__}: a type without elements")
+        array = x if isinstance(x, np.ndarray) else to_numpy(x, aval)
+    except (TypeError, ValueError, OverflowError):
         return Elements("", (), None, _shortened(repr(x)))
-    shape = tuple(aval.shape)
-    text = aval.str_short(short_dtypes=True)
-    if isinstance(x, Tracer):
-        return Elements(text, shape, None, f"traced: a {type(x).__name__} has no elements yet")
-    if isinstance(x, ArrayImpl) and x.is_deleted():
-        return Elements(text, shape, None, "deleted or donated")
-    if not isinstance(x, ArrayImpl | np.ndarray | np.generic | int | float | complex):
-        return Elements(text, shape, None, f"{type(x).__name__}: a type without elements")
-    array = x if isinstance(x, np.ndarray) else to_numpy(x, aval)
     if dtypes.kind(aval.dtype) == "V":
         return Elements(text, shape, None, _keys_text(array), array.nbytes)
     return Elements(text, shape, as_numbers(array), nbytes=array.nbytes)
@@ -105,13 +107,15 @@ class Summary:
     high: float | None = None
     bins: list[int] = field(default_factory=list)
     trues: int | None = None  # of a bool array
+    is_complex: bool = False
 
     @property
     def is_constant(self) -> bool:
         """Whether all elements are one number."""
         if self.trues is not None:
             return self.trues in (0, self.size)
-        return self.low == self.high and not (self.nans or self.infs or self.minus_infs)
+        is_finite = not (self.nans or self.infs or self.minus_infs)
+        return is_finite and not self.is_complex and self.low == self.high
 
     def text(self, of: str = "") -> str:
         """0 elements; 5 of 9 true; -1.0 .. 2.0, mean 0.5, 1 NaN"""
@@ -154,7 +158,10 @@ def summary_of(array: np.ndarray) -> Summary:
         mean = finite.mean(dtype=np.float64)
         bins = _histogram(finite.reshape(-1), float(low), float(high))
     numbers = float(low), float(mean), float(high)
-    return Summary(array.size, nans, infs - minus_infs, minus_infs, *numbers, bins)
+    is_complex = array.dtype.kind == "c"
+    return Summary(
+        array.size, nans, infs - minus_infs, minus_infs, *numbers, bins, is_complex=is_complex
+    )
 
 
 def _histogram(finite: np.ndarray, low: float, high: float) -> list[int]:

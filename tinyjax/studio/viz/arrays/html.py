@@ -16,7 +16,7 @@ import numpy as np
 from tinyjax.studio.viz.arrays.colours import Scale, png, scale_of
 from tinyjax.studio.viz.arrays.elements import Elements, Summary, table_texts
 from tinyjax.studio.viz.arrays.slices import Slice, Slices, slices_of
-from tinyjax.studio.viz.arrays.tree import MAX_LEAVES, Item, difference, difference_text
+from tinyjax.studio.viz.arrays.tree import MAX_LEAVES, Item, difference, difference_text, types_text
 
 MOST_NUMBERS, MOST_A_SIDE = 120, 12  # elements that are shown as numbers, in all and a side
 _ALL_CELLS, _LEAF_CELLS, _FEWEST = (
@@ -98,7 +98,7 @@ def stats_html(elements: Elements) -> str:
     text = _signed(html.escape(elements.text))
     if elements.summary is None:
         return f"<span class=stats>{text}</span>"
-    if not elements.shape:
+    if elements.summary.size == 1:
         return f"<span class=number>{text}</span>"
     for word, name in _MARKED.items():
         text = text.replace(f" {word}", f" <b class={name}>{word}</b>")
@@ -112,11 +112,13 @@ def _pair(item: Item, names: Sequence[str], drawn: Drawn) -> tuple[str, str]:
         text, types = f"only in {names[0] if b is None else names[1]}", (a or b).type  # type: ignore[union-attr]
     else:
         text = difference_text(a, b)
-        types = a.type if a.type == b.type else f"{a.type} and {b.type}"
+        types = types_text(a, b)
     head = f"{_path(item)}<span class=type>{html.escape(types)}</span>"
     head += f"<span class=stats>{_signed(html.escape(text))}</span>"
     if a is None or b is None:
         return head, ""
+    if text == "equal":
+        return head, f"<div class=pair>{_column('both', a, drawn)}</div>"
     pictures = [slices_of(x.array, drawn.most_cells) for x in (a, b) if x.array is not None]
     scale = scale_of(s.cells for slices in pictures for s in slices.shown)
     columns = [_column(name, x, drawn, scale) for name, x in zip(names, (a, b))]

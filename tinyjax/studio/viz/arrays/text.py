@@ -13,7 +13,7 @@ import numpy as np
 from tinyjax.studio.viz.arrays.colours import Scale, scale_of
 from tinyjax.studio.viz.arrays.elements import Elements, Summary, table_texts
 from tinyjax.studio.viz.arrays.slices import Slice, Slices, slices_of
-from tinyjax.studio.viz.arrays.tree import MAX_LEAVES, Item, difference, difference_text
+from tinyjax.studio.viz.arrays.tree import MAX_LEAVES, Item, difference, difference_text, types_text
 
 MOST_PICTURES = 4  # leaves that are drawn
 MOST_NUMBERS, MOST_A_SIDE = 64, 8
@@ -57,21 +57,25 @@ class Printer:
         found = [x for x in item.elements if x is not None]
         if len(self.names) == 1:
             yield self.head([item.key], found[0])
-            yield from self.picture(found[0].array, width)
+            yield from self.picture(found[0], width)
         elif len(found) == 1:
             name = self.names[item.elements.index(found[0])]
             yield "  ".join(filter(None, (item.key, found[0].type, f"only in {name}")))
         else:
             a, b = found
-            types = a.type if a.type == b.type else f"{a.type} and {b.type}"
-            yield "  ".join(filter(None, (item.key, types, difference_text(a, b))))
+            text = difference_text(a, b)
+            if text == "equal":
+                yield self.head([item.key, text], a)
+                return
+            yield "  ".join(filter(None, (item.key, types_text(a, b), text)))
             apart = difference(a, b)
             for name, x in zip(self.names, found):
                 yield self.head([name], x)
-                yield from self.picture(x.array, width)
+                yield from self.picture(x, width)
             if apart is not None and apart.any():
-                yield self.head([" - ".join(self.names)], Elements("", apart.shape, apart))
-                yield from self.picture(apart, width)
+                elements = Elements("", apart.shape, apart)
+                yield self.head([" - ".join(self.names)], elements)
+                yield from self.picture(elements, width)
 
     def head(self, words: list[str], elements: Elements) -> str:
         words += [elements.type, elements.text]
@@ -79,9 +83,13 @@ class Printer:
             words.append(bars(elements.summary))
         return "  ".join(filter(None, words))
 
-    def picture(self, array: np.ndarray | None, width: int) -> Iterator[str]:
-        """The slices side by side as far as there is room, and what the shades mean."""
-        if array is None or not self.draws or array.size <= 1:
+    def picture(self, elements: Elements, width: int) -> Iterator[str]:
+        """The slices side by side as far as there is room, and what the shades mean; of one number many
+        times, nothing."""
+        array, summary = elements.array, elements.summary
+        if array is None or summary is None or not self.draws or summary.is_constant:
+            return
+        if array.size <= 1:
             return
         slices = slices_of(array, 4096, (MOST_ROWS, min(MOST_COLUMNS, width - 2)))
         scale = scale_of(s.cells for s in slices.shown)

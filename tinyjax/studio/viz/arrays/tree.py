@@ -105,10 +105,14 @@ def difference(a: Elements, b: Elements) -> np.ndarray | None:
         return np.subtract(a.array, b.array, dtype=np.result_type(a.array, b.array, np.float32))
 
 
+def types_text(a: Elements, b: Elements) -> str:
+    return " and ".join(dict.fromkeys(filter(None, (a.type, b.type))))
+
+
 def difference_text(a: Elements, b: Elements) -> str:
     """How two leaves differ: what is not equal, and where most."""
     if a.array is None or b.array is None:
-        return "" if a != b else "equal"
+        return "they differ" if a != b else "equal"
     if a.shape != b.shape:
         return "the shapes differ"
     unequal = (a.array != b.array) & ~(_isnan(a.array) & _isnan(b.array))

@@ -62,7 +62,8 @@ def _bars(chart: Chart, width: int, scale: float) -> Iterator[str]:
         for n, y in reversed(list(enumerate(bottoms))):
             path.append(f"V{y - scale * bar.nbytes:.1f}H{left + n * width}")
         text = html.escape(f"{bar.name} {bar.type} {bytes_text(bar.nbytes)}: {bar.why}")
-        yield f'<path class="bar {bar.kind}" d="{"".join(path)}z" data-text="{text}"/>'
+        gap = f"stroke-width={min(1, scale * bar.nbytes / 4):.2f}"  # between bars
+        yield f'<path class="bar {bar.kind}" {gap} d="{"".join(path)}z" data-text="{text}"/>'
         level = next((n for n, y in enumerate(bottoms) if y != bottoms[0]), len(bottoms))
         yield from _label(bar, level * width, left, bottoms[0], scale)
 

@@ -17,6 +17,7 @@ from tinyjax.core.jaxpr import JaxprEqn, SourceLine, Var
 from tinyjax.studio.viz.memory_use.backward import BackwardLine
 
 MAX_LINE = 60  # characters
+_MOST_NAMES = 3  # of arrays that have one memory
 
 
 def line_text(line: SourceLine) -> str:
@@ -133,12 +134,17 @@ class Lifetimes:
 
     def bar(self, variables: Sequence[Var], first: int, last: int) -> Bar:
         """The bar of the memory that these variables have one after the other."""
-        names = " → ".join(self.name(v) for v in variables)
+        names = " → ".join(self.name(v) for v in variables[:_MOST_NAMES])
+        if len(variables) > _MOST_NAMES:
+            names += f" → … {self.name(variables[-1])}"
         kinds = [self.kind(v) for v in variables]
         kind = "residual" if "residual" in kinds else kinds[-1 if kinds[-1] == "result" else 0]
         aval = variables[0].aval
         why = self.why(variables[0])
-        why += "".join(f"; from step {self.born[v]} on, {self.name(v)}" for v in variables[1:])
+        later = [f"; from step {self.born[v]} on, {self.name(v)}" for v in variables[1:_MOST_NAMES]]
+        why += "".join(later) + "; ..." * (len(variables) > _MOST_NAMES)
+        if kinds[-1] in ("residual", "temporary") and last == self.end:
+            why += "; not freed before the end of the call"
         return Bar(names, aval.str_short(short_dtypes=True), kind, bytes_of(aval), first, last, why)
 
     def name(self, v: Var) -> str:

@@ -81,7 +81,7 @@ def _chart_html(chart: Chart, most: int) -> str:
         for bar in _largest(chart)
     ]
     more = len(chart.at(chart.peak_step)) - len(rows)
-    note = f"<p class=note>and {more:,} smaller ones</p>" if more > 0 else ""
+    note = f"<p class=note>and {more:,} more</p>" if more > 0 else ""
     label = html.escape(_where(chart))
     return (
         f"<h3>{html.escape(chart.title)}</h3><div class=legend>{legend}</div>"
@@ -137,7 +137,8 @@ def memory(
     """The memory of a compiled call of `f`, step by step: each array is a bar from where it is made to
     where it is read last. The peak says what lives then, and of which line it is a residual. Not in JAX.
 
-    It is what the compiler plans, and beside it what a run had, which `args` are copied for.
+    It is what the compiler plans, and beside it what a run had, for which `args` are copied. Of
+    ShapeDtypeStructs it is the plan alone.
 
     Args:
       donate_argnums: as of jax.jit.
@@ -169,9 +170,10 @@ def _chart_of(
         ]
         lifetimes = Lifetimes(lowered.plan, names)
         chart = lifetimes.planned(fun_name(f), lowered.memory)
-        copies = jax.tree.map(lambda x: jax.numpy.array(x, copy=True), args)  # of what is donated
-        compiled = stage.compile()
-        chart.measured = measured_bytes(lambda: compiled(*copies), len(lowered.plan.groups))
+        if not any(isinstance(x, jax.ShapeDtypeStruct) for x in jax.tree.leaves(args)):
+            copies = jax.tree.map(lambda x: jax.numpy.array(x, copy=True), args)  # some are donated
+            compiled = stage.compile()
+            chart.measured = measured_bytes(lambda: compiled(*copies), len(lowered.plan.groups))
     return chart, lowered
 
 
@@ -198,6 +200,6 @@ def _peaks(lowered: LoweredProgram) -> dict[str, int]:
     donated = plan_memory(lowered.planned, usable)
     return {
         "as it runs": lowered.memory.peak_bytes,
-        "without reuse of memory": lifetimes.separate("", lowered.memory).peak,
+        "each array alone, until its last reader": lifetimes.separate("", lowered.memory).peak,
         "with all arguments donated": donated.peak_bytes,
     }

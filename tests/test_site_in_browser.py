@@ -330,6 +330,21 @@ def test_a_command_walks_through_a_function_in_the_page_and_explain_shows_it(ope
     press(browser, ".cell .reset")
 
 
+SHOW = "import jax\njax.viz.show(jax.numpy.arange(600.0).reshape(20, 30))"
+
+
+def test_a_picture_of_an_array_has_a_frame_as_high_as_it_is(opened):
+    browser = opened("lessons/02_jvp.html")
+    write(browser, ".cell .edit", SHOW)
+    run_cell(browser, 0)
+    frame = until(browser, "return document.querySelector('.cell iframe.picture[style]')")
+    assert 250 < frame.size["height"] < 450
+    browser.switch_to.frame(frame)
+    assert until(browser, "return document.querySelector('.frame img')?.naturalWidth") == 30
+    browser.switch_to.default_content()
+    press(browser, ".cell .reset")
+
+
 def test_a_browser_that_keeps_nothing_says_so(opened):
     browser = opened("lessons/02_jvp.html")
     browser.execute_script("Storage.prototype.setItem = () => { throw new Error() }")

@@ -102,6 +102,13 @@ def test_a_page_of_explain_is_given_as_its_data(ask):
     assert data["steps"]["events"] and data["columns"]
 
 
+def test_a_picture_of_arrays_is_given_as_html_without_styles_and_scripts(ask):
+    text = "import tinyjax as jax\njax.viz.show({'<b>': jax.numpy.ones((3, 40))})"
+    answer, _ = ask("cell", name="page", line=1, text=text)
+    assert answer["value"] == "" and "f32[3,40]" in answer["shown"]
+    assert not any(word in answer["shown"] for word in ("style=", "<script", "<style", "<b>'"))
+
+
 def test_what_an_explained_function_prints_is_shown_once(ask):
     text = (
         "import jax\nprint('twice')\nprint('twice')\n"

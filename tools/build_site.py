@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from website.assets import write_scripts  # noqa: E402
 from website.exercises import catalogue, write_exercises  # noqa: E402
-from website.frame import write_frame  # noqa: E402
+from website.frame import write_frame, write_picture_frame  # noqa: E402
 from website.lessons import code_html, write_lessons, write_map  # noqa: E402
 from website.mending import mend  # noqa: E402
 from website.names import write_names  # noqa: E402
@@ -94,6 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_scripts(site / "_static", keep)
         elsewhere = write_python(options.pyodide, site, keep)
     write_frame(site / "_static")
+    write_picture_frame(site / "_static")
     (site / "_static" / "exercises.json").write_text(catalogue(), encoding="utf-8")
     mend(site)
     add_policies(site, elsewhere)

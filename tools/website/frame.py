@@ -1,4 +1,4 @@
-"""The page of `tinyjax explain` as a frame of the playground: the same template and scripts, in files."""
+"""The pages of `tinyjax explain` and `viz.show` as frames of the site: the same scripts, in files."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,19 @@ from tinyjax.studio.viz.html import _SCRIPTS
 from website.pages import ROOT
 
 PAGE = ROOT / "tinyjax" / "studio" / "viz" / "page"
+PICTURE_FRAME = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>arrays</title>
+<link rel="stylesheet" href="show.css">
+<script src="frame.js" defer></script>
+</head>
+<body class="tinyjax-page"></body>
+</html>
+"""
 
 
 def write_frame(static: Path) -> None:
@@ -33,3 +46,13 @@ def write_frame(static: Path) -> None:
     program = "\n".join((PAGE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     (folder / "explain.js").write_text(f'"use strict";\n{program}', encoding="utf-8")
     (static / "frame.js").rename(folder / "frame.js")
+
+
+def write_picture_frame(static: Path) -> None:
+    """Write _static/show/: a page without a picture, and its style and scripts."""
+    folder = static / "show"
+    folder.mkdir()
+    (folder / "frame.html").write_text(PICTURE_FRAME, encoding="utf-8")
+    for name in ("show.css", "show.js"):
+        (folder / name).write_text((PAGE / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (static / "show_frame.js").rename(folder / "frame.js")

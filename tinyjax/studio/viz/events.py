@@ -50,6 +50,7 @@ class EventValue:
     kind: str
     id: int
     role: str = ""
+    picture: tuple[str, str] = ("", "")  # of an array of many elements, and its summary
 
 
 @dataclass
@@ -85,9 +86,11 @@ class Values:
 
     It has weak references to arrays: a recording keeps none alive. The variables of a jaxpr are named as
     where that is printed, which is known when it is finished: until `name_variables`, texts have their
-    numbers in braces."""
+    numbers in braces. `thumbnail` makes pictures of arrays, if they are asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, thumbnail: Callable[[np.ndarray], tuple[str, str]] | None = None) -> None:
+        self.thumbnail = thumbnail
+        self.pictures: dict[int, tuple[str, str]] = {}  # of arrays, by their numbers
         self.numbers = itertools.count(1)
         self.ids: dict[Any, int] = {}  # of variables, scalars, and what is made of other values
         self.arrays: dict[int, tuple[weakref.ref, int]] = {}  # by the id() of the array
@@ -121,12 +124,12 @@ class Values:
             text = "None" if x is None else fun_name(x)
             return EventValue("", text, "other", self._id(("", text)), role)
         if isinstance(x, Memory):
-            return EventValue(
-                _aval_text(ShapedArray(x.shape, x.dtype)), self._text(x), "array", self._id(x), role
-            )
+            aval = _aval_text(ShapedArray(x.shape, x.dtype))
+            return EventValue(aval, self._text(x), "array", self._id(x), role, self._picture(x))
         kind = "tracer" if isinstance(x, Tracer) else "array" if _is_array(x) else "other"
+        picture = self._picture(x) if kind == "array" else ("", "")
         return self._named(
-            EventValue(_aval_text(get_aval(x)), self._text(x), kind, self._id(x), role)
+            EventValue(_aval_text(get_aval(x)), self._text(x), kind, self._id(x), role, picture)
         )
 
     def _named(self, value: EventValue) -> EventValue:
@@ -197,15 +200,27 @@ class Values:
         return _numbers_text(np.asarray(x))
 
     def _text_of_stored(self, x: ArrayImpl | Memory) -> str:
-        """Reads the elements, and leaves no mark on the array that it was read."""
+        elements = self._elements(x)
+        return elements if isinstance(elements, str) else _numbers_text(elements)
+
+    def _elements(self, x: ArrayImpl | Memory) -> np.ndarray | str:
+        """Reads the elements, and leaves no mark on the array that it was read; or says why not."""
         if isinstance(x, ArrayImpl) and not x.is_unread:
-            return _numbers_text(x._value)
+            return x._value
         memory = x if isinstance(x, Memory) else x.buffer
         if memory is None:
             return "deleted"
         if isinstance(memory, Memory) and memory.host is None and memory.nbytes > MAX_READ_BYTES:
             return "on the device"
-        return _numbers_text(memory.read())
+        return memory.read()
+
+    def _picture(self, x: ArrayImpl | Memory | np.ndarray) -> tuple[str, str]:
+        number = self._id(x)
+        if self.thumbnail is not None and number not in self.pictures:
+            elements = x if isinstance(x, np.ndarray) else self._elements(x)
+            is_large = isinstance(elements, np.ndarray) and elements.size > MAX_ELEMENTS
+            self.pictures[number] = self.thumbnail(elements) if is_large else ("", "")  # type: ignore[arg-type]
+        return self.pictures.get(number, ("", ""))
 
     # ---- variables ----
 

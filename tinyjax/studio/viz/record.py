@@ -68,11 +68,11 @@ class Recorder:
     """Makes the events of one recording. In `run_at`, by the number of an event, may stand what makes
     its call instead: `(function, *args, **kwargs)`, as Pdb.runcall."""
 
-    def __init__(self, limit: int = MAX_EVENTS):
+    def __init__(self, limit: int = MAX_EVENTS, thumbnail: Callable | None = None):
         self.limit = limit
         self.recording = Recording()
         self.run_at: dict[int, Callable[..., Any]] = {}
-        self.values = Values()
+        self.values = Values(thumbnail)
         self.variables: dict[int, Var] = {}  # by the id of the value
         self.thread = threading.get_ident()
         self.is_listening = False  # not while an event is being described

@@ -12,11 +12,12 @@ from typing import Any
 
 from tinyjax.core.bind import Trace
 from tinyjax.core.jaxpr import SourceLine
+from tinyjax.studio.viz.arrays.thumbnail import thumbnail
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.events import CodeLine, EventValue, RecordedEvent
 from tinyjax.studio.viz.flow import flow, leaves
 from tinyjax.studio.viz.output import DotNotFound, inline_svg
-from tinyjax.studio.viz.record import Recording, record
+from tinyjax.studio.viz.record import Recorder, Recording
 from tinyjax.studio.viz.sources import function_around
 
 MAX_EVENTS = 2_000  # what a page can show, and a reader go through
@@ -38,10 +39,11 @@ STAGES = {
 
 
 def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
-    """What happens when `f` is called."""
-    with record(MAX_EVENTS) as recording:
+    """What happens when `f` is called, with pictures of the arrays."""
+    recorder = Recorder(MAX_EVENTS, thumbnail)
+    with recorder.at_work():
         f(*args)
-    return recording
+    return recorder.recording
 
 
 def timeline(recording: Recording, here: SourceLine | None) -> dict[str, Any]:
@@ -71,7 +73,7 @@ class _Timeline:
 
     def __init__(self, recording: Recording, here: SourceLine | None):
         self.here = here
-        self.values = _Shared(lambda v: {"aval": v[0], "text": v[1], "kind": v[2], "id": v[3]})
+        self.values = _Shared(lambda v: dict(zip(("aval", "text", "kind", "id", "picture"), v)))
         self.stacks = _Shared(list)
         self.sources = _Shared(_source)
         self.places = _Shared(self.place)
@@ -108,7 +110,9 @@ class _Timeline:
 
     def numbered(self, values: Sequence[EventValue]) -> list[list[Any]]:
         """The number and the role of each."""
-        return [[self.values.number((v.aval, v.text, v.kind, v.id)), v.role] for v in values]
+        return [
+            [self.values.number((v.aval, v.text, v.kind, v.id, v.picture)), v.role] for v in values
+        ]
 
     def place_number(self, place: CodeLine | None) -> int | None:
         return None if place is None else self.places.number(place)

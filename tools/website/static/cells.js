@@ -3,6 +3,7 @@
 import { Program, button } from "./editor.js";
 import { drawn, keepHeight, note, printingIn, reveal } from "./notes.js";
 import { Queue } from "./queue.js";
+import { framedPicture } from "./pictures.js";
 import { framed } from "./stages.js";
 
 const ELSEWHERE = "This program needs an OpenCL driver, which no browser has: run it on your own machine.";
@@ -95,11 +96,12 @@ class Cell {
     }
   }
 
-  async showAnswer({ value, error, frames, pictures = [], stages }, printed) {
+  async showAnswer({ value, error, frames, pictures = [], stages, shown }, printed) {
     if (value) printed.append(`${value}\n`);
     const images = pictures.map((picture) => drawn(picture));
     this.output.append(...images);
     if (stages) this.output.append(framed(stages));
+    if (shown) this.output.append(framedPicture(shown));
     if (error) this.output.append(note(error, frames));
     this.output.classList.add("live");
     await Promise.all(images.map((image) => image.decode().catch(() => {}))); // now they have their heights

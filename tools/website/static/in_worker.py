@@ -157,6 +157,8 @@ def run_cell(show, name: str, line: int, number: int, text: str) -> dict:
             value = eval(compile(ast.Expression(last.value), file, "eval"), module.__dict__)
             if is_page(value):
                 found["stages"] = stages(value)
+            elif is_picture(value):
+                found["shown"] = value.fragment
             elif hasattr(value, "source"):
                 found["graphs"].append(value.source)
             elif value is not None:
@@ -256,6 +258,12 @@ def is_page(value) -> bool:
     """Whether it is what viz.explain makes."""
     made = sys.modules.get("tinyjax.studio.viz.html")
     return made is not None and isinstance(value, made.Page)
+
+
+def is_picture(value) -> bool:
+    """Whether it is what viz.show and its relatives make."""
+    made = sys.modules.get("tinyjax.studio.viz.arrays.picture")
+    return made is not None and isinstance(value, made.Picture)
 
 
 def draw_by(svg_of: Callable[[str], str]) -> None:

@@ -184,6 +184,8 @@ function valueRow(heading, [number, role], isResult = false) {
   const typed = element("span", { class: "type" }, value.aval && value.text ? `:${value.aval}` : value.aval);
   const cell = element("td", {}, element("code", {}, value.text, typed));
   if (role) cell.append(element("span", { class: "role" }, role));
+  const [picture, summary] = value.picture;
+  if (summary) cell.append(element("div", { class: "summary" }, ...(picture ? [thumbnail(picture)] : []), summary));
   const from = element("td", { class: "from" });
   if (made !== undefined && made !== at && !isResult) {
     const link = element("button", { type: "button", title: `${events[made].stage} ${events[made].name}` }, `from ${made}`);
@@ -191,6 +193,13 @@ function valueRow(heading, [number, role], isResult = false) {
     from.append(link);
   }
   return element("tr", {}, element("th", { scope: "row" }, heading), cell, from);
+}
+
+/** A heat map of a value: orange below 0, blue above. Its cells are squares of whole pixels. */
+function thumbnail(source) {
+  const image = element("img", { src: source, alt: "" });
+  image.addEventListener("load", () => { image.width = image.naturalWidth * Math.max(1, Math.min(8, Math.floor(96 / image.naturalWidth))); });
+  return image;
 }
 
 /** The innermost trace, which is asked first, at the top. */

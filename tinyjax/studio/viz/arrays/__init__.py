@@ -1,0 +1,1 @@
+"""Arrays and pytrees as pictures: as HTML for pages and notebooks, and as text for a terminal."""

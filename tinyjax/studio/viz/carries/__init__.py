@@ -1,0 +1,1 @@
+"""The carries of loops, iteration by iteration."""

@@ -264,8 +264,8 @@ def _ppermute_one_by_one(x: Any, params: dict[str, Any]) -> Any:
     names, perm = params["axis_name"], params["perm"]
     if tuple(names) != in_order(names):
         raise RuntimeError(
-            "Make sure that the axis_name passed to jax.lax.ppermute is in the same order as the axis_names "
-            f"declared on the mesh: {in_order(names)}, got {names}"
+            "Make sure that the axis_name passed to jax.lax.ppermute is in the order of the axes around it: "
+            f"{in_order(names)}, got {names}"
         )
     _check_perm(perm, AxisData(names, group_size(names, None), of_devices=True))
     source_of = np.full(group_size(names, None), -1)

@@ -51,6 +51,13 @@ P('x', unreduced={'y'}, unreduced_kind='max')
 P('x', unreduced_kind=Kind.sum)
 P('x', unreduced={'y'}) + P('z', unreduced={'y'}), P('x') + P('z', reduced={'w'})
 P('x', unreduced={'y'}) + P('z')
+Manual(varying={'x'}), Manual(unreduced={'y'}).unreduced_kind, Manual(varying={'x'}).update(reduced={'y'})
+Manual(varying='x')
+Manual(varying={'x'}, unreduced={'x'})
+Manual(varying={'x'}, reduced={'x'})
+Manual(unreduced_kind=Kind.sum)
+seen(lambda look: jax.shard_map(lambda a: look(jax.typeof(a).mat) or a, mesh=A, in_specs=P('x'), out_specs=P('x'))(x))
+jax.typeof(x).manual_axis_type.varying
 S('x'), T('x'), S(), S(('x', 'y')), S(None, 'y')
 NamedSharding(E.abstract_mesh, P('x'))
 NamedSharding(A, P('z'))
@@ -192,6 +199,7 @@ def names(jax, jnp):
         "make_single": sharding.make_single_device_sharding,
         "Type": sharding.AxisType,
         "Kind": sharding.UnreducedKind,
+        "Manual": sharding.ManualAxisType,
         "A": auto,
         "E": explicit,
         "M": sharding.Mesh(np.array(devices).reshape(4, 2), ("x", "y")),

@@ -56,8 +56,8 @@ class PartitionSpec(OutSharding):
         unreduced_kind: UnreducedKind | None = None,
     ):
         self.partitions = tuple(map(_one_form, partitions))
-        self.unreduced, self.reduced = _as_set("unreduced", unreduced), _as_set("reduced", reduced)
-        self.unreduced_kind = _checked_kind(unreduced_kind, self.unreduced)
+        self.unreduced, self.reduced = as_set("unreduced", unreduced), as_set("reduced", reduced)
+        self.unreduced_kind = checked_kind(unreduced_kind, self.unreduced)
         split = set(self.names)
         for what, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if names & split:
@@ -194,15 +194,16 @@ def _one_form(entry: Any) -> Any:
     return entry
 
 
-def _as_set(what: str, names: Any) -> frozenset:
+def as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
+    """The names of an argument. Raises TypeError if they are no set."""
     if not isinstance(names, (set, frozenset)):
         raise TypeError(
-            f"{what} argument of PartitionSpec should be `frozenset` or `set`. Got type {type(names)}"
+            f"{what} argument of {of} should be `frozenset` or `set`. Got type {type(names)}"
         )
     return frozenset(names)
 
 
-def _checked_kind(kind: Any, unreduced: frozenset) -> UnreducedKind | None:
+def checked_kind(kind: Any, unreduced: frozenset) -> UnreducedKind | None:
     """How parts become the whole; a sum by default, None where there are no parts."""
     if kind is not None and not isinstance(kind, UnreducedKind):
         raise TypeError(

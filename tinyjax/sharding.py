@@ -7,13 +7,12 @@ check_folder("many_devices", __name__)
 _LAZY_NAMES = {
     f"many_devices.{module}": tuple(names.split())
     for module, names in {
-        "avals": "ManualAxisType",
         "axis_types": "auto_axes explicit_axes",
         "constraints": "reshard",
         "sharding.current_mesh": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
         "sharding.mesh": "AbstractDevice AbstractMesh AxisType Mesh",
         "sharding.named_sharding": "NamedSharding",
-        "sharding.partition_spec": "PartitionSpec UnreducedKind",
+        "sharding.partition_spec": "ManualAxisType PartitionSpec UnreducedKind",
         "sharding.sharding": "IndivisibleError Sharding SingleDeviceSharding make_single_device_sharding",
         "sharding.shards": "Shard",
     }.items()

@@ -7,7 +7,6 @@ may have different values (varying.py). Avals carry both in their `extra`; this 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,12 +15,7 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive
 from tinyjax.many_devices.mapped import mapped_axis
 from tinyjax.many_devices.placing import PLACES
-from tinyjax.many_devices.sharding.partition_spec import (
-    UnreducedKind,
-    as_set,
-    checked_kind,
-    names_of,
-)
+from tinyjax.many_devices.sharding.partition_spec import ManualAxisType, names_of
 from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_results
 
 
@@ -133,36 +127,5 @@ ShapedArray._sharding = property(  # type: ignore[attr-defined]
     lambda aval: None if aval.extra is None else aval.extra.sharding
 )
 ShapedArray.vma = property(lambda aval: vma_of(aval.extra))  # type: ignore[attr-defined]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ManualAxisType:
-    """What a type says of a mesh's axes within shard_map: along `varying`, devices have different values.
-
-    (The others are as in PartitionSpec; no type has them here.) Raises TypeError for what is no set,
-    ValueError for an axis that varies and is in another one."""
-
-    varying: frozenset = frozenset()
-    unreduced: frozenset = frozenset()
-    reduced: frozenset = frozenset()
-    unreduced_kind: UnreducedKind | None = None
-
-    def __post_init__(self) -> None:
-        for what in ("varying", "unreduced", "reduced"):
-            names = as_set(what, getattr(self, what), "ManualAxisType")
-            object.__setattr__(self, what, names)
-            if what != "varying" and names & self.varying:
-                raise ValueError(
-                    f"varying and {what} cannot have common mesh axes. Got varying={self.varying} and "
-                    f"{what}={names}"
-                )
-        kind = checked_kind(self.unreduced_kind, self.unreduced)
-        object.__setattr__(self, "unreduced_kind", kind)
-
-    def update(self, **changes: Any) -> ManualAxisType:
-        """A copy with other axes."""
-        return dataclasses.replace(self, **changes)
-
-
 _of_type = property(lambda aval: ManualAxisType(varying=aval.vma))
 ShapedArray.manual_axis_type = ShapedArray.mat = _of_type  # type: ignore[attr-defined]

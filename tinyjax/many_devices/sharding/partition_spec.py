@@ -9,6 +9,7 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.PartitionS
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -56,8 +57,8 @@ class PartitionSpec(OutSharding):
         unreduced_kind: UnreducedKind | None = None,
     ):
         self.partitions = tuple(map(_one_form, partitions))
-        self.unreduced, self.reduced = as_set("unreduced", unreduced), as_set("reduced", reduced)
-        self.unreduced_kind = checked_kind(unreduced_kind, self.unreduced)
+        self.unreduced, self.reduced = _as_set("unreduced", unreduced), _as_set("reduced", reduced)
+        self.unreduced_kind = _checked_kind(unreduced_kind, self.unreduced)
         split = set(self.names)
         for what, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if names & split:
@@ -159,6 +160,35 @@ class PartitionSpec(OutSharding):
         return f"P({parts})"
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ManualAxisType:
+    """What a type says of a mesh's axes within shard_map: along `varying`, devices have different values.
+
+    The others are as in PartitionSpec; no type has them here. Raises TypeError for what is no set,
+    ValueError for an axis that varies and is in another one."""
+
+    varying: frozenset = frozenset()
+    unreduced: frozenset = frozenset()
+    reduced: frozenset = frozenset()
+    unreduced_kind: UnreducedKind | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("varying", "unreduced", "reduced"):
+            names = _as_set(what, getattr(self, what), "ManualAxisType")
+            object.__setattr__(self, what, names)
+            if what != "varying" and names & self.varying:
+                raise ValueError(
+                    f"varying and {what} cannot have common mesh axes. Got varying={self.varying} and "
+                    f"{what}={names}"
+                )
+        kind = _checked_kind(self.unreduced_kind, self.unreduced)
+        object.__setattr__(self, "unreduced_kind", kind)
+
+    def update(self, **changes: Any) -> ManualAxisType:
+        """A copy with other axes."""
+        return dataclasses.replace(self, **changes)
+
+
 P = PartitionSpec
 
 
@@ -194,7 +224,7 @@ def _one_form(entry: Any) -> Any:
     return entry
 
 
-def as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
+def _as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
     """The names of an argument. Raises TypeError if they are no set."""
     if not isinstance(names, (set, frozenset)):
         raise TypeError(
@@ -203,7 +233,7 @@ def as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
     return frozenset(names)
 
 
-def checked_kind(kind: Any, unreduced: frozenset) -> UnreducedKind | None:
+def _checked_kind(kind: Any, unreduced: frozenset) -> UnreducedKind | None:
     """How parts become the whole; a sum by default, None where there are no parts."""
     if kind is not None and not isinstance(kind, UnreducedKind):
         raise TypeError(

@@ -53,7 +53,7 @@ MANY_DEVICES = Words(
 REFS = Words(
     r"(?<!weakref\.)\b(?:refs?|is_ref|AbstractRef|with_refs|new_ref)\b",
     "",
-    {"core/missing_reasons.py": "Ref with_refs"},
+    {},
 )
 WASM = Words(
     r"\w*(?:wasm|webassembly|browser|emscripten|pyodide)\w*",

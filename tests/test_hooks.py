@@ -39,6 +39,18 @@ def test_prepare_operands_changes_what_an_equation_reads():
     assert [eqn.primitive.name for eqn in closed.eqns] == ["neg", "sin"]
 
 
+def test_prepare_operands_sees_operands_before_they_are_converted():
+    def doubled(primitive, operands, params):
+        return [2 * x for x in operands] if len(operands) == 2 else operands
+
+    bind.prepare_operands.append(doubled)
+    try:
+        found = jnp.add(np.int32(3), np.float32(0.5))
+    finally:
+        bind.prepare_operands.remove(doubled)
+    assert found == 7.0
+
+
 def test_check_values_rejects_operands_and_results():
     def no_int8(taker, values):
         if any(getattr(value, "dtype", None) == np.int8 for value in values):

@@ -107,6 +107,7 @@ LAZY_NAMES = {
     "dtypes": ("float0",),
     "numpy.slices": ("ds",),
     "ref": ("Ref", "empty_ref", "free_ref", "freeze", "new_ref"),
+    "refs.into_refs": ("ad",),
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
     "lax.jacobian": ("jacobian",),

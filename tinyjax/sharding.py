@@ -12,7 +12,7 @@ _LAZY_NAMES = {
         "sharding.current_mesh": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
         "sharding.mesh": "AbstractDevice AbstractMesh AxisType Mesh",
         "sharding.named_sharding": "NamedSharding",
-        "sharding.partition_spec": "PartitionSpec",
+        "sharding.partition_spec": "ManualAxisType PartitionSpec UnreducedKind",
         "sharding.sharding": "IndivisibleError Sharding SingleDeviceSharding make_single_device_sharding",
         "sharding.shards": "Shard",
     }.items()

@@ -30,7 +30,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)(?![\w])
 HEADING = """# Libraries for JAX that run on tinyjax
 
 Unmodified, as they are on PyPI, under `python -m tinyjax run` or after `tinyjax.install_as_jax()`. Each has a
-program in [tests/programs](../tests/programs), and what that prints on JAX 0.10 is recorded. Written by
+program in [tests/programs](../tests/programs), and what that prints on JAX 0.12 is recorded. Written by
 `python tools/check_libraries.py`.
 
 | library | version | what is run | same numbers |
@@ -38,7 +38,7 @@ program in [tests/programs](../tests/programs), and what that prints on JAX 0.10
 """
 
 OTHERS = """
-Three more were tried; they don't run on JAX 0.10 itself either. Neural Tangents 0.6.5 imports TensorFlow's
+Three more were tried; they don't run on JAX 0.12 itself either. Neural Tangents 0.6.5 imports TensorFlow's
 converters and `jax.core.Jaxpr`, which that JAX no longer has. Trax 1.4.1 imports TensorFlow. What pip finds
 of Elegy for this Python (0.1.0) is empty. Objax 1.8 runs on both, if a program gives it back
 `jax.sharding.PmapSharding`.

@@ -110,13 +110,14 @@ def _errors(sections, names) -> dict[str, dict[str, list[str]]]:
 
 
 def _error_of(call, names) -> list[str]:
-    """[public class, first line of the message]; memory addresses are left out."""
+    """[public class, first line of the message]; memory addresses and folders of packages are left out."""
     from golden_cases import errors
 
     try:
         eval(call, dict(names))
     except Exception as e:
         first_line = (str(e).splitlines() or [""])[0]
+        first_line = re.sub(r"/\S*/(site-packages/|(?=tests/))", "", first_line)
         return [errors.public_class(e, jax), re.sub(r"0x[0-9a-f]{6,}", "0x...", first_line)]
     Failures.add(call, "this bad call does not fail in JAX")
     return ["none", "none"]

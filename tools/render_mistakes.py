@@ -79,6 +79,8 @@ def as_code(text: str) -> str:
 
 
 def without_addresses(text: str) -> str:
+    """Without memory addresses, and the folders in which packages are."""
+    text = re.sub(r"/\S*/site-packages/", "", text)
     return re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
 
 

@@ -24,7 +24,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax, random, viz
 from tinyjax.many_devices.sharding.step_time import Network, step_seconds
 from tinyjax.many_devices.sharding.traffic import traffic_of
-from tinyjax.sharding import AbstractMesh, Mesh, NamedSharding
+from tinyjax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from tinyjax.sharding import PartitionSpec as P
 from tinyjax.studio.data import digits
 
@@ -413,7 +413,7 @@ print(schedule[schedule.index("collectives") :])
 # %%
 ethernet = Network(latency=50e-6, bandwidth=0.125e9)
 for machines in (8, 1024):
-    mesh_of_all = AbstractMesh((machines,), ("d",))
+    mesh_of_all = AbstractMesh((machines,), ("d",), AxisType.Auto)
     step = jax.shard_map(step_of_device, mesh=mesh_of_all, **specs)
     types = [jax.ShapeDtypeStruct((16 * machines, *a.shape[1:]), a.dtype) for a in (images, labels)]
     exchanges = traffic_of(jax.make_jaxpr(step)(first, *types)).exchanges

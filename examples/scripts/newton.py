@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 
+jax.config.update("jax_enable_x64", True)  # in the valley, the Hessian is nearly singular
+
 
 def rosenbrock(x):
     return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)

@@ -5,11 +5,11 @@ import pytest
 from tinyjax.experimental import hijax
 
 
-def test_a_primitive_on_such_types_says_that_there_are_none():
-    class Get(hijax.HiPrimitive):
+def test_an_operation_on_such_types_says_that_there_are_none():
+    class Get(hijax.HiPrim):
         pass
 
     with pytest.raises(
-        NotImplementedError, match="'get' was bound: tinyjax has no types of one's own"
+        NotImplementedError, match="'Get' was called: tinyjax has no types of one's own"
     ):
-        Get("get").bind(1.0)
+        Get()(1.0)

@@ -53,6 +53,8 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parent))
     warnings.simplefilter("ignore")
     cases, library = map(importlib.import_module, sys.argv[1:])
+    if library.__name__ == "jax":
+        importlib.import_module("scan_params").print_as_numbers()
     with contextlib.redirect_stdout(sys.stderr):  # JAX prints lines of its own
         found = answers(cases, library)
     print(json.dumps(found, indent=1))

@@ -18,7 +18,7 @@ jax.make_mesh((4, 2), ('x', 'y'), devices=d[:4])
 jax.make_mesh((2, 2), ('x',))
 jax.make_mesh((4, 2), ('x', 'y'), axis_types=(Type.Auto,))
 M, str(M), str(E), A == M, A == E, hash(A) == hash(M), len({A, M})
-M.axis_names, M.axis_sizes, M.axis_types, M.shape, M.shape_tuple, M.size, M.empty
+M.axis_names, M.axis_sizes, M.axis_types, dict(M.shape), M.shape_tuple, M.size, M.empty
 M.device_ids, M.is_multi_process, M.devices.shape, M.devices
 Mesh(d, 'x'), Mesh(d, ('x',)), Mesh(d[:1], 'x')
 Mesh(d, ('x', 'y'))
@@ -31,9 +31,9 @@ E.explicit_axes, E.auto_axes, E.manual_axes, A.auto_axes, A.explicit_axes
 E.are_all_axes_explicit, E.are_all_axes_auto, A.are_all_axes_auto, A.are_all_axes_manual
 AbstractMesh((4, 2), ('x', 'y')), AbstractMesh((), ())
 AbstractMesh((4, 2), ('x', 'y'), axis_types=(Type.Explicit, Type.Manual))
-AbstractMesh((4, 2), ('x', 'y')).shape, AbstractMesh((4, 2), ('x', 'y')).size
+dict(AbstractMesh((4, 2), ('x', 'y')).shape), AbstractMesh((4, 2), ('x', 'y')).size
 AbstractMesh((4, 2), ('x', 'y')) == AbstractMesh((4, 2), ('x', 'y'))
-AbstractMesh((4, 2), ('x', 'y')).update_axis_types({'x': Type.Explicit})
+AbstractMesh((4, 2), ('x', 'y')).update_axis_types({'x': Type.Auto})
 list(Type), str(Type.Auto), Type.Explicit.name
 M.update(axis_types=(Type.Explicit, Type.Auto))
 P(), P('x'), P(None, 'x'), P(('x', 'y'), None), P(P.UNCONSTRAINED, 'x')
@@ -46,6 +46,18 @@ P('x') == P('x', None), P(('x',)) == P('x'), P('x') == ('x',), hash(P('x')) == h
 P('x') + P('y'), P('x') + ('y',), P('x')[0], P('x', None)[1:], tuple(P('x', None)), len(P('x', None))
 P('x', 'y').index('y'), P('x', None, None).count(None), str(P('x')), isinstance(P(), tuple)
 P('x').update(unreduced={'y'}), P('x').update(partitions=('y',)), P('x').partitions
+P('x', unreduced={'y'}, unreduced_kind=Kind.max), P(unreduced={'y'}) == P(unreduced={'y'}, unreduced_kind=Kind.min)
+P('x', unreduced={'y'}, unreduced_kind='max')
+P('x', unreduced_kind=Kind.sum)
+P('x', unreduced={'y'}) + P('z', unreduced={'y'}), P('x') + P('z', reduced={'w'})
+P('x', unreduced={'y'}) + P('z')
+Manual(varying={'x'}), Manual(unreduced={'y'}).unreduced_kind, Manual(varying={'x'}).update(reduced={'y'})
+Manual(varying='x')
+Manual(varying={'x'}, unreduced={'x'})
+Manual(varying={'x'}, reduced={'x'})
+Manual(unreduced_kind=Kind.sum)
+seen(lambda look: jax.shard_map(lambda a: look(jax.typeof(a).mat) or a, mesh=A, in_specs=P('x'), out_specs=P('x'))(x))
+jax.typeof(x).manual_axis_type.varying
 S('x'), T('x'), S(), S(('x', 'y')), S(None, 'y')
 NamedSharding(E.abstract_mesh, P('x'))
 NamedSharding(A, P('z'))
@@ -186,6 +198,8 @@ def names(jax, jnp):
         "Single": sharding.SingleDeviceSharding,
         "make_single": sharding.make_single_device_sharding,
         "Type": sharding.AxisType,
+        "Kind": sharding.UnreducedKind,
+        "Manual": sharding.ManualAxisType,
         "A": auto,
         "E": explicit,
         "M": sharding.Mesh(np.array(devices).reshape(4, 2), ("x", "y")),

@@ -31,9 +31,8 @@ PRINTED_OTHERWISE = {
     "to='invarying') ** 2": "a part is taken by a function of jax.numpy, which is a jit",
     "pv(1.0), b)[0]": "the weak type of a carry is converted in another place",
     "jax.hessian": "JAX converts the standard basis once more, and lays it over the mesh",
-    "jax.jacfwd": "pvary stands before each equation of a rule, JAX's before the operation",
     "spmd(sm(jax.jit": "JAX's types within scan don't say that examples vary over the mesh",
-    "jax.vjp(lambda b: b * w": "pvary stands before each equation of a rule, JAX's before the operation",
+    "jnp.sum(b * b), 'x')": "JAX sums an operation's cotangents in its operands' order",
 }
 # Calls whose error is said otherwise, by a part of them, and why.
 SAID_OTHERWISE = {
@@ -402,6 +401,7 @@ def main():
     warnings.simplefilter("ignore")
     sys.path.append(str(Path(__file__).parent))
     jax, np, codec = map(importlib.import_module, ("jax", "numpy", "codec"))
+    importlib.import_module("scan_params").print_as_numbers()
     sharding = importlib.import_module("jax.sharding")
     old = importlib.import_module("jax.experimental.shard_map").shard_map
     spoken_of = names(jax, jax.numpy, np, jax.P, sharding.Mesh, old, jax.devices())

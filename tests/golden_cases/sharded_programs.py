@@ -7,6 +7,10 @@ import numpy as np
 
 DEVICES = 8
 ERROR_WORDS = 5
+# Calls whose answer is another one, by a part of them, and why.
+OTHERWISE = {
+    "wsc(jnp.ones(7), S('x'))": "JAX speaks of the jitted function that it makes of a constraint",
+}
 
 # As in meshes.py; and xy, xs, ys, rs: x spread by S('x', 'y'), S('x'), S(None, 'y') and S(); spec(f, *args):
 # the result of jit(f), and how it is split; wsc: with_sharding_constraint.

@@ -1,6 +1,6 @@
 """A small classifier with batch normalisation and its optimizer, gradients, vectorised modules, averages.
 
-Objax 1.8 asks for a class that JAX 0.10 has no more, jax.sharding.PmapSharding: the program makes one."""
+Objax 1.8 asks for a class that JAX no longer has, jax.sharding.PmapSharding: the program makes one."""
 
 import jax
 import jax.numpy as jnp

@@ -127,7 +127,7 @@ def missing_rule(primitive: Primitive, table: str) -> NoReturn:
 
 
 # (primitive, operands, params) -> operands: what features do to the operands of an equation before it is
-# written.
+# written, and before jax.numpy converts them to one dtype (then the primitive is convert_element_type).
 prepare_operands: list[Callable[[Primitive, Sequence[Any], dict], Sequence[Any]]] = []
 
 

@@ -12,7 +12,6 @@ REASONS = {
     "it names XLA's kinds of memory, and tinyjax's devices have one": "jax.memory",
     "it is for JAX's own converter to TensorFlow": "jax.jax2tf_associative_scan_reductions",
     "it is a key for the caches of JAX's own jit": "jax.make_user_context",
-    "it marks what with_refs does with a gradient: give it a Ref, or a number for a result": "jax.ad",
     "it chooses how XLA computes a product or a function: tinyjax has one way": (
         "jax.lax.AccuracyMode jax.lax.DotAlgorithm jax.lax.DotAlgorithmPreset jax.lax.Tolerance "
         "jax.lax.PrecisionLike"

@@ -258,9 +258,15 @@ def _pbroadcast_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
 
 
 def _ppermute_one_by_one(x: Any, params: dict[str, Any]) -> Any:
-    """Of all examples' values each takes one. The pairs number them in the order of the axes around us,
-    whatever the order of the names: so does JAX."""
-    names, perm = in_order(params["axis_name"]), params["perm"]
+    """Of all examples' values each takes one.
+
+    Raises RuntimeError if the names aren't in the order of the axes around us: as in JAX."""
+    names, perm = params["axis_name"], params["perm"]
+    if tuple(names) != in_order(names):
+        raise RuntimeError(
+            "Make sure that the axis_name passed to jax.lax.ppermute is in the order of the axes around it: "
+            f"{in_order(names)}, got {names}"
+        )
     _check_perm(perm, AxisData(names, group_size(names, None), of_devices=True))
     source_of = np.full(group_size(names, None), -1)
     for source, destination in perm:

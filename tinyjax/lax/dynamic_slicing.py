@@ -19,7 +19,6 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.facts import MOVES
 from tinyjax.core.primitives import shape_of
-from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full, full_of_type
 from tinyjax.lax.elementwise import canonicalize_shape, constant
@@ -253,7 +252,7 @@ def _wrapped(index: Any, size: int, allow_negative: bool) -> Any:
         return convert_element_type(index + size if index < 0 else index, dtype)
     if not allow_negative or dtypes.kind(dtype) != "i":
         return index
-    is_negative = lt(index, constant(index, 0))
+    is_negative = index < 0
     strong = convert_element_type(index, dtype) if dtypes.is_weakly_typed(index) else index
     size_as_index = np.array(size).astype(dtype)  # wraps around, as in JAX, where it does not fit
     return select(is_negative, primitives.add(strong, size_as_index), index)

@@ -261,7 +261,7 @@ def axis_index(axis_name: Any) -> Any:
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_index.html"""
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)
-    index, inner_size = np.int32(0), 1
+    index, inner_size = core.as_array(0), 1
     for name in reversed(axis_name):
         index += axis_index(name) * inner_size
         inner_size *= axis_size(name)

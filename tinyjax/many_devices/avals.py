@@ -2,7 +2,7 @@
 
 `f32[8@x,4]{V:y}`: axis 0 is split over the explicit mesh axis "x" (sharding/types.py), and devices along "y"
 may have different values (varying.py). Avals carry both in their `extra`; this file gives them the attributes
-`_sharding` and `vma`.
+`_sharding` and `vma`, and JAX's name of the latter, `manual_axis_type` or `mat`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive
 from tinyjax.many_devices.mapped import mapped_axis
 from tinyjax.many_devices.placing import PLACES
-from tinyjax.many_devices.sharding.partition_spec import names_of
+from tinyjax.many_devices.sharding.partition_spec import ManualAxisType, names_of
 from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_results
 
 
@@ -127,3 +127,5 @@ ShapedArray._sharding = property(  # type: ignore[attr-defined]
     lambda aval: None if aval.extra is None else aval.extra.sharding
 )
 ShapedArray.vma = property(lambda aval: vma_of(aval.extra))  # type: ignore[attr-defined]
+_of_type = property(lambda aval: ManualAxisType(varying=aval.vma))
+ShapedArray.manual_axis_type = ShapedArray.mat = _of_type  # type: ignore[attr-defined]

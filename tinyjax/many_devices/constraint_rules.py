@@ -28,7 +28,7 @@ from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, s
 from tinyjax.many_devices.sharding.current_mesh import with_devices
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.many_devices.sharding.partition_spec import UNCONSTRAINED, names_of
-from tinyjax.many_devices.sharding.sharding import place_of, places_asked
+from tinyjax.many_devices.sharding.sharding import check_fits, place_of, places_asked
 from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, not_mapped
 from tinyjax.transform.transposition import deflinear2
@@ -58,7 +58,7 @@ def at_place(x: ArrayImpl, sharding: Any, name: str) -> ArrayImpl:
 
     Raises ValueError for an array that was put on other devices: only device_put brings it from there."""
     sharding = with_devices(sharding)
-    sharding.shard_shape(x.shape)  # raises, if it can't be spread so
+    check_fits(sharding, x.shape, f"{name} arguments")
     if isinstance(x.buffer, Block):
         return spread_anew(x, sharding)
     if spans_processes(getattr(sharding, "mesh", None)):

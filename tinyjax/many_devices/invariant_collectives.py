@@ -191,6 +191,19 @@ def _named(*, axis_name: Any, **_: Any) -> Any:
     return manual_axes().intersection(names_of(axis_name))
 
 
+def _stage_extreme(primitive: Primitive) -> Any:
+    """How pmax and pmin are written down within shard_map: of an operand that varies over all of the axes."""
+
+    def stage(trace: JaxprTrace, args: Any, params: dict) -> Any:
+        (x,), axes = args, params["axes"]
+        if not manual_axes().intersection(axes):
+            return NotImplemented
+        _check_alike(primitive.name, x, axes)
+        return trace.add_eqn(primitive, [pvary_to(x, frozenset(axes))], params)
+
+    return stage
+
+
 prepare_operands.append(varying_alike)
 vma_rules[psum_invariant_p] = vma_rules[pmax_p] = vma_rules[pmin_p] = _without_axes
 _index_aval = abstract_eval_rules[axis_index_p]  # it has no operand whose type could say it
@@ -198,7 +211,7 @@ abstract_eval_rules[axis_index_p] = lambda *, axis_name: _index_aval(axis_name=a
     vma=_named(axis_name=axis_name)
 )
 for _primitive in (pmax_p, pmin_p):
-    needed_vma[_primitive] = lambda *, axes, **_: manual_axes().intersection(axes)
+    staging_rules[_primitive] = _stage_extreme(_primitive)
 vma_rules[all_gather_invariant_p] = lambda vma, *, axis_name, **_: vma.difference(axis_name)
 for _primitive in (
     all_gather_invariant_p,

@@ -27,7 +27,7 @@ from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
 from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
-from tinyjax.many_devices.sharding.sharding import Sharding, place_of, places_asked
+from tinyjax.many_devices.sharding.sharding import Sharding, check_fits, place_of, places_asked
 from tinyjax.runtime.placement import Asked, DeviceOrSpread, commit, devices_of, put_at
 from tinyjax.transform.jit.static_arguments import split_static
 
@@ -115,16 +115,8 @@ def _resolved(place: Any, argument: str) -> Any:
 
 def _check(place: Any, shape: Sequence[int], of: str) -> None:
     """Raises ValueError if an array of this shape can't be spread so."""
-    if place is None:
-        return
-    try:
-        place.check_compatible_aval(shape)
-    except ValueError as error:
-        raise ValueError(
-            f"One of pjit {of} with shape {tuple(shape)} is incompatible with its sharding annotation "
-            f"{place}: {error}"
-        ) from None
-    place.shard_shape(shape)
+    if place is not None:
+        check_fits(place, shape, f"pjit {of} with shape {tuple(shape)}")
 
 
 # ---- where a program runs ----

@@ -33,7 +33,7 @@ from tinyjax.many_devices.placing import sharding_said
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
-from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, place_of
+from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, check_fits, place_of
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import Asked, DeviceOrSpread, commit
@@ -199,14 +199,8 @@ def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
 
 
 def _in_blocks_of(x: Any, place: Sharding) -> ArrayImpl | None:
-    try:
-        place.check_compatible_aval(get_aval(x).shape)
-    except ValueError as error:
-        raise ValueError(
-            f"One of device_put args is incompatible with its sharding annotation {place}: {error}"
-        ) from None
-    place.typed(get_aval(x))  # raises, as the next line, if it can't be spread so
-    place.shard_shape(get_aval(x).shape)
+    place.typed(get_aval(x))  # raises, if its type can't be spread so
+    check_fits(place, get_aval(x).shape, "device_put args")
     if spans_processes(getattr(place, "mesh", None)):
         x = as_array(x)
         if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):

@@ -17,10 +17,11 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array
-from tinyjax.core.bind import as_array
+from tinyjax.core.bind import as_array, prepare_operands
 from tinyjax.core.config import config
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import user_level
+from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy.util import (
     as_operand,
@@ -44,14 +45,13 @@ def promote_dtypes(*args: Any) -> list[Any]:
     if len(args) == 1:
         return [as_array(args[0])]
     dtype, weak_type = type_promotion.promoted_type(*args)
-    return [convert(x, dtype, weak_type) for x in args]
+    return _converted(args, dtype, weak_type)
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
     """As promote_dtypes, integers and bools becoming floats."""
     dtype, weak_type = type_promotion.promoted_type(*args)
-    dtype = to_inexact_dtype(dtype)
-    return [convert(x, dtype, weak_type) for x in args]
+    return _converted(args, to_inexact_dtype(dtype), weak_type)
 
 
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
@@ -59,7 +59,13 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
     if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype != np.bool_:
         return [args[0]]
     dtype, weak_type = type_promotion.promoted_type(*args)
-    dtype = to_numeric_dtype(dtype)
+    return _converted(args, to_numeric_dtype(dtype), weak_type)
+
+
+def _converted(args: Sequence[Any], dtype: np.dtype, weak_type: bool) -> list[Any]:
+    """The operands of one operation in this type. What features do to them comes first."""
+    for prepare in prepare_operands:
+        args = prepare(convert_element_type_p, args, {})
     return [convert(x, dtype, weak_type) for x in args]
 
 
@@ -135,7 +141,7 @@ def _promote_pair(args: Sequence[Any], kinds: str) -> list[Any] | None:
     if x is None or y is None:
         return None
     a, b = x.aval, y.aval
-    if a is not b and (a.dtype != b.dtype or a.weak_type != b.weak_type):
+    if a is not b and (a.dtype != b.dtype or a.weak_type != b.weak_type or a.extra is not b.extra):
         return None
     if a.dtype.kind not in kinds:
         return None

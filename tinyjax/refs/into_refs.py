@@ -1,41 +1,155 @@
-"""Cotangents that are added to what Refs hold, so that no second array is made."""
+"""Cotangents that are added to what Refs hold: the backward pass makes no array of the sum.
+
+`f_vjp.with_refs(ref, jax.ad.GradValue(), jax.ad.DontWant())(ct)` says for each primal what becomes of its
+cotangent. `jax.ad` has the names of what stands for one.
+
+Source: https://docs.jax.dev/en/latest/array_refs.html
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.tree_util.partial import Partial
-from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.prefixes import structures_differ
+from tinyjax.core.tree_util.pytrees import (
+    PyTreeDef,
+    register_pytree_node,
+    tree_flatten,
+    tree_unflatten,
+)
 from tinyjax.refs.ref import addupdate
 from tinyjax.refs.types import is_ref
+from tinyjax.transform.jvp import Zero, instantiate_zeros
+from tinyjax.transform.linearize import Linearized
+from tinyjax.transform.transposition import UndefinedPrimal, ValAccum, backward_pass
 from tinyjax.transform.vjp import VJP
 
 
-def with_refs(f_vjp: VJP, *refs: Any) -> Partial:
-    """A function as f_vjp that adds the cotangents to what Refs hold: gradients are summed in place.
+@dataclasses.dataclass(frozen=True)
+class GradValue:
+    """With with_refs: the cotangent is a result."""
 
-    `refs` has an entry for each primal, of its tree: a Ref, or a number where the cotangent is wanted as a
-    result. Where a cotangent went into a Ref, the result has GradRef()."""
+
+@dataclasses.dataclass(frozen=True)
+class DontWant:
+    """With with_refs: the cotangent isn't wanted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GradRef:
+    """In the result: the cotangent was added to a Ref."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DidntWant:
+    """In the result: the cotangent wasn't wanted."""
+
+
+for _mark in (GradRef, DidntWant):
+    register_pytree_node(_mark, lambda mark: ((), type(mark)), lambda kind, _: kind())
+
+ad = SimpleNamespace(DontWant=DontWant, DidntWant=DidntWant, GradRef=GradRef, GradValue=GradValue)
+
+
+# ---- accumulators ----
+
+
+class RefAccum(ValAccum):
+    """Adds the cotangents of a linear value to what a Ref holds."""
+
+    __slots__ = ("ref",)
+
+    def __init__(self, aval: ShapedArray, ref: Any):
+        super().__init__(aval)
+        self.ref = ref
+
+    def accum(self, ct: Any) -> None:
+        if ct is not None and type(ct) is not Zero:
+            addupdate(self.ref, ..., ct)
+
+    def freeze(self) -> Any:
+        return GradRef()
+
+
+class NullAccum(ValAccum):
+    """Drops the cotangents of a linear value."""
+
+    __slots__ = ()
+
+    def accum(self, ct: Any) -> None:
+        pass
+
+    def freeze(self) -> Any:
+        return DidntWant()
+
+
+for _accum in (RefAccum, NullAccum):
+    register_pytree_node(_accum, lambda x: ((), x.aval), lambda aval, _: UndefinedPrimal(aval))
+
+
+def _accumulator(aval: ShapedArray, place: Any) -> ValAccum:
+    """Of the cotangent of a primal: `place` is a Ref, or says what becomes of it.
+
+    Raises ValueError for a Ref of another type."""
+    if isinstance(place, DontWant):
+        return NullAccum(aval)
+    if not is_ref(place):
+        return ValAccum(aval)
+    held = get_aval(place).inner_aval
+    if (held.shape, held.dtype) != (aval.shape, aval.dtype):
+        raise ValueError(
+            "unexpected JAX type (e.g. shape/dtype) for gradient ref passed to the VJP function's "
+            f"`with_refs` method: the given ref has type {get_aval(place).str_short()}, but accumulating "
+            f"this argument's gradient requires a ref of type Ref{{{aval.str_short()}}}"
+        )
+    return RefAccum(aval, place)
+
+
+# ---- with_refs ----
+
+
+def with_refs(f_vjp: VJP, *refs: Any) -> Partial:
+    """A function as f_vjp that adds cotangents to what Refs hold: gradients are summed in place.
+
+    `refs` has an entry for each primal, of its tree: a Ref; or `jax.ad.GradValue()`, or a number, where the
+    cotangent is wanted as a result; or `jax.ad.DontWant()`. Where there is none in the result, it has
+    `jax.ad.GradRef()` or `jax.ad.DidntWant()`. Raises ValueError for another tree, and a Ref of another type.
+    """
     return Partial(_into_refs, f_vjp, refs) if refs else f_vjp
 
 
 VJP.with_refs = with_refs  # type: ignore[attr-defined]
 
 
-class GradRef:
-    """Stands for a cotangent that was added to a Ref."""
-
-    def __repr__(self) -> str:
-        return "GradRef()"
-
-
-register_pytree_node(GradRef, lambda _: ((), None), lambda aux, _: GradRef())
-
-
 def _into_refs(f_vjp: VJP, refs: tuple, cotangent: Any) -> Any:
-    cts, tree = tree_flatten(f_vjp(cotangent))
-    places = tree.flatten_up_to(refs, "with_refs")
-    for ref, ct in zip(places, cts):
-        if is_ref(ref):
-            addupdate(ref, ..., ct)
-    return tree_unflatten(tree, [GradRef() if is_ref(r) else ct for r, ct in zip(places, cts)])
+    return f_vjp(cotangent, pull=functools.partial(_pull_into, refs))
+
+
+def _pull_into(
+    refs: tuple,
+    in_tree: PyTreeDef,
+    linearized: Linearized,
+    residuals: Sequence[Any],
+    cts: Sequence[Any],
+) -> Any:
+    """As pull_back, with the accumulators that `refs` says."""
+    places, tree = tree_flatten(refs)
+    if tree != in_tree:
+        raise ValueError(
+            "unexpected tree structure in the arguments to a VJP function's `with_refs` method: got "
+            f"{tree}, but expected {in_tree}, that of the primals"
+            + structures_differ("the primals", in_tree, "the arguments", tree)
+        )
+    accums = list(map(_accumulator, linearized.in_avals, places))
+    linear = [a for a in accums if a.aval.dtype != dtypes.float0]
+    used = [ct for ct, nonzero in zip(cts, linearized.nonzero_outs) if nonzero]
+    backward_pass(linearized.jaxpr, residuals, linear, used)
+    return tree_unflatten(in_tree, [instantiate_zeros(a.freeze()) for a in accums])

@@ -18,10 +18,11 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, set_current_trace
+from tinyjax.core.bind import Primitive, no_rule_reasons, set_current_trace
 from tinyjax.core.primitives import broadcast_in_dim, shape_of, transpose
 from tinyjax.refs.indices import OPERAND, Indexer, Slice, array_axes
 from tinyjax.refs.ref import (
+    REF_PRIMITIVES,
     addupdate_p,
     always_seen_by,
     empty_ref_p,
@@ -165,6 +166,10 @@ def _free_ref_jvp(primals: Any, tangents: Any) -> Any:
     return [], []
 
 
+for _primitive in REF_PRIMITIVES:
+    no_rule_reasons[_primitive, "transpose"] = (
+        "reverse mode has no gradient of a Ref that is an argument: differentiate by what it holds, ref[...]"
+    )
 for _primitive, _rule in ((new_ref_p, _new_ref_linearize), (empty_ref_p, _empty_ref_linearize)):
     linearize_rules[_primitive] = _rule
     jvp_rules[_primitive] = functools.partial(_jvp_by_linearizing, _rule)

@@ -140,10 +140,10 @@ class Linearized(NamedTuple):
 
     jaxpr: Jaxpr
     residuals: list[Any]
-    in_avals: list[
-        ShapedArray
-    ]  # of the inputs' tangents: one of float0, an integer's, is no argument
-    nonzero_outs: list[bool]  # which results have tangents
+    # Of the inputs' tangents: one of float0, an integer's, is no argument.
+    in_avals: list[ShapedArray]
+    # Which results have tangents.
+    nonzero_outs: list[bool]
 
 
 def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Linearized]:

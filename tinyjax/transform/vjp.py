@@ -60,7 +60,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     out_tree = flat_fun.out_tree
     out_avals = [get_aval(x).to_tangent_aval() for x in outs]
 
-    def f_vjp(residuals: Sequence[Any], cotangent: Any) -> Any:
+    def f_vjp(residuals: Sequence[Any], cotangent: Any, pull: Callable | None = None) -> Any:
+        """`pull` takes the place of pull_back: it gets the primals' tree, and gives the tree of results."""
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise ValueError(
@@ -69,6 +70,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
                 + structures_differ("the result", out_tree, "the cotangent", ct_tree)
             )
         cts = [checked_cotangent(ct, aval, "vjp function") for ct, aval in zip(cts, out_avals)]
+        if pull is not None:
+            return pull(in_tree, linearized, residuals, cts)
         return tree_unflatten(in_tree, pull_back(linearized, residuals, cts))
 
     return tree_unflatten(out_tree, outs), VJP(f_vjp, linearized.residuals), *aux

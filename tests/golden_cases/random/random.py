@@ -26,7 +26,7 @@ def names(jax, jnp, lax):
     return {"key": jax.random.key(7), "init": jax.nn.initializers, "parameters": _parameters}
 
 
-# All public functions of JAX 0.12's jax.random that 0.10 had too.
+# All public functions of jax.random.
 _FUNCTIONS = """
     PRNGKey ball bernoulli beta binomial bits categorical cauchy chisquare choice clone dirichlet
     double_sided_maxwell exponential f fold_in gamma generalized_normal geometric gumbel key

@@ -143,6 +143,16 @@ def functions(jax, jnp, lax):
         f_vjp.with_refs(sums, 0.0)(1.0)
         return f_vjp.with_refs(sums, 0.0)(2.0)[1], sums[...]
 
+    def pulled_into(sums, x, y):
+        """What is used twice adds to the Ref twice; that of y is wanted, that of the integer is not."""
+        f_vjp = jax.vjp(lambda t, n: (t["x"] * t["y"] * t["x"] * n).sum(), {"x": x, "y": y}, 3)[1]
+        places = {"x": sums, "y": jax.ad.GradValue()}
+        return f_vjp.with_refs(places, jax.ad.DontWant())(1.0)[0]["y"]
+
+    def unwanted(x, y):
+        f_vjp = jax.vjp(lambda x, y: jnp.sin(x) * y, x, y)[1]
+        return f_vjp.with_refs(jax.ad.DontWant(), jax.ad.GradValue())(x)
+
     def of_each(x):
         r = jax.new_ref(x)
         jax.vmap(lambda r, y: ref.addupdate(r, ..., y * 2.0))(r, x)
@@ -180,6 +190,10 @@ GROUPS = [
             "jax.vmap(lambda r: r, in_axes=1, out_axes=1)(new_ref(m))[...]",
             "pulled_back(v, w)",
             "jax.jit(pulled_back)(v, w)",
+            "[(r := new_ref(w)), pulled_into(r, v, w), r[...]][1:]",
+            "[(r := new_ref(w)), jax.jit(pulled_into)(r, v, w), r[...]][1:]",
+            "unwanted(v, w)[1], repr(unwanted(v, w)[0])",
+            "repr(jax.vjp(jnp.sin, v)[1].with_refs(new_ref(v))(v)), repr(jax.ad.GradValue())",
             "repr(new_ref(v))",
             "str(jax.typeof(new_ref(m)))",
             "isinstance(new_ref(v), jax.Ref)",
@@ -245,6 +259,12 @@ def jaxprs(jax, jnp, lax):
         "refs: of a kind": lambda: jaxpr(lambda x: jax.new_ref(x, kind="no_grad_no_remat")[0])(v),
         "refs: vmap": lambda: jaxpr(jax.vmap(f["numbered"]))(m),
         "refs: jvp": lambda: jaxpr(lambda x: jax.jvp(f["total"], (x,), (x,)))(v),
+        "refs: with_refs": lambda: jaxpr(f["pulled_into"])(jax.new_ref(v), v, v),
+        "refs: with_refs, of scan": lambda: jaxpr(
+            lambda r, x: jax.vjp(lambda x: lax.scan(lambda c, y: (c * y, c), 1.0, x)[0], x)[
+                1
+            ].with_refs(r)(1.0)
+        )(jax.new_ref(v), v),
         "jax.ds": lambda: jaxpr(lambda x, i: x[:, jax.ds(i, 2)])(m, 1),
         "jax.ds in an update": lambda: jaxpr(lambda x, i: x.at[0, jax.ds(i, 2)].add(1.0))(m, 1),
         "lax.broadcast_like": lambda: jaxpr(lax.broadcast_like)(v, m),
@@ -320,6 +340,18 @@ ERRORS = {
         (
             "jax.jit(lambda x: (jax.freeze(r := new_ref(x)), r[...]))(v)",
             ["get", "frozen"],
+        ),
+        (
+            "jax.vjp(jnp.add, v, v)[1].with_refs(new_ref(v))(v)",
+            ["unexpected tree structure", "with_refs"],
+        ),
+        (
+            "jax.vjp(jnp.sin, v)[1].with_refs(new_ref(m))(v)",
+            ["gradient ref", "with_refs", "Ref{float32[2,3]}", "Ref{float32[3]}"],
+        ),
+        (
+            "jax.vjp(jnp.sin, v)[1].with_refs(new_ref(ints))(v)",
+            ["gradient ref", "Ref{int32[", "Ref{float32[3]}"],
         ),
         ("ref.set(v, 0, 1.0)", ["Can only call `ref_set` on a `Ref`"]),
         ("new_ref(m)[..., ...]", ["Only one ellipsis"]),

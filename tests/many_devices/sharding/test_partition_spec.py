@@ -5,7 +5,7 @@ from tinyjax.many_devices.sharding.partition_spec import P, names_at
 
 def test_sets_of_names_are_printed_in_order():
     names = {f"axis{i}" for i in range(9)}
-    assert repr(P("x", unreduced=names)) == f"P('x', unreduced={{{str(sorted(names))[1:-1]}}})"
+    assert repr(P("x", reduced=names)) == f"P('x', reduced={{{str(sorted(names))[1:-1]}}})"
 
 
 def test_an_axis_that_a_spec_leaves_out_is_whole():

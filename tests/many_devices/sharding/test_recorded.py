@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from golden_cases import explicit_rules, explicit_types
+from golden_cases import explicit_rules, explicit_types, sharded_programs
 from golden_cases.many_devices import answers_with_many_devices
 from printed_jaxprs import without_laid_seeds
 
@@ -17,6 +17,7 @@ CALLS = [(name, call) for name, calls in RECORDED.items() for call in calls]
 OTHERWISE = {
     "explicit_rules": explicit_rules.OTHERWISE,
     "explicit_types": explicit_types.OTHERWISE,
+    "sharded_programs": sharded_programs.OTHERWISE,
 }
 
 

@@ -12,7 +12,7 @@ from tinyjax.many_devices.sharding.step_time import (
     together,
 )
 from tinyjax.many_devices.sharding.traffic import Exchange, traffic_of
-from tinyjax.sharding import AbstractMesh
+from tinyjax.sharding import AbstractMesh, AxisType
 from tinyjax.sharding import PartitionSpec as P
 
 SLOW_START, NARROW = Network(1.0, float("inf")), Network(0.0, 1.0)
@@ -52,7 +52,7 @@ def test_sums_that_follow_each_other_are_one_message():
 
 
 def test_a_step_of_machines_that_are_not_here():
-    mesh = AbstractMesh((1024,), ("d",))
+    mesh = AbstractMesh((1024,), ("d",), AxisType.Auto)
     f = jax.shard_map(lambda x: lax.psum(x, "d"), mesh=mesh, in_specs=P("d"), out_specs=P())
     sent = traffic_of(jax.make_jaxpr(f)(jax.ShapeDtypeStruct((1024,), np.float32))).exchanges
     assert step_seconds(0.5, sent, Network(0.01, 1e9)) == pytest.approx(0.5 + 0.1, rel=1e-3)

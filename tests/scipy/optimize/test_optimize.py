@@ -13,7 +13,7 @@ def rosenbrock(x):
 
 @pytest.mark.parametrize("start", [[0.0, 0.0], [-1.2, 1.0, 0.5]])
 def test_the_banana_valley_is_followed_to_its_end(start):
-    """JAX 0.10 stops with status 3: its bracket counts as empty when its ends are in descending order."""
+    """JAX 0.12 stops with status 3: its bracket counts as empty when its ends are in descending order."""
     found = minimize(rosenbrock, jnp.array(start), method="BFGS")
     assert found.success and found.status == 0
     assert jnp.allclose(found.x, 1, atol=1e-3)

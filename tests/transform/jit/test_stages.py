@@ -98,7 +98,7 @@ def test_an_unknown_stage_is_answered_in_short_by_the_stages_and_the_one_that_wa
 
 # ---- what it costs ----
 
-# What jax.jit(f).lower(...).compile().cost_analysis() says, by JAX 0.10 on a CPU: flops, transcendentals,
+# What jax.jit(f).lower(...).compile().cost_analysis() says, by JAX 0.12 on a CPU: flops, transcendentals,
 # and bytes accessed where its program is fused as ours.
 COSTS = {
     "sum of two": (lambda x, y: x + y, (VECTOR, VECTOR), 1000, 0, 12000),

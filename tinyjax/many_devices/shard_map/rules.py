@@ -171,7 +171,7 @@ def _run_now(
     are results of the first."""
     is_operand = [kind == "in" for kind, _ in parts.residuals]
     with manual_env(params):
-        known = with_outputs(parts.known, [*drop(parts.residuals, is_operand), *parts.known_outs])
+        known = with_outputs(parts.known, [*parts.known_outs, *drop(parts.residuals, is_operand)])
         residual_avals = parts.later.in_avals[: len(is_operand)]
         specs = [_residual_spec(aval, params) for aval in residual_avals]
         rows = [
@@ -179,7 +179,7 @@ def _run_now(
             for taken, aval, spec in zip(is_operand, residual_avals, specs)
         ]
         made_rows = drop(rows, is_operand)
-        known = _with_rows(known, outs=made_rows + [False] * len(parts.known_outs))
+        known = _with_rows(known, outs=[False] * len(parts.known_outs) + made_rows)
         later = _with_rows(parts.later, ins=rows)
     specs = drop(specs, is_operand)
     in_specs, out_specs = params["in_specs"], params["out_specs"]
@@ -188,10 +188,10 @@ def _run_now(
     now = {
         "jaxpr": known,
         "in_specs": tuple(known_specs),
-        "out_specs": (*specs, *known_out_specs),
+        "out_specs": (*known_out_specs, *specs),
     }
     computed = shard_map_p.bind(*inputs, **(params | now))
-    made, outs = split_list(computed, len(specs))
+    outs, made = split_list(computed, len(parts.known_outs))
     operands = [i for kind, i in parts.residuals if kind == "in"]
     residuals = merge_lists(is_operand, made, [inputs[i] for i in operands])
     residual_specs = merge_lists(is_operand, specs, [known_specs[i] for i in operands])

@@ -179,7 +179,7 @@ def along(parameter: str, why: str) -> Rule:
 
 def split_sums(use: Use, lhs: list[int], rhs: list[int]) -> dict[Source, str]:
     """Why types can't have axes of a product split: those that both operands have split and that are summed
-    over, as each device would have a part of the sum; and batch axes that are split in two ways."""
+    over, as each device would have a part of the sum; and batch axes that aren't split in one way."""
     lhs_spec = tuple(entry_of(use.specs[0][axis]) for axis in lhs)
     rhs_spec = tuple(entry_of(use.specs[1][axis]) for axis in rhs)
     unclear = (
@@ -187,23 +187,19 @@ def split_sums(use: Use, lhs: list[int], rhs: list[int]) -> dict[Source, str]:
         f"specify the output sharding via the `out_sharding` parameter. Got lhs_contracting_spec={lhs_spec} "
         f"and rhs_contracting_spec={rhs_spec}"
     )
-    differ = (
-        "dot_general requires contracting dimensions to have consistent sharding, got "
-        f"{lhs_spec} and {rhs_spec}."
-    )
-    both = [
-        (a, x, y) for a, x, y in zip(lhs, lhs_spec, rhs_spec) if x is not None and y is not None
-    ]
-    sums = {(0, axis): unclear if x == y else differ for axis, x, y in both}
-    return _split_in_two_ways(use) | sums
+    both = [a for a, x, y in zip(lhs, lhs_spec, rhs_spec) if x is not None and y is not None]
+    return _split_in_two_ways(use) | {(0, axis): unclear for axis in both}
 
 
 def _split_in_two_ways(use: Use) -> dict[Source, str]:
-    why = "dot_general requires lhs batch dimensions and rhs batch dimensions to have consistent sharding."
-    pairs = [
-        (a, use.specs[0][a], use.specs[1][b]) for a, b in zip(*use.params["dimension_numbers"][1])
-    ]
-    return {(0, a): why for a, x, y in pairs if x and y and x != y}
+    batch = use.params["dimension_numbers"][1]
+    specs = [tuple([entry_of(spec[a]) for a in axes]) for spec, axes in zip(use.specs, batch)]
+    why = (
+        "dot_general requires lhs batch dimensions and rhs batch dimensions to have the same sharding, got "
+        f"{specs[0]} and {specs[1]}."
+    )
+    differ = [(a, b, x) for a, b, x, y in zip(*batch, *specs) if x != y]
+    return {(1, b) if x is None else (0, a): why for a, b, x in differ}
 
 
 def convolution(use: Use) -> Axes:

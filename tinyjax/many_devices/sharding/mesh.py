@@ -4,7 +4,7 @@
 which says who decides how arrays are split along it: the compiler ("Auto", as of Mesh(devices, names)), the
 types of arrays, which say it and are checked while a function is traced ("Explicit", as of make_mesh), or the
 program itself, which computes with parts ("Manual", within shard_map). An AbstractMesh is a mesh without its
-devices: what types of arrays can know.
+devices: what types of arrays can know. Its axes are "Explicit" by default.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh
 """
@@ -56,12 +56,12 @@ class _Axes:
     axis_sizes: tuple[int, ...]
     axis_types: tuple[AxisType, ...]
 
-    def _set_axes(self, sizes: Sequence[int], names: Any, types: Any) -> None:
+    def _set_axes(self, sizes: Sequence[int], names: Any, types: Any, default: AxisType) -> None:
         self.axis_sizes = tuple(sizes)
         self.axis_names = (names,) if isinstance(names, str) else tuple(names)
         if None in self.axis_names:
             raise ValueError(f"Mesh axis names cannot be None. Got: {self.axis_names}")
-        self.axis_types = _checked_types(types, self.axis_names)
+        self.axis_types = _checked_types(default if types is None else types, self.axis_names)
 
     def update(self, **changes: Any) -> Any:
         """A copy with other fields."""
@@ -126,9 +126,7 @@ def _types_text(axes: _Axes) -> str:
 
 
 def _checked_types(types: Any, names: tuple) -> tuple[AxisType, ...]:
-    """A type for each axis; Auto if nobody says."""
-    if types is None:
-        return (AxisType.Auto,) * len(names)
+    """A type for each axis."""
     types = (types,) * len(names) if isinstance(types, AxisType) else tuple(types)
     if not all(isinstance(t, AxisType) for t in types):
         raise TypeError(
@@ -144,7 +142,7 @@ def _checked_types(types: Any, names: tuple) -> tuple[AxisType, ...]:
 
 
 class AbstractMesh(_Axes):
-    """The sizes, names and types of a mesh's axes, without its devices.
+    """The sizes, names and types of a mesh's axes, without its devices: "Explicit" ones by default.
 
     Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.AbstractMesh"""
 
@@ -156,7 +154,7 @@ class AbstractMesh(_Axes):
         *,
         abstract_device: AbstractDevice | None = None,
     ):
-        self._set_axes(axis_sizes, axis_names, axis_types)
+        self._set_axes(axis_sizes, axis_names, axis_types, AxisType.Explicit)
         if len(self.axis_sizes) != len(self.axis_names):
             raise ValueError(
                 f"AbstractMesh needs a size for each name, got axis_sizes={self.axis_sizes} and "
@@ -207,7 +205,7 @@ class Mesh(_Axes):
         self.devices = np.array(devices, dtype=object)
         self.devices.flags.writeable = False
         self._before: list[Any] = []
-        self._set_axes(self.devices.shape, axis_names, axis_types)
+        self._set_axes(self.devices.shape, axis_names, axis_types, AxisType.Auto)
         if self.devices.ndim != len(self.axis_names):
             raise ValueError(
                 "Mesh requires the ndim of its first argument (`devices`) to equal the length of its second "

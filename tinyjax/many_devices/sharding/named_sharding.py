@@ -135,9 +135,9 @@ class NamedSharding(Sharding):
         for axis, (size, count) in enumerate(zip(global_shape, counts)):
             if size % count:
                 raise IndivisibleError(
-                    f"Sharding {self} implies that array axis {axis} is partitioned {count} times, but the "
+                    f"{self} implies that array axis {axis} is partitioned {count} times, but the "
                     f"dimension size is {size} (full shape: {tuple(global_shape)}, per-dimension tiling "
-                    f"factors: {list(counts)} should evenly divide the shape)"
+                    f"factors: {counts} should evenly divide the shape)"
                 )
         return tuple(size // count for size, count in zip(global_shape, counts))
 

@@ -9,6 +9,8 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.PartitionS
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,19 +30,35 @@ class _Unconstrained:
 UNCONSTRAINED = _Unconstrained()
 
 
+class UnreducedKind(enum.Enum):
+    """How the devices' parts of an array give the whole one: their sum, maximum or minimum."""
+
+    sum = enum.auto()
+    max = enum.auto()
+    min = enum.auto()
+
+
 class PartitionSpec(OutSharding):
     """For each axis of an array, the mesh axis that it is split over: a name, some names, or None.
 
-    `unreduced`: mesh axes along which each device has a part of a sum that nobody has added up;
-    `reduced`: those along which a cotangent will be such a sum. Also `jax.P`.
-    Raises ValueError for an axis that is in two of the three, TypeError for names that are no set."""
+    `unreduced`: mesh axes along which each device has a part of a sum (or of what `unreduced_kind` says)
+    that nobody has added up; `reduced`: those along which a cotangent will be such a sum. Also `jax.P`.
+    Raises ValueError for an axis that is in two of the three, and for a kind without `unreduced` axes,
+    TypeError for names that are no set and a kind that is no UnreducedKind."""
 
-    __slots__ = ("partitions", "reduced", "unreduced")
+    __slots__ = ("partitions", "reduced", "unreduced", "unreduced_kind")
     UNCONSTRAINED = UNCONSTRAINED
 
-    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()):
+    def __init__(
+        self,
+        *partitions: Any,
+        unreduced: Any = frozenset(),
+        reduced: Any = frozenset(),
+        unreduced_kind: UnreducedKind | None = None,
+    ):
         self.partitions = tuple(map(_one_form, partitions))
         self.unreduced, self.reduced = _as_set("unreduced", unreduced), _as_set("reduced", reduced)
+        self.unreduced_kind = _checked_kind(unreduced_kind, self.unreduced)
         split = set(self.names)
         for what, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
             if names & split:
@@ -60,8 +78,9 @@ class PartitionSpec(OutSharding):
         return [name for entry in self.partitions for name in names_of(entry)]
 
     def update(self, **changes: Any) -> PartitionSpec:
-        """A copy with other `partitions`, `unreduced` or `reduced`."""
-        fields = {"unreduced": self.unreduced, "reduced": self.reduced} | changes
+        """A copy with other `partitions`, `unreduced`, `reduced` or `unreduced_kind`."""
+        kept = ("unreduced", "reduced", "unreduced_kind")
+        fields = {name: getattr(self, name) for name in kept} | changes
         return PartitionSpec(*fields.pop("partitions", self.partitions), **fields)
 
     def _entries(self, count: int) -> tuple:
@@ -99,11 +118,17 @@ class PartitionSpec(OutSharding):
 
     def __add__(self, other: Any) -> PartitionSpec:
         if isinstance(other, PartitionSpec):
+            if self.unreduced_kind is not other.unreduced_kind:
+                raise TypeError(
+                    "PartitionSpec can't be added if the unreduced_kind differs in self and other. Got "
+                    f"{self=} and {other=}"
+                )
             return PartitionSpec(
                 *self.partitions,
                 *other.partitions,
                 unreduced=self.unreduced | other.unreduced,
                 reduced=self.reduced | other.reduced,
+                unreduced_kind=self.unreduced_kind,
             )
         return (
             self.update(partitions=(*self.partitions, *other))
@@ -119,7 +144,7 @@ class PartitionSpec(OutSharding):
 
     @property
     def _key(self) -> tuple:
-        return self.partitions, self.unreduced, self.reduced
+        return self.partitions, self.unreduced, self.reduced, self.unreduced_kind
 
     def __reduce__(self) -> tuple:
         return _remade, self._key
@@ -130,14 +155,47 @@ class PartitionSpec(OutSharding):
             if names := getattr(self, what):
                 in_order = ", ".join(sorted(map(repr, names)))
                 parts = f"{parts.rstrip(',')}{', ' if parts else ''}{what}={{{in_order}}}"
+        if self.unreduced_kind:
+            parts += f", unreduced_kind={self.unreduced_kind.name}"
         return f"P({parts})"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ManualAxisType:
+    """What a type says of a mesh's axes within shard_map: along `varying`, devices have different values.
+
+    The others are as in PartitionSpec; no type has them here. Raises TypeError for what is no set,
+    ValueError for an axis that varies and is in another one."""
+
+    varying: frozenset = frozenset()
+    unreduced: frozenset = frozenset()
+    reduced: frozenset = frozenset()
+    unreduced_kind: UnreducedKind | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("varying", "unreduced", "reduced"):
+            names = _as_set(what, getattr(self, what), "ManualAxisType")
+            object.__setattr__(self, what, names)
+            if what != "varying" and names & self.varying:
+                raise ValueError(
+                    f"varying and {what} cannot have common mesh axes. Got varying={self.varying} and "
+                    f"{what}={names}"
+                )
+        kind = _checked_kind(self.unreduced_kind, self.unreduced)
+        object.__setattr__(self, "unreduced_kind", kind)
+
+    def update(self, **changes: Any) -> ManualAxisType:
+        """A copy with other axes."""
+        return dataclasses.replace(self, **changes)
 
 
 P = PartitionSpec
 
 
-def _remade(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
-    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+def _remade(
+    partitions: tuple, unreduced: frozenset, reduced: frozenset, kind: UnreducedKind | None
+) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind)
 
 
 def names_of(entry: Any) -> tuple:
@@ -166,9 +224,25 @@ def _one_form(entry: Any) -> Any:
     return entry
 
 
-def _as_set(what: str, names: Any) -> frozenset:
+def _as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
+    """The names of an argument. Raises TypeError if they are no set."""
     if not isinstance(names, (set, frozenset)):
         raise TypeError(
-            f"{what} argument of PartitionSpec should be `frozenset` or `set`. Got type {type(names)}"
+            f"{what} argument of {of} should be `frozenset` or `set`. Got type {type(names)}"
         )
     return frozenset(names)
+
+
+def _checked_kind(kind: Any, unreduced: frozenset) -> UnreducedKind | None:
+    """How parts become the whole; a sum by default, None where there are no parts."""
+    if kind is not None and not isinstance(kind, UnreducedKind):
+        raise TypeError(
+            "Expected unreduced_kind to be of type `jax.sharding.UnreducedKind` but got "
+            f"{type(kind)}"
+        )
+    if kind is not None and not unreduced:
+        raise ValueError(
+            "`unreduced_kind` should be `None` when `unreduced` is an empty set. Got "
+            f"unreduced_kind={kind}"
+        )
+    return UnreducedKind.sum if unreduced and kind is None else kind

@@ -35,6 +35,21 @@ class IndivisibleError(ValueError):
     """An axis of an array can't be split into equal parts."""
 
 
+def check_fits(sharding: Any, shape: Sequence[int], what: str) -> None:
+    """Raises an error that names the array ("One of {what} ...") if its shape can't be split so:
+    IndivisibleError if an axis can't be split into equal parts, ValueError if it has too few axes."""
+    try:
+        sharding.check_compatible_aval(shape)
+    except ValueError as error:
+        raise ValueError(
+            f"One of {what} is incompatible with its sharding annotation {sharding}: {error}"
+        ) from None
+    try:
+        sharding.shard_shape(shape)
+    except IndivisibleError as error:
+        raise IndivisibleError(f"One of {what} was given the sharding {error}") from None
+
+
 class Sharding(OutSharding):
     """The base class: how an array is spread over devices."""
 

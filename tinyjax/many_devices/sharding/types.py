@@ -36,15 +36,14 @@ class ShardingTypeError(Exception):
 
 def type_on(sharding: NamedSharding, aval: ShapedArray) -> ShapedArray:
     """The type of an array that is spread so: it says what is split over axes that are Explicit."""
-    mesh = sharding.mesh.abstract_mesh
-    entries = [
-        entry_of(tuple(n for n in names_of(e) if n in mesh.explicit_axes)) for e in sharding.spec
-    ]
-    if any(entries[aval.ndim :]):
+    mesh, given = sharding.mesh.abstract_mesh, sharding.spec
+    if len(given) > aval.ndim:
         raise ValueError(
-            f"Sharding {sharding} has more entries than an array of type {aval.str_short()} has axes"
+            f"Length of sharding.spec ({len(given)}) must be equal to aval's ndim ({aval.ndim}). Got "
+            f"sharding.spec {given}, aval.ndim {aval.ndim} and sharding {sharding.update(mesh=mesh)}"
         )
-    spec = whole_spec(PartitionSpec(*entries[: aval.ndim]), aval.ndim)
+    entries = [entry_of(tuple(n for n in names_of(e) if n in mesh.explicit_axes)) for e in given]
+    spec = whole_spec(PartitionSpec(*entries), aval.ndim)
     check_divisible(sharding, aval.shape)
     return aval.update(sharding=NamedSharding(mesh, spec))
 

@@ -193,8 +193,9 @@ def work(options: argparse.Namespace) -> None:
 def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) -> dict[str, Any]:
     """How many programs of these seeds were checked, what differs, and what was covered."""
     from random_programs import draw, draw_derivatives  # type: ignore[import-not-found]
-    from random_programs.compare import disagreements, refused_otherwise  # type: ignore[import-not-found]
+    from random_programs.compare import WAYS, disagreements, refused_otherwise  # type: ignore[import-not-found]
     from random_programs.contenders import Coverage, contenders_of  # type: ignore[import-not-found]
+    from random_programs.known import reason_for  # type: ignore[import-not-found]
     from random_programs.shrink import shrunk  # type: ignore[import-not-found]
 
     chosen = {
@@ -205,14 +206,23 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
     contenders = partial(contenders_of, kinds=[kind for kind, wanted in chosen.items() if wanted])
     drawn = draw_derivatives if options.derivatives else draw
     programs, coverage = [drawn(seed) for seed in seeds], Coverage()
+    ways = (
+        ("jit", "JAX") if options.derivatives else (*WAYS, "JAX")
+    )  # some derivatives are of batches
     differ = []
-    for found in disagreements(programs, reference, contenders=contenders, coverage=coverage):
-        found = shrunk(found, reference)
-        differ.append({"kind": kind_of_difference(found), "text": text_of(found)})
-    if reference is not None:
-        for program in programs:
-            for text in refused_otherwise(program, reference):
-                kind = anonymous(" / ".join(text.splitlines()[:2]))
+    for found in disagreements(programs, reference, ways, contenders, coverage):
+        reason = reason_for(f"{found.how}: {found.message}\n{found.program.source()}")
+        if reason is None:
+            found = shrunk(found, reference)
+            differ.append({"kind": kind_of_difference(found), "text": text_of(found)})
+        else:
+            coverage.add("known differences", [reason])
+    for program in programs if reference is not None else []:
+        for text in refused_otherwise(program, reference):
+            kind = anonymous(" / ".join(text.splitlines()[:2]))
+            if reason := reason_for(text):
+                coverage.add("known differences", [reason])
+            else:
                 differ.append({"kind": f"refused: {kind}", "text": f"seed {program.seed}\n{text}"})
     loops = sum(program.has_control_flow for program in programs)
     return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}

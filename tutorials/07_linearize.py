@@ -426,8 +426,8 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #
 # - JAX still uses partial evaluation for each JVP rule: it runs the rule in a separate trace (JAX's
 #   `JaxprTrace`), makes a jaxpr of what waits, and runs that in the trace that writes the linear jaxpr. So
-#   JAX's `LinearizeTrace` has two of the three ways, and the other trace has the third. Here the rule is run in
-#   the `LinearizeTrace` itself, which writes at once. The linear jaxprs are the same.
+#   JAX's `LinearizeTrace` has two of the three ways, and the other trace has the third. Here the rule is run
+#   in the `LinearizeTrace` itself, which writes at once. The linear jaxprs are the same.
 # - JAX's linearize rules also get whether `vjp` or `grad` called, and also return which results have tangents
 #   and the residuals, as a list. The linear function gets that list before the tangents.
 # - Some operations can't be parted: reverse mode of a `while_loop` is an error in both. `linearize` of one

@@ -282,7 +282,7 @@ def _tolerance(program: Program) -> float:
 
 
 def _mismatch(expected: Any, got: Any, tolerance: float, with_weak_type: bool) -> str | None:
-    types = [_type(v, with_weak_type) for v in (expected, got)]
+    types = [_type(v) for v in (expected, got)]
     if types[0] != types[1]:
         return f"type {types[1]}, expected {types[0]}"
     e, g = np.asarray(expected), np.asarray(got)
@@ -295,18 +295,25 @@ def _mismatch(expected: Any, got: Any, tolerance: float, with_weak_type: bool) -
             finite = np.abs(e[np.isfinite(e)])
             scale = max(1.0, finite.max(initial=0.0))
             same = (np.abs(e - g) <= tolerance * scale) | (e == g) | (np.isnan(e) & np.isnan(g))
-    if same.all():
-        return None
-    where = tuple(map(int, np.argwhere(~same)[0]))
-    values = [np.asarray(v)[where] for v in (got, expected)]
-    count = f"{(~same).sum()} of {same.size} differ"
-    return f"{values[0]} at {list(where)}, expected {values[1]} ({types[0]}; {count})"
+    if not same.all():
+        where = tuple(map(int, np.argwhere(~same)[0]))
+        values = [np.asarray(v)[where] for v in (got, expected)]
+        count = f"{(~same).sum()} of {same.size} differ"
+        return f"{values[0]} at {list(where)}, expected {values[1]} ({types[0]}; {count})"
+    weak = [_is_weak(v) for v in (expected, got)]
+    if with_weak_type and weak[0] != weak[1]:
+        return f"weak type {weak[1]}, expected {weak[0]}: {types[0]}"
+    return None
 
 
-def _type(value: Any, with_weak_type: bool) -> str:
+def _type(value: Any) -> str:
     value = jnp.asarray(value) if isinstance(value, bool | int | float | complex) else value
-    weak = "~" if with_weak_type and getattr(value, "weak_type", False) else ""
-    return f"{weak}{value.dtype}{list(value.shape)}"
+    return f"{value.dtype}{list(value.shape)}"
+
+
+def _is_weak(value: Any) -> bool:
+    is_number = isinstance(value, int | float | complex) and not isinstance(value, bool)
+    return is_number or getattr(value, "weak_type", False)
 
 
 def _line(error: Exception) -> str:

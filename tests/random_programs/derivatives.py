@@ -143,7 +143,10 @@ def _derivative(writer: Writer, family: str) -> list[Variable]:
     result = Result(loss="loss" in family, tree="loss" not in family or "more" in family)
     drawn = _drawn(writer, operands, result, family != "in forward mode", batched)
     fields = _fields(writer, drawn)
-    forms = [form for form in FORMS[family] if "m" in fields or "{m}" not in form[1]]
+    lacking = [name for name in ("{n}", "{m}") if name[1] not in fields]
+    forms = [form for form in FORMS[family] if not any(name in form[1] for name in lacking)]
+    if not forms:
+        return []
     count, text = writer.rng.choice(forms)
     sizes = {"D": int(fields["D"]), "P": int(fields["P"]), "O": drawn.outputs}
     calls = []
@@ -166,11 +169,12 @@ def _fields(writer: Writer, drawn: Drawn) -> dict[str, str]:
     fields = {
         "xs": arguments,
         "xt": f"({arguments},)",
-        "n": str(chosen[0] if one else tuple(chosen)),
         "all": str(tuple(range(len(leaves)))),
         "D": str(sum(len(leaves[n]) for n in chosen)),
         "P": str(sum(map(len, leaves))),
     }
+    if chosen:
+        fields["n"] = str(chosen[0] if one else tuple(chosen))
     return fields | ({"m": str(rng.choice(small))} if small else {})
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from random_programs import draw
+from random_programs import draw, draw_derivatives
 from random_programs.compare import disagreements
 from random_programs.contenders import Coverage, contenders_of
+from random_programs.known import reason_for
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
 from slow_params import slow_params
@@ -35,6 +36,11 @@ def test_built_programs_agree_with_eager_evaluation(seed):
 @pytest.mark.parametrize("seed", [30, *slow_params(50, 70, 90, 760)])
 def test_interpreted_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 20)], contenders=by_interpreter)
+
+
+def test_jitted_derivatives_agree_with_eager_ones():
+    programs = [draw_derivatives(seed) for seed in range(5)]
+    assert not disagreements(programs, ways=["jit"], contenders=by_interpreter)
 
 
 @pytest.mark.parametrize("contender", ["WebAssembly", "naive loop nests"])
@@ -64,6 +70,12 @@ def test_most_programs_have_control_flow():
 
 def test_a_seed_gives_the_same_program_each_time():
     assert draw(7).source() == draw(7).source() != draw(8).source()
+
+
+def test_known_differences_are_of_programs_with_reverse_mode():
+    weak = "JAX: at point 0: weak type True, expected False: float32[2]\n"
+    assert "cotangents" in reason_for(weak + "v2 = jax.grad(f)(a1)")
+    assert reason_for(weak + "v2 = jax.jvp(f, (a1,), (a1,))") is None
 
 
 def of_statements(*texts):

@@ -2,6 +2,7 @@
 
     python tools/check_random_programs.py --count 1000         # a thousand programs, some minutes
     python tools/check_random_programs.py --seed 5000 --jax    # others; what JAX gives is compared too
+    python tools/check_random_programs.py --derivatives --jax  # programs that ask for derivatives
     python tools/check_random_programs.py --webassembly --naive  # kernels and their loop nests in wasmtime
 
 The programs are those of tests/random_programs. One that differs is cut down and printed as a script,
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=500, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="that of the first program")
     parser.add_argument("--jax", action="store_true", help="compare with JAX, too")
+    parser.add_argument("--derivatives", action="store_true", help="programs with derivatives")
     parser.add_argument(
         "--interpret",
         action="store_true",
@@ -151,7 +153,7 @@ class Worker:
     def started(self) -> subprocess.Popen[str]:
         flags = [
             f"--{name}"
-            for name in ("jax", "interpret", "webassembly", "naive", "oclgrind")
+            for name in ("jax", "derivatives", "interpret", "webassembly", "naive", "oclgrind")
             if getattr(self.options, name)
         ]
         memory = ["--gibibytes", str(self.options.gibibytes)]
@@ -180,7 +182,9 @@ def work(options: argparse.Namespace) -> None:
             answers.write(json.dumps(under_oclgrind(json.loads(line), errors)) + "\n")
             answers.flush()
     importlib.import_module("poisoned_memory").install()
-    reference = importlib.import_module("jax") if options.jax else None
+    reference = (
+        importlib.import_module("jax.ad_checkpoint") and sys.modules["jax"] if options.jax else None
+    )
     for line in sys.stdin:
         answers.write(json.dumps(answer_for(json.loads(line), reference, options)) + "\n")
         answers.flush()
@@ -188,9 +192,10 @@ def work(options: argparse.Namespace) -> None:
 
 def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) -> dict[str, Any]:
     """How many programs of these seeds were checked, what differs, and what was covered."""
-    from random_programs import draw  # type: ignore[import-not-found]
-    from random_programs.compare import disagreements, wrongly_refused  # type: ignore[import-not-found]
+    from random_programs import draw, draw_derivatives  # type: ignore[import-not-found]
+    from random_programs.compare import WAYS, disagreements, refused_otherwise  # type: ignore[import-not-found]
     from random_programs.contenders import Coverage, contenders_of  # type: ignore[import-not-found]
+    from random_programs.known import reason_for  # type: ignore[import-not-found]
     from random_programs.shrink import shrunk  # type: ignore[import-not-found]
 
     chosen = {
@@ -199,15 +204,26 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
         "naive loop nests": options.naive,
     }
     contenders = partial(contenders_of, kinds=[kind for kind, wanted in chosen.items() if wanted])
-    programs, coverage = [draw(seed) for seed in seeds], Coverage()
+    drawn = draw_derivatives if options.derivatives else draw
+    programs, coverage = [drawn(seed) for seed in seeds], Coverage()
+    ways = (
+        ("jit", "JAX") if options.derivatives else (*WAYS, "JAX")
+    )  # some derivatives are of batches
     differ = []
-    for found in disagreements(programs, reference, contenders=contenders, coverage=coverage):
-        found = shrunk(found, reference)
-        differ.append({"kind": kind_of_difference(found), "text": text_of(found)})
-    if reference is not None:
-        for program in programs:
-            for text in wrongly_refused(program, reference):
-                differ.append({"kind": f"refused: {anonymous(text.splitlines()[0])}", "text": text})
+    for found in disagreements(programs, reference, ways, contenders, coverage):
+        reason = reason_for(f"{found.how}: {found.message}\n{found.program.source()}")
+        if reason is None:
+            found = shrunk(found, reference)
+            differ.append({"kind": kind_of_difference(found), "text": text_of(found)})
+        else:
+            coverage.add("known differences", [reason])
+    for program in programs if reference is not None else []:
+        for text in refused_otherwise(program, reference):
+            kind = anonymous(" / ".join(text.splitlines()[:2]))
+            if reason := reason_for(text):
+                coverage.add("known differences", [reason])
+            else:
+                differ.append({"kind": f"refused: {kind}", "text": f"seed {program.seed}\n{text}"})
     loops = sum(program.has_control_flow for program in programs)
     return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}
 

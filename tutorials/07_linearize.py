@@ -65,10 +65,10 @@ _, tangent_of = jax.linearize(talking, 3.0)
 print(tangent_of(1.0), tangent_of(2.0), tangent_of(3.0))
 
 # %% [markdown]
-# Look at what the function got: a `GradTracer`. It is a pair, as in [lesson 2](02_jvp.py). Its
-# [primal](glossary.md#primal) is a number, 3.0. Of its [tangent](glossary.md#tangent) there is the type
-# alone, as of a tracer in [lesson 6](06_jaxprs.py). The first half of the pair is
-# **[known](glossary.md#known)**, the second half **[unknown](glossary.md#known)**.
+# Look at what the function got: a `LinearizeTracer`, which prints itself as `GradTracer`. It is a pair, as in
+# [lesson 2](02_jvp.py). Its [primal](glossary.md#primal) is a number, 3.0. Of its
+# [tangent](glossary.md#tangent) there is the type alone, as of a tracer in [lesson 6](06_jaxprs.py). The
+# first half of the pair is **[known](glossary.md#known)**, the second half **[unknown](glossary.md#known)**.
 #
 # ## Now or later
 #
@@ -229,10 +229,10 @@ print(y, later(1.0), later(2.0))
 
 # %% [markdown]
 # The first part runs in `parent`, the linear function in `unknown`. What the function closes over, here
-# `cos_x`, is a residual. `sin` needs no such rule: its JVP rule says the same. But a jitted function does.
-# Its JVP rule would make *one* jit, of primals and tangents together. There is nothing to be computed of
-# that before the tangents are known. So `jit`, `cond` and `scan` have rules that make two. Here the jit
-# computes `f` and the residuals, and the linear part is a jit too:
+# `cos_x`, is a residual. `sin` needs no such rule: its JVP rule says the same. (In JAX it has this one, and
+# the linear jaxprs are the same.) But a jitted function does need one. Its JVP rule makes *one* jit, of
+# primals and tangents together, which would have to be taken apart again. So `jit`, `cond` and `scan` have
+# rules that make two. Here the first jit computes `f` and the residuals, and the linear part is a jit too:
 
 # %%
 jitted_f = jax.jit(f)
@@ -353,9 +353,9 @@ print("later:", *jaxpr_as_fun(parts.later)(*residuals, 1.0))
 # are the same. But the rule of a loop was split only after it had mixed primals and tangents. Now one trace
 # does both jobs, and a primitive can have a rule that never mixes them.
 #
-# Partial evaluation is still needed where primals and tangents *are* mixed, as in a JVP rule of yours that
-# calls a jitted function of both. Such a jit has an unknown operand, and is parted by its rule in
-# `partial_eval_rules`. `jax.checkpoint`, which computes residuals a second time, needs it too.
+# A jaxpr must still be split by partial evaluation where it *does* mix primals and tangents, as in a JVP rule
+# of yours that calls a jitted function of both. Such a jit has an unknown operand, and is parted by its rule
+# in `partial_eval_rules`. `jax.checkpoint`, which computes residuals a second time, needs that too.
 #
 # ## What it is good for
 #
@@ -424,11 +424,14 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #
 # ## Where tinyjax differs from JAX
 #
-# - JAX runs a JVP rule in a trace of partial evaluation (`JaxprTrace`), makes a jaxpr of what waits, and
-#   runs that in the trace that writes the linear jaxpr. Here the rule is run in the `LinearizeTrace`
-#   itself, which writes at once. The linear jaxprs are the same.
-# - JAX's linearize rules also give their residuals, as a list, to the linear function.
-# - Some operations can't be parted: reverse mode of a `while_loop` is an error in both.
+# - JAX still uses partial evaluation for each JVP rule: it runs the rule in a separate trace (JAX's
+#   `JaxprTrace`), makes a jaxpr of what waits, and runs that in the trace that writes the linear jaxpr. So
+#   JAX's `LinearizeTrace` has two of the three ways, and the other trace has the third. Here the rule is run
+#   in the `LinearizeTrace` itself, which writes at once. The linear jaxprs are the same.
+# - JAX's linearize rules also get whether `vjp` or `grad` called, and also return which results have tangents
+#   and the residuals, as a list. The linear function gets that list before the tangents.
+# - Some operations can't be parted: reverse mode of a `while_loop` is an error in both. `linearize` of one
+#   works in both, and the whole loop waits.
 #
 # ## The picture
 #
@@ -462,7 +465,7 @@ viz.linearize(f, 3.0)
 #
 # ## Where this lives in JAX
 #
-# - `jax/_src/interpreters/ad.py`: `linearize`, `LinearizeTrace`, `fallback_linearize_rule`,
+# - `jax/_src/interpreters/ad.py`: `linearize`, `LinearizeTrace`, `linearize_from_jvp` (a JVP rule, parted),
 #   `primitive_linearizations` (our `linearize_rules`), `linearize_jaxpr`.
 # - `jax/_src/interpreters/partial_eval.py`: `JaxprTrace`, `partial_eval_jaxpr_nounits`, `dce_jaxpr`.
 # - JAX's note on the change: <https://docs.jax.dev/en/latest/direct_linearize_migration.html>

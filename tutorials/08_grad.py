@@ -437,6 +437,8 @@ print(gauss_newton_step(misses, {"slope": 0.0, "offset": 0.0}))
 # - JAX has two kinds of transpose rules: those that give cotangents, and "fancy" ones, which add to the
 #   accumulators themselves (`fancy_transposes`). Here a rule may do either. JAX's accumulators may also be
 #   Refs (`RefAccum`), so that a gradient is added up in memory that is there already.
+# - In JAX an accumulator is no `UndefinedPrimal`: rules of the first kind get one in its place. And JAX's
+#   backward pass skips no equation: a rule also gets a cotangent that is zero, and gives zeros back.
 #
 # ## The picture
 #

@@ -79,6 +79,8 @@ def test_results_of_unknown_size_need_size_under_jit():
     mask = jnp.array([False, True, True])
     with pytest.raises(jax.errors.ConcretizationTypeError, match="size"):
         jax.make_jaxpr(jnp.nonzero)(mask)
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="With size=n"):
+        jax.make_jaxpr(jnp.compress)(mask, V)
     (found,) = jax.jit(lambda m: jnp.nonzero(m, size=3, fill_value=-1))(mask)
     assert found.tolist() == [1, 2, -1]
     unique = jax.jit(lambda x: jnp.unique(x, size=4, fill_value=0))(jnp.array([3, 1, 3]))

@@ -13,6 +13,8 @@ from random import Random
 import tinyjax
 from random_programs import control, transformations
 from random_programs.bodies import WITH_BODIES, write_statements
+from random_programs.derivatives import DERIVATIVES
+from random_programs.derivatives import WRITERS as WITHIN_DERIVATIVES
 from random_programs.program import Argument, Function, Program, Variable
 from random_programs.writer import KINDS, Limits, Writer, argument_values
 
@@ -46,11 +48,33 @@ def draw(seed: int) -> Program:
     return program.with_outputs(outputs)
 
 
-def _argument(writer: Writer) -> Argument:
+def draw_derivatives(seed: int) -> Program:
+    """A program of small arrays that asks for derivatives. Every fourth has x64 on, as above."""
+    rng = Random(seed)
+    x64 = seed % 1000 >= 750
+    sizes = rng.choices([0, 1, 2, 3, 4, 5], [0.3, 2, 6, 8, 4, 2], k=2)
+    limits = Limits(rng, sizes, 120, x64, rng.randint(6, 16), WITHIN_DERIVATIVES)
+    with tinyjax.enable_x64(x64), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        writer = Writer(limits, [])
+        args = [_argument(writer, "f"), *(_argument(writer) for _ in range(rng.randint(0, 3)))]
+        params = list(writer.scope)
+        write_statements(writer, 0, 1)
+        writers, weights = zip(*DERIVATIVES)
+        written, wanted = 0, rng.choice([1, 1, 2])
+        for write in rng.choices(writers, weights, k=6):
+            written += written < wanted and bool(write(writer))
+    made = [v.name for v in writer.scope if v not in params and v.dtype in KINDS["x"]]
+    outputs = made or [params[0].name]
+    main = Function("program", [v.name for v in params], writer.statements, "")
+    return Program(seed, args, main, outputs, x64, limits.refused).with_outputs(outputs)
+
+
+def _argument(writer: Writer, kinds: str = "fffffiiipz") -> Argument:
     """Adds an argument to the scope; the values are small, and the usual dtypes come more often."""
     rng = writer.rng
-    weak = _weak_dtype(writer) if rng.random() < 0.2 else None
-    how, dtype = weak or ("", rng.choice(writer.dtypes[rng.choice("fffffiiipz")]))
+    weak = _weak_dtype(writer) if kinds != "f" and rng.random() < 0.2 else None
+    how, dtype = weak or ("", rng.choice(writer.dtypes[rng.choice(kinds)]))
     shape = () if weak else writer.shape()
     variable = Variable(writer.new_name("a"), shape, dtype, weak=bool(weak) and dtype != "bool")
     writer.scope.append(variable)

@@ -22,7 +22,7 @@ def write_statement(writer: Writer) -> list[Variable]:
     writer.limits.budget -= 1
     deep = writer.depth >= MAX_DEPTH or writer.limits.budget < 2
     if not deep and writer.rng.random() < (0.6 if writer.depth == 1 else 0.5):
-        kinds, weights = zip(*WITH_BODIES)
+        kinds, weights = zip(*WITH_BODIES, *writer.limits.writers)
         return writer.rng.choices(kinds, weights)[0](writer)
     return write_operation(writer)
 
@@ -38,14 +38,15 @@ def body_of(
     variables: Sequence[Variable],
     result: Callable[[Writer], str],
     trips: int = 1,
+    least: int = 1,
     **flags: bool,
 ) -> Function:
-    """A function of `params`, whose names are `variables`."""
+    """A function of `params`, whose names are `variables`, mostly of at least so many statements."""
     inner = writer.inner(variables)
     inner.trips *= max(trips, 1)
     for name, value in flags.items():
         setattr(inner, name, value)
-    write_statements(inner, 0 if writer.rng.random() < 0.1 else 1, 3)
+    write_statements(inner, 0 if writer.rng.random() < 0.1 else least, 3)
     text = result(inner)
     return Function(writer.new_name("f"), list(params), inner.statements, text)
 

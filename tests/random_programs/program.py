@@ -136,8 +136,8 @@ class Program:
     main: Function
     outputs: list[str]
     x64: bool
-    #: Statements that tinyjax refused as this was drawn: message, statement, what was in scope.
-    refused: list[tuple[str, Statement, list[Variable]]] = field(default_factory=list)
+    #: Statements that tinyjax refused as this was drawn: error, statement, what was in scope.
+    refused: list[tuple[Exception, Statement, list[Variable]]] = field(default_factory=list)
 
     def with_outputs(self, outputs: list[str]) -> Program:
         main = _replace(self.main, result=f"[{', '.join(outputs)}]").without_dead_statements()

@@ -40,8 +40,10 @@ class Limits:
     max_size: int
     x64: bool
     budget: int  # of statements
+    #: Writers of statements besides those of all programs, and how often each is to write.
+    writers: list[tuple[Callable[[Writer], list[Variable]], int]] = field(default_factory=list)
     names: int = 0
-    refused: list[tuple[str, Statement, list[Variable]]] = field(default_factory=list)
+    refused: list[tuple[Exception, Statement, list[Variable]]] = field(default_factory=list)
 
 
 class Writer:
@@ -156,8 +158,7 @@ class Writer:
         try:
             statement.targets = self.typed(statement)
         except Refused as error:
-            message = str(error.__cause__ or error)
-            self.limits.refused.append((message, statement, list(self.scope)))
+            self.limits.refused.append((error.cause, statement, list(self.scope)))
             return []
         if any(target.size > self.limits.max_size for target in statement.targets):
             return []
@@ -170,7 +171,7 @@ class Writer:
         try:
             types = types_of(statement, self.scope, jax)
         except Exception as error:
-            raise Refused from error
+            raise Refused(error) from error
         pairs = zip(statement.targets, types, strict=True)
         is_key = lambda t: jax.dtypes.issubdtype(t.dtype, jax.dtypes.prng_key)  # noqa: E731
         dtypes = ["key<fry>" if is_key(t) else str(t.dtype) for t in types]
@@ -207,7 +208,10 @@ def types_of(statement: Statement, scope: Sequence[Variable], jax: Any) -> Seque
 
 
 class Refused(Exception):
-    """Tracing the statement raised; the cause is the error."""
+    """Tracing the statement raised the error `cause`."""
+
+    def __init__(self, cause: Exception):
+        self.cause = cause
 
 
 def aval(variable: Variable, jax: Any = jax) -> Any:

@@ -281,6 +281,22 @@ def test_a_missing_transpose_rule_names_the_primitive():
         jax.linear_transpose(twice_p.bind, 1.0)(1.0)
 
 
+def test_linear_transpose_of_integers_and_float0():
+    v, i = jax.numpy.ones(3), jax.numpy.arange(3)
+    assert jax.linear_transpose(lambda x: x * 2, i)(i)[0].tolist() == [0, 2, 4]
+    transposed = jax.linear_transpose(jax.linearize(lambda x: (2 * x, i), v)[1], v)
+    none = np.zeros(3, jax.dtypes.float0)
+    assert transposed((v, none))[0].tolist() == [2, 2, 2]
+    with pytest.raises(TypeError, match=r"has dtype float0 too, but got int32\[3\]"):
+        transposed((v, i))
+    with pytest.raises(TypeError, match=r"\[int32\] -> \[float32\]"):
+        jax.linear_transpose(lambda x: x * 2.0, i)
+
+
+def test_linear_transpose_is_a_node_of_the_functions_constants():
+    assert jax.jit(lambda: jax.linear_transpose(lambda x: 2 * x, 1.0))()(3.0)[0] == 6
+
+
 def test_linear_transpose_keeps_weak_types():
     assert jax.linear_transpose(lambda x: x * 2.0, jax.numpy.asarray(1.0))(1.0)[0].weak_type
 

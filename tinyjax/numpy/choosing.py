@@ -33,6 +33,8 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
 )
 
+_GIVE_SIZE = "With size=n the result has a known shape: n slices."
+
 # ---- among several arrays ----
 
 
@@ -125,7 +127,8 @@ def compress(
     condition, extra = condition[: a.shape[0]], condition[a.shape[0] :]
     a = a[: condition.shape[0]]
     if size is None:
-        if reductions.any(extra):
+        condition, extra = (concrete(x, "in jnp.compress", _GIVE_SIZE) for x in (condition, extra))
+        if np.any(extra):
             raise ValueError("condition contains entries that are out of bounds")
         return moveaxis(a[condition], 0, axis)
     if not 0 <= size <= a.shape[0]:

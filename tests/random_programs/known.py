@@ -1,0 +1,22 @@
+"""Where programs differ from JAX for a reason that is known: a pattern of the difference, which the program
+follows, and the reason."""
+
+from __future__ import annotations
+
+import re
+
+KNOWN = [
+    (
+        r"(?s)^JAX: at point \d: weak type True, expected False.*(grad|vjp|jacrev|hessian|transpose)\(",
+        "JAX gives a traced sum of cotangents the weak type of the first; here both must be weak",
+    ),
+    (
+        r"^ValueError: scan got value with no leading axis .*\nJAX: IndexError: tuple index out of range",
+        "JAX asks a scalar for its first axis before it can complain that there is none",
+    ),
+]
+
+
+def reason_for(difference: str) -> str | None:
+    """Why this is no mistake, or None."""
+    return next((reason for pattern, reason in KNOWN if re.search(pattern, difference)), None)

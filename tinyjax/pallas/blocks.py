@@ -96,6 +96,8 @@ def joined(
     """The array of these blocks: `blocks` has one for each program, along axis 0, and `numbers` says which
     one each program's is, along each axis: shape (programs, ndim). The programs are those of `grid`, in
     order. Other elements are as in `begin`, the padded array."""
+    if not mapping.aval.size:
+        return unpadded(begin, mapping)
     counts = [n // size for n, size in zip(mapping.padded_shape, mapping.sizes)]
     owners = np.full(counts, -1)
     owners[tuple(numbers.T)] = np.arange(len(numbers))

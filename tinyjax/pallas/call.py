@@ -9,11 +9,15 @@ Source: https://docs.jax.dev/en/latest/pallas/quickstart.html
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from tinyjax.core.api_util import FlatFun, check_callable
-from tinyjax.core.array import ShapedArray
+from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     BodyPrimitive,
@@ -24,7 +28,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
 )
 from tinyjax.core.config import config
-from tinyjax.core.debug_info import DebugInfo, name_and_place
+from tinyjax.core.debug_info import DebugInfo, name_and_place, unwrapped
 from tinyjax.core.dtypes import np_dtype
 from tinyjax.core.inlining import CALLS
 from tinyjax.core.jaxpr import ClosedJaxpr
@@ -167,6 +171,8 @@ class _Call:
         mapping = self.grid_mapping(args)
         is_interpreted = self.params["interpret"] or config.jax_disable_jit
         if is_interpreted and type(context.trace) is EvalTrace:
+            if uses_outer_arrays(self.kernel):
+                self.traced(in_tree, mapping)  # raises if it reads one
             kernel, aliases = self.python_kernel(in_tree), self.params["input_output_aliases"]
             return tree_unflatten(self.out_tree, run_programs(kernel, mapping, aliases, leaves))
         jaxpr = self.traced(in_tree, mapping)
@@ -256,6 +262,18 @@ class _Call:
                 f"[{types}]. You should pass them as inputs."
             )
         return closed
+
+
+def uses_outer_arrays(kernel: Callable) -> bool:
+    """Whether a global or an outer variable that a Python function names is an array."""
+    fun = unwrapped(kernel)
+    if not isinstance(fun, FunctionType):
+        return False
+    values = [fun.__globals__.get(name) for name in fun.__code__.co_names]
+    for cell in fun.__closure__ or ():
+        with contextlib.suppress(ValueError):  # a variable that has no value yet
+            values.append(cell.cell_contents)
+    return any(isinstance(x, Array | np.ndarray) for x in values)
 
 
 def _out_aval(shape: Any) -> ShapedArray:

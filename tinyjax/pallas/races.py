@@ -61,7 +61,7 @@ def block_numbers(mapping: BlockMapping) -> np.ndarray:
 def _check_revisits(output: BlockMapping) -> None:
     last_program: dict[tuple[int, ...], int] = {}
     grid = output.indices.shape[:-1]
-    blocks = block_numbers(output).reshape(math.prod(grid), -1).tolist()
+    blocks = block_numbers(output).reshape(math.prod(grid), output.aval.ndim).tolist()
     for number, block in enumerate(map(tuple, blocks)):
         before = last_program.get(block, number - 1)
         if before != number - 1:
@@ -73,7 +73,7 @@ def _check_overlaps(output: BlockMapping) -> None:
     """The same where blocks begin at any element."""
     owner = np.full(output.padded_shape, -1)
     grid = output.indices.shape[:-1]
-    starts = output.starts.reshape(math.prod(grid), -1).tolist()
+    starts = output.starts.reshape(math.prod(grid), output.aval.ndim).tolist()
     for number, start in enumerate(starts):
         window = owner[tuple(slice(s, s + n) for s, n in zip(start, output.sizes))]
         if (window >= 0).any() and start != starts[number - 1]:
@@ -134,9 +134,8 @@ def _fits(output: BlockMapping, axes: int, inner: int) -> bool:
     blocks = block_numbers(output).reshape(-1, inner, output.aval.ndim)
     if one_block_each(output, inner):
         blocks = blocks[:, :1]
-    if not counts:
-        return blocks.shape[0] * blocks.shape[1] == 1
-    numbers = np.ravel_multi_index(tuple(np.moveaxis(blocks, -1, 0)), counts)
+    strides = [math.prod(counts[dim + 1 :]) for dim in range(len(counts))]
+    numbers = (blocks * np.array(strides, np.int64).reshape(-1)).sum(axis=-1)
     return len(np.unique(numbers)) == numbers.size
 
 

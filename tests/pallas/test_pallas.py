@@ -261,6 +261,28 @@ def test_what_is_for_other_machines_says_so():
         pl.load  # noqa: B018
 
 
+def test_scalars_and_arrays_without_elements_have_blocks():
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    for interpret in (True, False):
+        options = {"interpret": interpret}
+        assert pl.pallas_call(kernel, struct(), **options)(2.0) == 2
+        assert pl.pallas_call(kernel, struct(0, 8), **options)(X[:0]).shape == (0, 8)
+        out = pl.pallas_call(kernel, struct(4, 8), grid=(0,), **options)(X)
+        assert np.isnan(out).all()
+
+
+def test_shard_map_runs_a_kernel_where_it_checks_no_types():
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    specs = {"mesh": mesh, "in_specs": jax.P("i"), "out_specs": jax.P("i")}
+    np.testing.assert_array_equal(jax.shard_map(sums, **specs, check_vma=False)(X), SUMS)
+    with pytest.raises(
+        ValueError, match=r"args\[0\] of a pallas_call has the type .* check_vma=False"
+    ):
+        jax.shard_map(sums, **specs)(X)
+
+
 def test_a_loop_of_a_kernel_counts_in_steps():
     def kernel(x_ref, o_ref):
         o_ref[...] = jnp.zeros_like(o_ref)

@@ -10,7 +10,7 @@ Source: https://docs.jax.dev/en/latest/pallas/quickstart.html
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -42,7 +42,7 @@ from tinyjax.pallas.kernel_jaxpr import kernel_of_jaxpr
 from tinyjax.pallas.lowering import lowered
 from tinyjax.pallas.programs import Grid, running
 from tinyjax.pallas.specs import GridSpec, MemoryRef, no_block_spec
-from tinyjax.refs.types import is_ref
+from tinyjax.refs.types import AbstractRef
 from tinyjax.transform.jit.primitive import Inline, jit_p
 
 # Parameters: jaxpr, the kernel; grid_mapping, input_output_aliases (pairs of numbers), out_avals, interpret,
@@ -188,12 +188,9 @@ class _Call:
         paths, tree = tree_flatten_with_path(args)
         avals = tuple(get_aval(x) for _, x in paths)
         if (tree, avals) not in self._mappings:
-            for aval, (path, x) in zip(avals, paths):
-                if is_ref(x):
-                    raise NotImplementedError(
-                        f"args{keystr(path)} of a pallas_call is a {aval}: give it what the Ref holds"
-                    )
-            inputs = tree, avals, [f"args{keystr(path)}" for path, _ in paths]
+            origins = [f"args{keystr(path)}" for path, _ in paths]
+            _check_arrays(avals, origins)
+            inputs = tree, avals, origins
             outputs = self.out_tree, self.out_avals, self.out_origins
             mapping = grid_mapping_of(self.spec, inputs, outputs, self.scratch_avals)
             self._check_aliases(mapping)
@@ -262,6 +259,20 @@ class _Call:
                 f"[{types}]. You should pass them as inputs."
             )
         return closed
+
+
+def _check_arrays(avals: Sequence[ShapedArray], origins: Sequence[str]) -> None:
+    """Raises NotImplementedError for a Ref, ValueError for an array of a type that speaks of a mesh."""
+    for aval, origin in zip(avals, origins):
+        if isinstance(aval, AbstractRef):
+            raise NotImplementedError(
+                f"{origin} of a pallas_call is a {aval}: give it what the Ref holds"
+            )
+        if aval.extra is not None:
+            raise ValueError(
+                f"{origin} of a pallas_call has the type {aval}, and a kernel knows no mesh: call it in "
+                "jax.shard_map(..., check_vma=False)"
+            )
 
 
 def uses_outer_arrays(kernel: Callable) -> bool:

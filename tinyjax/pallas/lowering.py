@@ -26,7 +26,7 @@ from tinyjax.pallas.grid_mapping import BlockMapping, GridMapping
 from tinyjax.pallas.kernel_jaxpr import with_numbers
 from tinyjax.pallas.loops import loop_over_grid
 from tinyjax.pallas.races import (
-    block_numbers,
+    blocks_by_place,
     check_blocks,
     check_races,
     one_block_each,
@@ -130,9 +130,9 @@ class _Nest:
     def output(self, o: int, blocks: Any, begin: Any) -> Any:
         """The array of an output's blocks, which have the axes of the grid in front."""
         mapping, is_carry = self.mapping.outputs[o], self.is_carry[o]
-        numbers = block_numbers(mapping).reshape(-1, self.inner, mapping.aval.ndim)
+        numbers = blocks_by_place(mapping, self.inner)
         grid = self.outer_grid if is_carry else self.mapping.grid
-        numbers = numbers[:, 0] if is_carry else numbers.reshape(-1, mapping.aval.ndim)
+        numbers = numbers[:, 0] if is_carry else np.concatenate(numbers)
         begin = padded(empty(mapping.aval), mapping) if begin is None else begin
         return joined(blocks, numbers, grid, mapping, begin)
 

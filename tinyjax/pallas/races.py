@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax.core.compile_time import eval_context
 from tinyjax.core.inlining import inline_calls
 from tinyjax.core.jaxpr import ClosedJaxpr, Literal, Var, literal_value
-from tinyjax.pallas.grid_mapping import BlockMapping, GridMapping
+from tinyjax.pallas.grid_mapping import BlockMapping, GridMapping, in_row_major
 from tinyjax.pallas.loops import written_blocks
 from tinyjax.pallas.specs import Blocked, Squeezed
 
@@ -113,7 +113,7 @@ def parallel_axes(
         return None
     for axes in range(len(mapping.grid), -1, -1):
         inner = math.prod(mapping.grid[axes:])
-        if all(_fits(output, axes, inner) for output in mapping.outputs):
+        if all(_fits(output, inner) for output in mapping.outputs):
             fresh = not axes or not mapping.scratch_avals or _sets_scratch(kernel, mapping, axes)
             return axes if fresh else None
     return None
@@ -123,19 +123,25 @@ def _same_blocks(a: BlockMapping, b: BlockMapping) -> bool:
     return a.block_shape == b.block_shape and (a.starts == b.starts).all()
 
 
+def blocks_by_place(output: BlockMapping, inner: int) -> np.ndarray:
+    """The number of each program's block: shape (places in the outer grid, `inner` programs, ndim)."""
+    outer = math.prod(output.indices.shape[:-1]) // inner
+    return block_numbers(output).reshape(outer, inner, output.aval.ndim)
+
+
 def one_block_each(output: BlockMapping, inner: int) -> bool:
     """Whether the programs along the inner axes, of which there are `inner`, have the same block."""
-    blocks = block_numbers(output).reshape(-1, inner, output.aval.ndim)
+    blocks = blocks_by_place(output, inner)
     return bool((blocks == blocks[:, :1]).all())
 
 
-def _fits(output: BlockMapping, axes: int, inner: int) -> bool:
-    counts = [n // max(size, 1) for n, size in zip(output.padded_shape, output.sizes)]
-    blocks = block_numbers(output).reshape(-1, inner, output.aval.ndim)
+def _fits(output: BlockMapping, inner: int) -> bool:
+    """Whether places in the outer grid have no block in common; nor programs at one place, unless all have
+    the same."""
+    blocks = blocks_by_place(output, inner)
     if one_block_each(output, inner):
         blocks = blocks[:, :1]
-    strides = [math.prod(counts[dim + 1 :]) for dim in range(len(counts))]
-    numbers = (blocks * np.array(strides, np.int64).reshape(-1)).sum(axis=-1)
+    numbers = in_row_major(blocks, output.block_counts)
     return len(np.unique(numbers)) == numbers.size
 
 

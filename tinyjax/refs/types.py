@@ -17,6 +17,7 @@ class AbstractRef(ShapedArray):
     inner_aval: ShapedArray
     getitem: ClassVar[Callable[..., Any]]  # of (ref, index); set in ref.py, as is
     setitem: ClassVar[Callable[..., None]]  # of (ref, index, value)
+    view: ClassVar[Callable[..., Any]]  # of (ref, index); set in views.py
 
     def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
         if inner_aval not in _ref_avals:

@@ -161,7 +161,7 @@ class _Call:
         self.out_origins = [f"outputs{keystr(path)}" for path, _ in paths]
         self.out_avals = tuple(_out_aval(x) for _, x in paths)
         scratch, self.scratch_tree = tree_flatten(spec.scratch_shapes)
-        self.scratch_avals = [x.get_array_aval() for x in scratch]
+        self.scratch_avals = [x.get_ref_aval() for x in scratch]
         self._mappings: dict[Any, GridMapping] = {}
         self._jaxprs: dict[Any, ClosedJaxpr] = {}
 

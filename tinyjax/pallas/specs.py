@@ -120,7 +120,7 @@ class MemoryRef:
         return self.inner_aval
 
     def get_ref_aval(self) -> AbstractRef:
-        return AbstractRef(self.inner_aval)
+        return AbstractRef(self.inner_aval, self.memory_space)
 
 
 ANY = MemorySpace.ANY

@@ -139,7 +139,11 @@ def pallas_call(
     }
     out_shape = tuple(out_shape) if isinstance(out_shape, list) else out_shape
     call = _Call(kernel, out_shape, grid_spec, params)
-    return lambda *args: call.run(args)
+
+    def wrapped(*args: Any) -> Any:
+        return call.run(args)
+
+    return wrapped
 
 
 def _check_not_given(given: dict[str, Any]) -> None:

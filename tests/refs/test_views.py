@@ -1,4 +1,4 @@
-"""Parts of Refs: ref.at[index] is read and written as a Ref of its own."""
+"""Parts of Refs: ref.at[index] is read and written as a Ref."""
 
 import numpy as np
 import pytest

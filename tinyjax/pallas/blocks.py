@@ -93,9 +93,9 @@ def in_blocks(x: Any, mapping: BlockMapping, followed: dict[int, int]) -> Any:
 def joined(
     blocks: Any, numbers: np.ndarray, grid: Sequence[int], mapping: BlockMapping, begin: Any
 ) -> Any:
-    """The array of these blocks: `blocks` has one for each program, along axis 0, and `numbers` says which
-    one each program's is, along each axis: shape (programs, ndim). The programs are those of `grid`, in
-    order. Other elements are as in `begin`, the padded array."""
+    """The array of these blocks: `blocks` has one for each program of `grid`, along axis 0, and `numbers` has
+    the number of each program's block along each axis: shape (programs, ndim). Other elements are as in
+    `begin`, the padded array."""
     if not mapping.aval.size:
         return unpadded(begin, mapping)
     counts = mapping.block_counts

@@ -1,4 +1,4 @@
-"""pallas_call: a kernel of one's own, run as each program of a grid on blocks of the arrays.
+"""pallas_call: runs a custom kernel as each program of a grid, on blocks of the arrays.
 
 To a trace it is one equation, whose parameter is the kernel as a jaxpr that takes Refs. It is compiled
 (lowering.py). Outside of jit, `interpret=True` runs the Python function itself, program after program
@@ -46,12 +46,10 @@ from tinyjax.refs.types import AbstractRef
 from tinyjax.transform.jit.primitive import Inline, jit_p
 
 # Parameters: jaxpr, the kernel; grid_mapping, input_output_aliases (pairs of numbers), out_avals, interpret,
-# and those that say nothing here: compiler_params, cost_estimate, debug, mesh, metadata and name.
+# and those that change nothing: compiler_params, cost_estimate, debug, mesh, metadata and name.
 pallas_call_p = BodyPrimitive("pallas_call", multiple_results=True, impl_binds_primitives=True)
 abstract_eval_rules[pallas_call_p] = lambda *avals, out_avals, **params: list(out_avals)
-no_rule_reasons[pallas_call_p, "lowering"] = (
-    "compile/passes/inline.py puts its programs in its place"
-)
+no_rule_reasons[pallas_call_p, "lowering"] = "compile/passes/inline.py replaces it by its programs"
 
 
 def lowered_call(params: Mapping[str, Any]) -> ClosedJaxpr:
@@ -266,7 +264,7 @@ class _Call:
 
 
 def _check_arrays(avals: Sequence[ShapedArray], origins: Sequence[str]) -> None:
-    """Raises NotImplementedError for a Ref, ValueError for an array of a type that speaks of a mesh."""
+    """Raises NotImplementedError for a Ref, ValueError for an array whose type has a mesh."""
     for aval, origin in zip(avals, origins):
         if isinstance(aval, AbstractRef):
             raise NotImplementedError(

@@ -180,8 +180,8 @@ def in_row_major(numbers: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
 
 
 def uninitialized(dtype: np.dtype) -> Any:
-    """What stands where nothing was written, and beyond the end of an array: NaN, the smallest integer or
-    False; of int16 zero, as JAX's semaphores are int16."""
+    """The value of elements that nothing was written to, or beyond the end of an array: NaN, the smallest
+    integer or False. For int16 it is zero, since JAX's semaphores are int16."""
     if is_inexact(dtype):
         return np.nan
     return 0 if kind(dtype) == "b" or dtype == np.int16 else iinfo(dtype).min

@@ -1,4 +1,4 @@
-"""What a pallas_call is told: the grid, and for each array the blocks that its programs get.
+"""The arguments of pallas_call: the grid, and for each array the blocks that its programs get.
 
 Source: https://docs.jax.dev/en/latest/pallas/grid_blockspec.html
 """

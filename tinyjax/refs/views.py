@@ -1,4 +1,4 @@
-"""Parts of Refs: `part = ref.at[1:3]` is read and written as a Ref of its own, by `part[0] = x`.
+"""Parts of Refs: `part = ref.at[1:3]` is read and written as a Ref is, `part[0] = x`.
 
 A part has the Ref and an index into it; an index into the part is put together with that one.
 """

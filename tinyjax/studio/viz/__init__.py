@@ -9,6 +9,7 @@ jvp, vmap                with primals and tangents; over a batch
 linearize, transpose     what is known and what is linear; the forward pass, and cotangents
 pmap, sharding           on a device for each slice; which device has which part of an array
 trace_stack              the traces that a bind goes through
+kernel                   what each step of a kernel loads and stores, before and after each directive
 pass_graph, kernels      before and after each pass of the compiler; what is one kernel, with times
 record                   what happens in a block of a program, as a list of events
 save                     writes a graph as .svg, .html, .png, .pdf or .dot; DotNotFound: no layout program
@@ -24,6 +25,7 @@ from tinyjax.studio.viz.linearize import linearize as linearize
 from tinyjax.studio.viz.output import DotNotFound as DotNotFound
 from tinyjax.studio.viz.output import save as save
 from tinyjax.studio.viz.pass_graph import pass_graph as pass_graph
+from tinyjax.studio.viz.player import kernel as kernel
 from tinyjax.studio.viz.pmap import pmap as pmap
 from tinyjax.studio.viz.record import record as record
 from tinyjax.studio.viz.shardings import sharding as sharding
@@ -40,6 +42,7 @@ __all__ = [
     "dot",
     "explain",
     "jvp",
+    "kernel",
     "kernels",
     "linearize",
     "pass_graph",

@@ -69,6 +69,7 @@ SPARSE = Words(
     # NumPy's argument of meshgrid
     {"numpy/choosing.py": "sparse", "numpy/editing.py": "sparse", "numpy/grids.py": "sparse"},
 )
+PALLAS = Words(r"\w*pallas\w*|\bgrid_mapping\b", "", {"core/missing_reasons.py": "pallas"})
 OTHERS = Words(
     r"\b(?:compat|fast|studio)(?=/|\.\w)",
     "",
@@ -79,6 +80,7 @@ FEATURES = {
     "refs": REFS,
     "wasm": WASM,
     "sparse": SPARSE,
+    "pallas": PALLAS,
     "compat, fast and studio": OTHERS,
 }
 

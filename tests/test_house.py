@@ -14,6 +14,7 @@ ROOMS = {
     "runtime",
     "transform",
     "many_devices",
+    "pallas",
     "refs",
     "sparse",
     "wasm",

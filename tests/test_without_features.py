@@ -4,7 +4,7 @@ needed which folder is missing."""
 import pytest
 from copied_package import copy_without, run_in, run_tests_in
 
-FEATURES = ("many_devices", "refs", "wasm", "sparse", "compat", "studio")
+FEATURES = ("many_devices", "refs", "wasm", "sparse", "pallas", "compat", "studio")
 ALL = (*FEATURES, "fast")
 # Those that could notice, in half a minute.
 NOTICING = [
@@ -55,6 +55,7 @@ def test_a_missing_feature_is_named(tmp_path):
         "    lambda: exec('from tinyjax import make_mesh'),\n"
         "    lambda: jax.new_ref,\n"
         "    lambda: jax.ref,\n"
+        "    lambda: exec('from tinyjax.experimental.pallas import ds'),\n"
         "    lambda: jax.numpy.ones(3).sharding,\n"
         "    lambda: jax.named_scope,\n"
         "    lambda: jax.interpreters.mlir,\n"
@@ -76,6 +77,7 @@ def test_a_missing_feature_is_named(tmp_path):
         f"jax.make_mesh {IN_MANY_DEVICES}",
         "jax.new_ref is in the folder tinyjax/refs, which is not there",
         "jax.ref is in the folder tinyjax/refs, which is not there",
+        "tinyjax.experimental.pallas is in the folder tinyjax/pallas, which is not there",
         f"ArrayImpl.sharding {IN_MANY_DEVICES}",
         f"jax.named_scope {IN_COMPAT}",
         f"jax.interpreters.mlir {IN_COMPAT}",

@@ -172,7 +172,7 @@ def _name_shared_jaxprs(top: Jaxpr, context: JaxprPpContext) -> None:
         for eqn in jaxpr.eqns:
             for sub in subjaxprs(eqn.params):
                 queue.append(sub)
-                if "name" in eqn.params:
+                if eqn.params.get("name"):
                     names.setdefault(sub, eqn.params["name"].strip("<>"))
     taken: Counter[str] = Counter()
     for jaxpr, count in uses.items():

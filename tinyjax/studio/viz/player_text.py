@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tinyjax.studio.viz.accesses import CACHE_LINES, LINE_BYTES, Traffic
 from tinyjax.studio.viz.kernel_stages import Grid, Stage
 
 WIDTH = 100
-_TITLE = 38
+_TITLE = 34
 _HEADS = ("accesses", "steps", "loads", "stores", "redundant", "bytes", "fetched", "local", "reuse")
 _MARKS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -35,11 +35,16 @@ def _kernel_text(stages: Sequence[Stage]) -> str:
 def stages_table(stages: Sequence[Stage]) -> str:
     """A line a stage: its numbers."""
     lines = [stages[0].kernel.name]
-    lines.append(" " * _TITLE + "".join(f"{head:>10}" for head in _HEADS))
+    lines.append(" " * _TITLE + _row(_HEADS))
     for stage in stages:
         title = stage.title if len(stage.title) < _TITLE else stage.title[: _TITLE - 2] + "…"
-        lines.append(f"{title:{_TITLE}}" + "".join(f"{n:>10}" for n in _numbers(stage.traffic)))
+        lines.append(f"{title:{_TITLE}}" + _row(_numbers(stage.traffic)))
     return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    widths = (max(len(head) + 2, 8) for head in _HEADS)
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths))
 
 
 def _numbers(traffic: Traffic) -> Iterator[str]:

@@ -733,3 +733,8 @@ if Path(__file__).with_name("refs").is_dir():  # it can be deleted, with the tes
     from refs import examples
 
     EXAMPLES |= {name: smooth(fun, x) for name, fun in examples.EXAMPLES.items()}
+
+    if Path(__file__).with_name("pallas").is_dir():  # it needs Refs
+        from pallas.examples import by_rows
+
+        EXAMPLES["pallas_call"] = step(by_rows, x)

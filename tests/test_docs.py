@@ -19,6 +19,7 @@ from tinyjax.studio.learn.exercises import load
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 QUESTIONS = (ROOT / "tutorials" / "questions.md").read_text()
+PALLAS = (ROOT / "docs" / "pallas.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 COMPILER = (ROOT / "docs" / "compiler.md").read_text()
 WRITTEN = [
@@ -27,6 +28,7 @@ WRITTEN = [
     "docs/compiler.md",
     "docs/dependencies.md",
     "docs/golden.md",
+    "docs/pallas.md",
     "docs/teachers.md",
     "tutorials/questions.md",
 ]
@@ -55,10 +57,11 @@ def test_an_example_of_the_readme_prints_what_it_says(code, output):
     np.testing.assert_allclose(numbers, expected_numbers, rtol=1e-5)
 
 
-def test_each_answer_to_a_question_prints_what_it_says():
+@pytest.mark.parametrize("page", [QUESTIONS, PALLAS], ids=["questions", "pallas"])
+def test_each_example_of_a_page_prints_what_it_says(page):
     names, printed = {}, ""
     for language, text in re.findall(
-        r"^```(python|text)\n(.*?)^```$", QUESTIONS, re.DOTALL | re.MULTILINE
+        r"^```(python|text)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE
     ):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as output:

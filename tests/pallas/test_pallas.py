@@ -143,3 +143,155 @@ def test_the_kernel_is_a_parameter_of_the_equation():
         "grid_mapping=GridMapping(grid=(4, 4), block_mappings=(BlockMapping(block_shape=(Squeezed(), Bl"
         in text
     )
+
+
+def doubled(x, **options):
+    """x, and a kernel that doubles it, with other options."""
+
+    def kernel(x_ref, o_ref):
+        o_ref[...] = 2 * x_ref[...]
+
+    return pl.pallas_call(kernel, struct(*x.shape), **options)(x)
+
+
+ROW = pl.BlockSpec((None, 8), lambda i: (i, 0))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"in_specs": [ROW, ROW]}, ValueError, "Pytree for `in_specs` and `inputs` do not match"),
+        ({"in_specs": ROW}, ValueError, "`in_specs` must be a tuple or a list"),
+        (
+            {"in_specs": [pl.BlockSpec((2,), lambda i: (i,))]},
+            ValueError,
+            r"Block shape for args\[0\] .* same",
+        ),
+        (
+            {"out_specs": pl.BlockSpec((4, 8), lambda i: i)},
+            ValueError,
+            "for outputs must return 2 values",
+        ),
+        (
+            {"out_specs": pl.BlockSpec((4, 8), lambda i: (i, 0.5))},
+            ValueError,
+            r"integer scalars. Output\[1\]",
+        ),
+        ({"grid": (2.5,)}, ValueError, "Grid must be a tuple of integers"),
+        (
+            {"grid_spec": pl.GridSpec(grid=(2,))},
+            ValueError,
+            "`grid_spec` is specified, then `grid`",
+        ),
+        ({"input_output_aliases": {0: 1}}, ValueError, "output index 1 outside the range"),
+        ({"in_specs": [ROW]}, ValueError, "Invalid shape for `swap`"),
+    ],
+)
+def test_what_does_not_match_is_named(options, error, match):
+    for interpret in (True, False):
+        with pytest.raises(error, match=match):
+            doubled(X, **{"grid": (4,)} | options, interpret=interpret)
+
+
+def test_a_kernel_returns_nothing_and_takes_no_array_from_outside():
+    def returns(x_ref, o_ref):
+        return x_ref[...]
+
+    outer = jnp.ones(8)
+
+    def captures(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + outer
+
+    for interpret in (True, False):
+        with pytest.raises(ValueError, match="returns at .* should return None"):
+            pl.pallas_call(returns, struct(4, 8), interpret=interpret)(X)
+        with pytest.raises(ValueError, match=r"captures constants \[f32\[8\]\]"):
+            pl.pallas_call(captures, struct(4, 8), interpret=interpret)(X)
+
+
+def test_programs_between_two_that_write_to_one_block_are_a_race():
+    ones = lambda o_ref: o_ref.__setitem__(..., jnp.ones_like(o_ref))  # noqa: E731
+    out = pl.BlockSpec((None, 8), lambda k, i: (i, 0))
+    call = pl.pallas_call(ones, struct(4, 8), grid=(2, 4), out_specs=out, interpret=True)
+    np.testing.assert_array_equal(call(), np.ones((4, 8)))
+    with pytest.raises(
+        ValueError, match=r"race: programs \(0, 0\) and \(1, 0\) .* block \(0, 0\) of outputs"
+    ):
+        pl.pallas_call(ones, struct(4, 8), grid=(2, 4), out_specs=out)()
+    windows = pl.BlockSpec((pl.Element(2), 8), lambda i: (i, 0))
+    with pytest.raises(ValueError, match=r"programs \(0,\) and \(1,\) .* element \(1, 0\)"):
+        pl.pallas_call(ones, struct(4, 8), grid=3, out_specs=windows)()
+
+
+def test_a_block_beyond_the_array_is_an_error_when_compiled():
+    beyond = pl.BlockSpec((None, 8), lambda i: (i + 1, 0))
+    options = {"grid": (4,), "in_specs": [beyond], "out_specs": ROW}
+    np.testing.assert_array_equal(doubled(X, **options, interpret=True)[-1], 2 * X[3])
+    with pytest.raises(
+        ValueError, match=r"index map of args\[0\] gives \(4, 0\) for program \(3,\)"
+    ):
+        doubled(X, **options)
+
+
+def test_an_output_begins_as_the_input_that_is_its_alias():
+    def kernel(x_ref, o_ref):
+        o_ref[0] = x_ref[1] + 1
+
+    for interpret in (True, False):
+        call = pl.pallas_call(
+            kernel,
+            struct(4, 8),
+            grid=(4,),
+            in_specs=[ROW],
+            out_specs=ROW,
+            input_output_aliases={0: 0},
+            interpret=interpret,
+        )
+        expected = X.copy()
+        expected[:, 0] = X[:, 1] + 1
+        np.testing.assert_array_equal(call(X), expected)
+
+
+def test_what_is_for_other_machines_says_so():
+    with pytest.raises(ImportError, match="is for TPUs"):
+        from tinyjax.experimental.pallas import tpu  # noqa: F401
+    with pytest.raises(AttributeError, match="for the cores and memories of TPUs and GPUs"):
+        pl.semaphore_wait  # noqa: B018
+    with pytest.raises(AttributeError, match="JAX has removed it: read by ref"):
+        pl.load  # noqa: B018
+
+
+def test_scalars_and_arrays_without_elements_have_blocks():
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    for interpret in (True, False):
+        options = {"interpret": interpret}
+        assert pl.pallas_call(kernel, struct(), **options)(2.0) == 2
+        assert pl.pallas_call(kernel, struct(0, 8), **options)(X[:0]).shape == (0, 8)
+        out = pl.pallas_call(kernel, struct(4, 8), grid=(0,), **options)(X)
+        assert np.isnan(out).all()
+
+
+def test_shard_map_runs_a_kernel_where_it_checks_no_types():
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    specs = {"mesh": mesh, "in_specs": jax.P("i"), "out_specs": jax.P("i")}
+    np.testing.assert_array_equal(jax.shard_map(sums, **specs, check_vma=False)(X), SUMS)
+    with pytest.raises(
+        ValueError, match=r"args\[0\] of a pallas_call has the type .* check_vma=False"
+    ):
+        jax.shard_map(sums, **specs)(X)
+
+
+def test_a_loop_of_a_kernel_counts_in_steps():
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jnp.zeros_like(o_ref)
+
+        @pl.loop(0, 4, step=2)
+        def _(i):
+            o_ref[i] = x_ref[i]
+
+    expected = X * np.array([1, 0, 1, 0], np.float32)[:, None]
+    for interpret in (True, False):
+        call = pl.pallas_call(kernel, struct(4, 8), interpret=interpret)
+        np.testing.assert_array_equal(call(X), expected)

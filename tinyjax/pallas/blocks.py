@@ -14,7 +14,7 @@ from tinyjax.lax.creation import full
 from tinyjax.lax.dynamic_slicing import dynamic_slice, dynamic_update_slice
 from tinyjax.numpy.choosing import where
 from tinyjax.numpy.taking import take
-from tinyjax.pallas.grid_mapping import BlockMapping, uninitialized
+from tinyjax.pallas.grid_mapping import BlockMapping, in_row_major, uninitialized
 
 
 def empty(aval: Any) -> Any:
@@ -96,9 +96,12 @@ def joined(
     """The array of these blocks: `blocks` has one for each program, along axis 0, and `numbers` says which
     one each program's is, along each axis: shape (programs, ndim). The programs are those of `grid`, in
     order. Other elements are as in `begin`, the padded array."""
-    counts = [n // size for n, size in zip(mapping.padded_shape, mapping.sizes)]
-    owners = np.full(counts, -1)
-    owners[tuple(numbers.T)] = np.arange(len(numbers))
+    if not mapping.aval.size:
+        return unpadded(begin, mapping)
+    counts = mapping.block_counts
+    owners = np.full(math.prod(counts), -1)
+    owners[in_row_major(numbers, counts)] = np.arange(len(numbers))
+    owners = owners.reshape(counts)
     x = _in_order(reshape(blocks, (len(numbers), *mapping.sizes)), owners, grid)
     ndim = len(counts)
     x = reshape(x, (*counts, *mapping.sizes))

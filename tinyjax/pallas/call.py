@@ -9,11 +9,15 @@ Source: https://docs.jax.dev/en/latest/pallas/quickstart.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from tinyjax.core.api_util import FlatFun, check_callable
-from tinyjax.core.array import ShapedArray
+from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     BodyPrimitive,
@@ -24,7 +28,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
 )
 from tinyjax.core.config import config
-from tinyjax.core.debug_info import DebugInfo, name_and_place
+from tinyjax.core.debug_info import DebugInfo, name_and_place, unwrapped
 from tinyjax.core.dtypes import np_dtype
 from tinyjax.core.inlining import CALLS
 from tinyjax.core.jaxpr import ClosedJaxpr
@@ -38,7 +42,7 @@ from tinyjax.pallas.kernel_jaxpr import kernel_of_jaxpr
 from tinyjax.pallas.lowering import lowered
 from tinyjax.pallas.programs import Grid, running
 from tinyjax.pallas.specs import GridSpec, MemoryRef, no_block_spec
-from tinyjax.refs.types import is_ref
+from tinyjax.refs.types import AbstractRef
 from tinyjax.transform.jit.primitive import Inline, jit_p
 
 # Parameters: jaxpr, the kernel; grid_mapping, input_output_aliases (pairs of numbers), out_avals, interpret,
@@ -167,6 +171,8 @@ class _Call:
         mapping = self.grid_mapping(args)
         is_interpreted = self.params["interpret"] or config.jax_disable_jit
         if is_interpreted and type(context.trace) is EvalTrace:
+            if uses_outer_arrays(self.kernel):
+                self.traced(in_tree, mapping)  # raises if it reads one
             kernel, aliases = self.python_kernel(in_tree), self.params["input_output_aliases"]
             return tree_unflatten(self.out_tree, run_programs(kernel, mapping, aliases, leaves))
         jaxpr = self.traced(in_tree, mapping)
@@ -182,12 +188,9 @@ class _Call:
         paths, tree = tree_flatten_with_path(args)
         avals = tuple(get_aval(x) for _, x in paths)
         if (tree, avals) not in self._mappings:
-            for aval, (path, x) in zip(avals, paths):
-                if is_ref(x):
-                    raise NotImplementedError(
-                        f"args{keystr(path)} of a pallas_call is a {aval}: give it what the Ref holds"
-                    )
-            inputs = tree, avals, [f"args{keystr(path)}" for path, _ in paths]
+            origins = [f"args{keystr(path)}" for path, _ in paths]
+            _check_arrays(avals, origins)
+            inputs = tree, avals, origins
             outputs = self.out_tree, self.out_avals, self.out_origins
             mapping = grid_mapping_of(self.spec, inputs, outputs, self.scratch_avals)
             self._check_aliases(mapping)
@@ -256,6 +259,32 @@ class _Call:
                 f"[{types}]. You should pass them as inputs."
             )
         return closed
+
+
+def _check_arrays(avals: Sequence[ShapedArray], origins: Sequence[str]) -> None:
+    """Raises NotImplementedError for a Ref, ValueError for an array of a type that speaks of a mesh."""
+    for aval, origin in zip(avals, origins):
+        if isinstance(aval, AbstractRef):
+            raise NotImplementedError(
+                f"{origin} of a pallas_call is a {aval}: give it what the Ref holds"
+            )
+        if aval.extra is not None:
+            raise ValueError(
+                f"{origin} of a pallas_call has the type {aval}, and a kernel knows no mesh: call it in "
+                "jax.shard_map(..., check_vma=False)"
+            )
+
+
+def uses_outer_arrays(kernel: Callable) -> bool:
+    """Whether a global or an outer variable that a Python function names is an array."""
+    fun = unwrapped(kernel)
+    if not isinstance(fun, FunctionType):
+        return False
+    values = [fun.__globals__.get(name) for name in fun.__code__.co_names]
+    for cell in fun.__closure__ or ():
+        with contextlib.suppress(ValueError):  # a variable that has no value yet
+            values.append(cell.cell_contents)
+    return any(isinstance(x, Array | np.ndarray) for x in values)
 
 
 def _out_aval(shape: Any) -> ShapedArray:

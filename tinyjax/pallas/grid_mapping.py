@@ -86,6 +86,11 @@ class BlockMapping:
     def padded_shape(self) -> tuple[int, ...]:
         return tuple(low + n + high for n, (low, high) in zip(self.aval.shape, self.padding))
 
+    @property
+    def block_counts(self) -> tuple[int, ...]:
+        """How many blocks there are along each axis."""
+        return tuple(n // max(size, 1) for n, size in zip(self.padded_shape, self.sizes))
+
     @functools.cached_property
     def unclamped_starts(self) -> np.ndarray:
         """The first element of each program's block in the padded array, as the index map has it."""
@@ -163,6 +168,12 @@ class GridMapping:
 
     def __repr__(self) -> str:
         return f"GridMapping(grid={self.grid}, block_mappings={self.block_mappings})"
+
+
+def in_row_major(numbers: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
+    """The places of blocks, of which the last axis has the numbers along each axis, in row-major order."""
+    strides = [math.prod(counts[dim + 1 :]) for dim in range(len(counts))]
+    return (numbers * np.array(strides, np.int64).reshape(-1)).sum(axis=-1)
 
 
 def uninitialized(dtype: np.dtype) -> Any:

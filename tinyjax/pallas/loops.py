@@ -56,7 +56,7 @@ def loop_over_grid(
     count = mapping.num_programs
     xs = (
         mapping.numbers.reshape(count, len(mapping.seen)),
-        [m.starts.reshape(count, -1) for m in mappings],
+        [m.starts.reshape(count, m.aval.ndim) for m in mappings],
     )
     init = [begin[p] for p in changed] + [empty(aval) for aval in mapping.scratch_avals]
     last, _ = scan(program, init, xs, length=count)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.core.lists import split_list
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.pallas.blocks import block_at, empty, followed_axes, in_blocks, joined, padded
@@ -26,7 +26,7 @@ from tinyjax.pallas.grid_mapping import BlockMapping, GridMapping
 from tinyjax.pallas.kernel_jaxpr import with_numbers
 from tinyjax.pallas.loops import loop_over_grid
 from tinyjax.pallas.races import (
-    block_numbers,
+    blocks_by_place,
     check_blocks,
     check_races,
     one_block_each,
@@ -68,7 +68,7 @@ class _Nest:
         self.kernel, self.mapping, self.axes = kernel, mapping, axes
         self.outer_grid, self.inner_grid = mapping.grid[:axes], mapping.grid[axes:]
         self.inner = math.prod(self.inner_grid)
-        self.is_carry = [one_block_each(m, self.inner) for m in mapping.outputs]
+        self.is_carry = tuple(one_block_each(m, self.inner) for m in mapping.outputs)
         self.input_of = {o: i for i, o in aliases}
         self.inputs = [_Input(m, axes, self.inner) for m in mapping.inputs]
 
@@ -93,54 +93,46 @@ class _Nest:
         """The outputs' blocks that the programs at one place of the outer grid give."""
         outer, rest = split_list(operands, self.axes)
         arrays, starts = rest[::2], rest[1::2]
-        carried = [m for m, is_carry in zip(self.mapping.outputs, self.is_carry) if is_carry]
-        init = [
-            self.begin(o, arrays, starts) for o, is_carry in enumerate(self.is_carry) if is_carry
-        ]
-        init += map(empty, self.mapping.scratch_avals)
+        begin = self.begin(self.read(arrays, [rows[0] for rows in starts]))
+        carry = pick(begin, self.is_carry) + list(map(empty, self.mapping.scratch_avals))
 
         def step(carry: list[Any], x: tuple[Any, list[Any]]) -> tuple[list[Any], list[Any]]:
-            numbers, rows = x
-            outs = iter(carry[: len(carried)])
-            ins = [block_at(a, s, m) for a, s, m in zip(arrays, rows, self.mapping.inputs)]
-            blocks = []
-            for o, is_carry in enumerate(self.is_carry):
-                alias = self.input_of.get(o)
-                block = next(outs) if is_carry else self.first(o, ins)
-                if alias is not None:
-                    ins[alias] = block
-                blocks.append(block)
-            seen = [*outer, *[numbers[i] for i in range(len(self.inner_grid))]]
-            seen = [seen[axis] for axis in self.mapping.seen]
-            last = jaxpr_as_fun(self.kernel)(*seen, *ins, *blocks, *carry[len(carried) :])
-            _, blocks, scratch = split_list(last, len(ins), len(blocks))
-            new = [b for b, is_carry in zip(blocks, self.is_carry) if is_carry]
-            return [*new, *scratch], [b for b, c in zip(blocks, self.is_carry) if not c]
+            inner, rows = x
+            carried, scratch = split_list(carry, sum(self.is_carry))
+            ins = self.read(arrays, rows)
+            outs = merge_lists(self.is_carry, drop(self.begin(ins), self.is_carry), carried)
+            for o, i in self.input_of.items():
+                ins[i] = outs[o]
+            numbers = [*outer, *[inner[i] for i in range(len(self.inner_grid))]]
+            seen = [numbers[axis] for axis in self.mapping.seen]
+            last = jaxpr_as_fun(self.kernel)(*seen, *ins, *outs, *scratch)
+            _, outs, scratch = split_list(last, len(ins), len(outs))
+            return pick(outs, self.is_carry) + scratch, drop(outs, self.is_carry)
 
-        numbers = np.indices(self.inner_grid, np.int32).reshape(-1, self.inner).T
+        inner = np.indices(self.inner_grid, np.int32).reshape(-1, self.inner).T
         if self.inner == 1:
-            carry, ys = step(init, (numbers[0], [s[0] for s in starts]))
+            carry, own = step(carry, (inner[0], [rows[0] for rows in starts]))
         else:
-            carry, ys = scan(step, init, (numbers, [s for s in starts]))
-        last, own = iter(carry), iter(ys)
-        return [next(last) if is_carry else next(own) for is_carry in self.is_carry]
+            carry, own = scan(step, carry, (inner, starts))
+        return merge_lists(self.is_carry, own, carry[: sum(self.is_carry)])
 
-    def first(self, o: int, ins: Sequence[Any]) -> Any:
-        """What an output's block begins as: an input's, or nothing."""
-        mapping = self.mapping.outputs[o]
-        return ins[self.input_of[o]] if o in self.input_of else empty(mapping.ref_aval.inner_aval)
+    def read(self, arrays: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
+        """The inputs' blocks."""
+        return [block_at(x, s, m) for x, s, m in zip(arrays, starts, self.mapping.inputs)]
 
-    def begin(self, o: int, arrays: Sequence[Any], starts: Sequence[Any]) -> Any:
-        """The same before the first of the inner programs."""
-        inputs = zip(arrays, starts, self.mapping.inputs)
-        return self.first(o, [block_at(x, s[0], m) for x, s, m in inputs])
+    def begin(self, ins: Sequence[Any]) -> list[Any]:
+        """What the outputs' blocks begin as: an input's, or nothing."""
+        return [
+            ins[self.input_of[o]] if o in self.input_of else empty(m.ref_aval)
+            for o, m in enumerate(self.mapping.outputs)
+        ]
 
     def output(self, o: int, blocks: Any, begin: Any) -> Any:
         """The array of an output's blocks, which have the axes of the grid in front."""
         mapping, is_carry = self.mapping.outputs[o], self.is_carry[o]
-        numbers = block_numbers(mapping).reshape(-1, self.inner, mapping.aval.ndim)
+        numbers = blocks_by_place(mapping, self.inner)
         grid = self.outer_grid if is_carry else self.mapping.grid
-        numbers = numbers[:, 0] if is_carry else numbers.reshape(-1, mapping.aval.ndim)
+        numbers = numbers[:, 0] if is_carry else np.concatenate(numbers)
         begin = padded(empty(mapping.aval), mapping) if begin is None else begin
         return joined(blocks, numbers, grid, mapping, begin)
 

@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax.core.compile_time import eval_context
 from tinyjax.core.inlining import inline_calls
 from tinyjax.core.jaxpr import ClosedJaxpr, Literal, Var, literal_value
-from tinyjax.pallas.grid_mapping import BlockMapping, GridMapping
+from tinyjax.pallas.grid_mapping import BlockMapping, GridMapping, in_row_major
 from tinyjax.pallas.loops import written_blocks
 from tinyjax.pallas.specs import Blocked, Squeezed
 
@@ -61,7 +61,7 @@ def block_numbers(mapping: BlockMapping) -> np.ndarray:
 def _check_revisits(output: BlockMapping) -> None:
     last_program: dict[tuple[int, ...], int] = {}
     grid = output.indices.shape[:-1]
-    blocks = block_numbers(output).reshape(math.prod(grid), -1).tolist()
+    blocks = block_numbers(output).reshape(math.prod(grid), output.aval.ndim).tolist()
     for number, block in enumerate(map(tuple, blocks)):
         before = last_program.get(block, number - 1)
         if before != number - 1:
@@ -73,7 +73,7 @@ def _check_overlaps(output: BlockMapping) -> None:
     """The same where blocks begin at any element."""
     owner = np.full(output.padded_shape, -1)
     grid = output.indices.shape[:-1]
-    starts = output.starts.reshape(math.prod(grid), -1).tolist()
+    starts = output.starts.reshape(math.prod(grid), output.aval.ndim).tolist()
     for number, start in enumerate(starts):
         window = owner[tuple(slice(s, s + n) for s, n in zip(start, output.sizes))]
         if (window >= 0).any() and start != starts[number - 1]:
@@ -113,7 +113,7 @@ def parallel_axes(
         return None
     for axes in range(len(mapping.grid), -1, -1):
         inner = math.prod(mapping.grid[axes:])
-        if all(_fits(output, axes, inner) for output in mapping.outputs):
+        if all(_fits(output, inner) for output in mapping.outputs):
             fresh = not axes or not mapping.scratch_avals or _sets_scratch(kernel, mapping, axes)
             return axes if fresh else None
     return None
@@ -123,20 +123,25 @@ def _same_blocks(a: BlockMapping, b: BlockMapping) -> bool:
     return a.block_shape == b.block_shape and (a.starts == b.starts).all()
 
 
+def blocks_by_place(output: BlockMapping, inner: int) -> np.ndarray:
+    """The number of each program's block: shape (places in the outer grid, `inner` programs, ndim)."""
+    outer = math.prod(output.indices.shape[:-1]) // inner
+    return block_numbers(output).reshape(outer, inner, output.aval.ndim)
+
+
 def one_block_each(output: BlockMapping, inner: int) -> bool:
     """Whether the programs along the inner axes, of which there are `inner`, have the same block."""
-    blocks = block_numbers(output).reshape(-1, inner, output.aval.ndim)
+    blocks = blocks_by_place(output, inner)
     return bool((blocks == blocks[:, :1]).all())
 
 
-def _fits(output: BlockMapping, axes: int, inner: int) -> bool:
-    counts = [n // max(size, 1) for n, size in zip(output.padded_shape, output.sizes)]
-    blocks = block_numbers(output).reshape(-1, inner, output.aval.ndim)
+def _fits(output: BlockMapping, inner: int) -> bool:
+    """Whether places in the outer grid have no block in common; nor programs at one place, unless all have
+    the same."""
+    blocks = blocks_by_place(output, inner)
     if one_block_each(output, inner):
         blocks = blocks[:, :1]
-    if not counts:
-        return blocks.shape[0] * blocks.shape[1] == 1
-    numbers = np.ravel_multi_index(tuple(np.moveaxis(blocks, -1, 0)), counts)
+    numbers = in_row_major(blocks, output.block_counts)
     return len(np.unique(numbers)) == numbers.size
 
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of the page of `tinyjax explain` that README.md shows: docs/explain*.png.
+"""Takes the pictures of the pages of `tinyjax explain` and `viz.kernel`: docs/explain*.png, docs/kernel.png.
 
 python tools/picture_explain.py    # after a change of the page's look; it needs Chromium and selenium
 """
@@ -10,11 +10,15 @@ from pathlib import Path
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
+from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.studio import viz
 
 ROOT = Path(__file__).parents[1]
 SIN = "light(items.findIndex((item) => item.place === 1 && item.text.includes('= sin')))"
 VECTORIZE = "showPass(passes.findIndex((each) => each.name === 'vectorize'))"
+LAST_STAGE = "player.showStage(player.kernels[0].stages.length - 1); player.go(250)"
 RULE = "go(events.findIndex((each) => each.stage === 'jvp rule' && each.name === 'mul'))"
 
 
@@ -23,11 +27,20 @@ def main() -> None:
     wave = runpy.run_path(str(ROOT / "tutorials" / "wave.py"))["f"]
     gradient = partial(viz.explain, wave, 3.0, transforms=[jax.grad])
     softmax = partial(viz.explain, jax.nn.softmax, jnp.ones((5, 40)))
+    registers = (
+        Vectorize("i2_inner", 4),
+        UnrollAndJam("i1_inner", 4, why="b is loaded once for four rows"),
+    )
+    schedule = [*tile(("i1", "i2"), 4, 4, "sixteen results at a time"), *registers]
+    tiles = partial(
+        viz.kernel, jnp.matmul, jnp.ones((8, 12)), jnp.ones((12, 16)), schedule=schedule
+    )
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
         for name, page, view, size, first in (
             ("explain", gradient, "stages", (1400, 420, 1.5), SIN),
             ("explain_passes", softmax, "passes", (1400, 600, 1), VECTORIZE),
             ("explain_steps", gradient, "steps", (1360, 760, 1), RULE),
+            ("kernel", tiles, "kernels", (1300, 660, 1), LAST_STAGE),
         ):
             width, height, scale = size
             metrics = {

@@ -305,8 +305,9 @@ class Player {
 
 /** Kernels in a view; or why there are none. */
 function startPlayer(root, kernels) {
-  if (typeof kernels === "string") root.append(element("p", { class: "note none" }, kernels));
-  else new Player(root, kernels);
+  if (typeof kernels !== "string") return new Player(root, kernels);
+  root.append(element("p", { class: "note none" }, kernels));
+  return null;
 }
 
-startPlayer(document.getElementById("kernels"), data.kernels);
+const player = startPlayer(document.getElementById("kernels"), data.kernels);

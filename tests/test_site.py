@@ -9,6 +9,7 @@ from site_links import dead_links
 from slow_params import slow_params
 from website.assets import NPM, with_files_for_names
 from website.exercises import exercise_html
+from website.kernels import examples, write_kernels, write_players
 from website.lessons import lesson_page, lessons, need_driver
 from website.names import entry
 from website.pages import Pages
@@ -133,3 +134,11 @@ def test_imports_of_packages_become_imports_of_files():
         'import { a,\n  b } from "./state.js";\nexport * from "./crelt.js"\nimport x from "./y.js"'
     )
     assert all(len(digest) == 88 for _, digest, _, _ in NPM.values())
+
+
+def test_kernels_at_work_are_pages_that_their_list_links_to(tmp_path):
+    write_kernels(Pages(tmp_path))
+    (tmp_path / "kernels").mkdir(exist_ok=True)
+    write_players(tmp_path, examples()[3:4])
+    assert "[stencil](stencil.html)" in (tmp_path / "kernels" / "index.md").read_text()
+    assert "a_in[i1 + 2]" in (tmp_path / "kernels" / "stencil.html").read_text()

@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 from website.assets import write_scripts  # noqa: E402
 from website.exercises import catalogue, write_exercises  # noqa: E402
 from website.frame import write_frame, write_picture_frame  # noqa: E402
+from website.kernels import examples, write_kernels, write_players  # noqa: E402
 from website.lessons import code_html, write_lessons, write_map  # noqa: E402
 from website.mending import mend  # noqa: E402
 from website.names import write_names  # noqa: E402
@@ -49,6 +50,7 @@ def write_pages(folder: Path) -> Pages:
     write_lessons(pages)
     write_exercises(pages)
     write_names(pages)
+    write_kernels(pages)
     for file, page, title in (
         ("tutorials/glossary.md", "glossary", "Glossary"),
         ("tutorials/questions.md", "questions", "Questions people ask"),
@@ -98,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     (site / "_static" / "exercises.json").write_text(catalogue(), encoding="utf-8")
     mend(site)
     add_policies(site, elsewhere)
+    write_players(site, examples())
     print(f"wrote {site}: {sum(1 for _ in site.rglob('*.html'))} pages")
     return 0
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of the page of `tinyjax explain` that README.md and the site show: docs/explain*.png and
+"""Takes the pictures of the pages of `tinyjax explain` and `viz.kernel`: docs/explain*.png, docs/kernel.png and
 docs/explain_steps.gif, an animation of its steps.
 
 python tools/picture_explain.py    # after a change of the page's look; needs Chromium, selenium and Pillow
@@ -15,6 +15,9 @@ from PIL import Image
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
+from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.studio import viz
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +25,7 @@ SIN = "light(items.findIndex((item) => item.place === 1 && item.text.includes('=
 VECTORIZE = "showPass(passes.findIndex((each) => each.name === 'vectorize'))"
 MILLISECONDS = 700  # of each step of the animation
 COLOURS = 32
+LAST_STAGE = "player.showStage(player.kernels[0].stages.length - 1); player.go(250)"
 RULE = "go(events.findIndex((each) => each.stage === 'jvp rule' && each.name === 'mul'))"
 
 
@@ -30,11 +34,20 @@ def main() -> None:
     wave = runpy.run_path(str(ROOT / "tutorials" / "wave.py"))["f"]
     gradient = partial(viz.explain, wave, 3.0, transforms=[jax.grad])
     softmax = partial(viz.explain, jax.nn.softmax, jnp.ones((5, 40)))
+    registers = (
+        Vectorize("i2_inner", 4),
+        UnrollAndJam("i1_inner", 4, why="b is loaded once for four rows"),
+    )
+    schedule = [*tile(("i1", "i2"), 4, 4, "sixteen results at a time"), *registers]
+    tiles = partial(
+        viz.kernel, jnp.matmul, jnp.ones((8, 12)), jnp.ones((12, 16)), schedule=schedule
+    )
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
         for name, page, view, size, first in (
             ("explain", gradient, "stages", (1400, 420, 1.5), SIN),
             ("explain_passes", softmax, "passes", (1400, 600, 1), VECTORIZE),
             ("explain_steps", gradient, "steps", (1360, 760, 1), RULE),
+            ("kernel", tiles, "kernels", (1300, 660, 1), LAST_STAGE),
         ):
             width, height, scale = size
             metrics = {
@@ -49,7 +62,8 @@ def main() -> None:
             path = ROOT / "docs" / f"{name}.png"
             browser.save_screenshot(str(path))
             print(f"wrote {path}")
-        animate_steps(browser, ROOT / "docs" / "explain_steps.gif")
+            if view == "steps":
+                animate_steps(browser, path.with_suffix(".gif"))
 
 
 def animate_steps(browser: Any, path: Path) -> None:

@@ -349,10 +349,11 @@ print(memory[1][:5])
 print(np.sin(memory[0][:5]) * memory[0][:5])
 
 # %% [markdown]
-# It is slow, and right; code generation is tested against it without a device. And it is a place
-# to look at. To see each statement at work, write `import pdb; pdb.runcall(interpret_kernel,
-# kernel, memory)` in place of the call. `n` and `s` go on, and `p scope` shows the variables. Here
-# is the same as a program: run one statement, look at what it made.
+# It is slow, and right; code generation is tested against it without a device. And it is a place to look
+# at. `viz.kernel(f, x)` plays it, for a small x: which elements each step loads and stores. To see each
+# statement at work, write `import pdb; pdb.runcall(interpret_kernel, kernel, memory)` in place of the
+# call. `n` and `s` go on, and `p scope` shows the variables. Here is the same as a program: run one
+# statement, look at what it made.
 
 # %%
 scope = {"a_in": np.array([3.0], np.float32), "c_out": np.zeros(1, np.float32)}

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 from tinyjax.studio.viz.html import _SCRIPTS
+from tinyjax.studio.viz.page_files import page_file
+from tinyjax.studio.viz.player import STYLES
 from website.pages import ROOT
 
 PAGE = ROOT / "tinyjax" / "studio" / "viz" / "page"
@@ -26,7 +28,7 @@ def write_frame(static: Path) -> None:
     """Write _static/explain/: the page without its data, its style, and its scripts as one."""
     folder = static / "explain"
     folder.mkdir()
-    text = (PAGE / "page.html").read_text(encoding="utf-8")
+    text = page_file("page.html")
     text = re.sub(r"<meta http-equiv=.*?>\n", "", text, flags=re.DOTALL)  # the site has its own
     text = re.sub(
         r"<style>.*?</style>", '<link rel="stylesheet" href="page.css">', text, flags=re.DOTALL
@@ -40,10 +42,9 @@ def write_frame(static: Path) -> None:
         .replace("{{args}}", "")
     )
     (folder / "frame.html").write_text(body, encoding="utf-8")
-    (folder / "page.css").write_text(
-        (PAGE / "page.css").read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    program = "\n".join((PAGE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    style = "\n".join(map(page_file, STYLES))
+    (folder / "page.css").write_text(style, encoding="utf-8")
+    program = "\n".join(map(page_file, _SCRIPTS))
     (folder / "explain.js").write_text(f'"use strict";\n{program}', encoding="utf-8")
     (static / "frame.js").rename(folder / "frame.js")
 

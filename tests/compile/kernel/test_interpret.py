@@ -133,3 +133,20 @@ def test_a_loop_may_have_barriers_in_it():
 
 def test_the_interpreter_saturates_a_bfloat16_beyond_64_bits():
     assert convert(bfloat16.type(3e38), np.dtype("int8")) == 127
+
+
+def test_who_watches_sees_each_statement_before_it_runs():
+    seen = []
+
+    def watch(statement, scope):
+        seen.append((type(statement).__name__, scope.get("i1"), scope["y_out"].tolist()[:2]))
+
+    i = index_var("i1", 0, 1)
+    loop = For(i, index(0), index(2), [Load(A, X, i + 3), Store(OUT, i, A)])
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpret_kernel(kernel(loop), [x, out], watch)
+    assert seen == [
+        ("For", None, [0, 0]),
+        ("Load", 0, [0, 0]), ("Store", 0, [0, 0]),
+        ("Load", 1, [3, 0]), ("Store", 1, [3, 0]),
+    ]  # fmt: skip

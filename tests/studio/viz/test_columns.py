@@ -181,7 +181,7 @@ def test_a_fourier_transform_has_operations_and_what_is_not_counted_has_no_line_
 
 
 def test_the_time_column_and_the_view_of_times_are_of_one_call():
-    columns, _, call = stages_of(lambda x: jnp.sort(x * 2.0), [jnp.ones(9)])
+    columns, _, _, call = stages_of(lambda x: jnp.sort(x * 2.0), [jnp.ones(9)])
     (times,) = next(column for column in columns if column.name == "time").blocks
     spent = [time_text(event.microseconds) for event in call if not event.loops]
     assert sorted(item.number for item in times.items) == sorted(spent)

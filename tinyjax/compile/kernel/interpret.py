@@ -37,8 +37,13 @@ from tinyjax.compile.kernel.kernel_ir import (
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.core.dtypes import kind
 
+# Called before each statement that runs, with the scope: the number of the work-item, loop variables, values.
+Watch = Callable[[Statement, dict[str, Any]], None]
 
-def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
+
+def interpret_kernel(
+    kernel: Kernel, memory: Sequence[np.ndarray], watch: Watch | None = None
+) -> None:
     """Runs `kernel` on `memory`, one flat array a parameter, complex ones as their parts; stores change the
     arrays.
 
@@ -54,7 +59,7 @@ def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
             for statement in local:
                 _allocate(statement, shared)
             scopes = [shared | {"local_id": number} for number in range(kernel.local_size)]
-            _run_together(_run(kernel.body, scope, group == groups - 1) for scope in scopes)
+            _run_together(_run(kernel.body, scope, group == groups - 1, watch) for scope in scopes)
 
 
 def _run_together(items: Iterable[Iterator[None]]) -> None:
@@ -63,9 +68,13 @@ def _run_together(items: Iterable[Iterator[None]]) -> None:
         pass
 
 
-def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Iterator[None]:
+def _run(
+    body: Sequence[Statement], scope: dict[str, Any], is_last: bool, watch: Watch | None = None
+) -> Iterator[None]:
     """Runs statements for one work-item, and stops at each barrier."""
     for statement in body:
+        if watch is not None:
+            watch(statement, scope)
         match statement:
             case Let(target, op, args):
                 operands = [_value(arg, scope) for arg in args]
@@ -89,19 +98,21 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Ite
             case For(variable, start, stop, inner, step):
                 for i in range(index_value(start, scope), index_value(stop, scope), step):
                     scope[variable.args[0]] = i
-                    yield from _run(inner, scope, is_last)
+                    yield from _run(inner, scope, is_last, watch)
             case While(head, holds, inner):
-                yield from _run(head, scope, is_last)
+                yield from _run(head, scope, is_last, watch)
                 while _value(holds, scope):
-                    yield from _run(inner, scope, is_last)
-                    yield from _run(head, scope, is_last)
+                    yield from _run(inner, scope, is_last, watch)
+                    yield from _run(head, scope, is_last, watch)
             case If(condition, inner, otherwise):
-                yield from _run(inner if _value(condition, scope) else otherwise, scope, is_last)
+                yield from _run(
+                    inner if _value(condition, scope) else otherwise, scope, is_last, watch
+                )
             case Barrier():
                 yield
             case IfLast(_, inner):
                 if is_last:
-                    yield from _run(inner, scope, is_last)
+                    yield from _run(inner, scope, is_last, watch)
 
 
 def _allocate(statement: Allocate, scope: dict[str, Any]) -> None:

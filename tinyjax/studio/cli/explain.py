@@ -22,6 +22,8 @@ from tinyjax.studio.recorder import time_text
 from tinyjax.studio.viz.event_text import changed_text
 from tinyjax.studio.viz.live import Live, Server
 from tinyjax.studio.viz.passes import changes_text
+from tinyjax.studio.viz.player import kernels_or_reason
+from tinyjax.studio.viz.player_text import played_text
 
 STAGES = (
     ("jaxpr", "jaxpr: what was traced"),
@@ -109,6 +111,9 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
     for dialect, title in STAGES:
         _title(title)
         print(_changes(lowered.passes) if dialect == "passes" else lowered.as_text(dialect))
+    _title("what the kernels load and store, after each directive of their schedules")
+    kernels = kernels_or_reason(lowered.compiler_ir("schedule"), options.args)
+    print(kernels if isinstance(kernels, str) else played_text(kernels))
     _title("schedule, and the time of each step (the best of 5 calls)")
     print(lowered.as_text("schedule"))
     compiled = lowered.compile()

@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
     print("Read tinyjax/core/bind.py first; CONTRIBUTING.md has the order for the rest.")
     print(
-        "Learn it in eighteen lessons with exercises: tutorials/README.md, python -m tinyjax learn"
+        "Learn it in nineteen lessons with exercises: tutorials/README.md, python -m tinyjax learn"
     )
     print("See a function of your own at each stage: python -m tinyjax explain -h")
     print("Draw it at each stage: python -m tinyjax graph -h")

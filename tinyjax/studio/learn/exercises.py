@@ -44,6 +44,7 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "16_training": ("12_fusion", "14_scan", "15_random"),
     "17_device": ("12_fusion",),
     "18_devices": ("16_training",),
+    "19_kernels": ("09_custom_rules", "12_fusion"),
 }
 NAMES = tuple(LESSONS)  # NAMES[0] is lesson 1
 

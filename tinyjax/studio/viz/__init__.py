@@ -9,6 +9,7 @@ jvp, vmap                with primals and tangents; over a batch
 linearize, transpose     what is known and what is linear; the forward pass, and cotangents
 pmap, sharding           on a device for each slice; which device has which part of an array
 trace_stack              the traces that a bind goes through
+kernel                   what each step of a kernel loads and stores, before and after each directive
 pass_graph, kernels      before and after each pass of the compiler; what is one kernel, with times
 show                     arrays and pytrees: as numbers and heat maps; two with their difference
 show_arrays              in a notebook, arrays that end a cell are shown so
@@ -32,6 +33,7 @@ from tinyjax.studio.viz.memory_use.memory import memory as memory
 from tinyjax.studio.viz.output import DotNotFound as DotNotFound
 from tinyjax.studio.viz.output import save as save
 from tinyjax.studio.viz.pass_graph import pass_graph as pass_graph
+from tinyjax.studio.viz.player import kernel as kernel
 from tinyjax.studio.viz.pmap import pmap as pmap
 from tinyjax.studio.viz.record import record as record
 from tinyjax.studio.viz.shardings import sharding as sharding
@@ -49,6 +51,7 @@ __all__ = [
     "explain",
     "iterations",
     "jvp",
+    "kernel",
     "kernels",
     "linearize",
     "memory",

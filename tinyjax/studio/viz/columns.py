@@ -35,10 +35,11 @@ from tinyjax.studio.viz.value_names import names_as_in_plan, names_as_in_transfo
 
 
 class Stages(NamedTuple):
-    """All stages of a function, and one compiled call of it, as events."""
+    """All stages of a function, its plan, and one compiled call of it, as events."""
 
     columns: list[Column]
     passes: Sequence[PassRecord]
+    plan: Plan
     call: list[Event]
 
 
@@ -65,7 +66,7 @@ def stages_of(
     names = name_of(f), name_of(f, transforms)
     is_module = default_device().platform == "wasm"
     columns = _Columns(f, own, traced.jaxpr, origin, plan, here, traced.places)
-    return Stages(columns.made(call, names, is_module), lowered.passes, call)
+    return Stages(columns.made(call, names, is_module), lowered.passes, plan, call)
 
 
 def name_of(f: Callable[..., Any], transforms: Sequence[Callable[..., Any]] = ()) -> str:

@@ -3,26 +3,23 @@
     page = viz.explain(f, 3.0, transforms=[jax.grad, jax.jit])
     page.save("explain.html")      # in a notebook, the page shows itself
 
-The page has four views: the stages (columns.py), the passes of the compiler (passes.py), what ran when in a
-compiled call (times.py), and the steps of an eager one (timeline.py). Their data is written into the page as
-JSON. The scripts in page/ draw it, and insert a program's texts as text, never as HTML.
+The page has five views: the stages (columns.py), the passes of the compiler (passes.py), what its kernels
+load and store (player.py), what ran when in a compiled call (times.py), and the steps of an eager one
+(timeline.py). Their data is written into the page as JSON. The scripts in page/ draw it.
 """
 
 from __future__ import annotations
 
-import html
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import tinyjax as jax
 from tinyjax.core.avals import get_aval
 from tinyjax.core.tracing import user_line
 from tinyjax.studio.viz.columns import name_of, stages_of, transformed
+from tinyjax.studio.viz.page_files import Page, filled
 from tinyjax.studio.viz.passes import passes_data
+from tinyjax.studio.viz.player import STYLES, kernels_or_reason, played_data
 from tinyjax.studio.viz.provenance_links import Column, Item, provenance_links
 from tinyjax.studio.viz.timeline import recorded, timeline
 from tinyjax.studio.viz.times import times_data
@@ -33,31 +30,13 @@ _SCRIPTS = (
     "columns.js",
     "stages.js",
     "passes.js",
+    "player.js",
     "times.js",
     "folding.js",
     "graph.js",
     "steps.js",
     "search.js",
 )
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page of HTML, which shows itself in a notebook; `summary` says in a few lines what is on it."""
-
-    title: str
-    summary: str
-    html: str = field(repr=False)
-
-    def save(self, path: str | Path) -> Path:
-        """Writes the page; gives the path."""
-        Path(path).write_text(self.html, encoding="utf-8")
-        return Path(path)
-
-    def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that neither it nor the notebook disturbs the other."""
-        page = html.escape(self.html)
-        return f'<iframe srcdoc="{page}" style="width:100%; height:760px; border:0"></iframe>'
 
 
 def explain(
@@ -75,17 +54,20 @@ def explain(
     here = user_line()  # what transformations do before and after f runs is from no line of f
     with jax.config.set("tinyjax_fast", False):
         recording = recorded(transformed(f, transforms), args)
-        columns, passes, call = stages_of(f, args, transforms, here)
+        columns, passes, plan, call = stages_of(f, args, transforms, here)
+        kernels = kernels_or_reason(plan, args)
     name, shown = name_of(f, transforms), f"({', '.join(map(_short, args))})"
     counts = f"{'passes':20}{len(passes)}\n{'steps':20}{len(recording.events)} events"
     summary = "\n".join([*(f"{column.title:20}{column.count()}" for column in columns), counts])
     data = {
         "columns": _columns_data(columns),
         "passes": passes_data(passes),
+        "kernels": played_data(kernels),
         "times": times_data(call),
         "steps": timeline(recording, here),
     }
-    return Page(name + shown, summary, _filled(name, shown, data))
+    texts = {"name": name, "args": shown}
+    return Page(name + shown, summary, filled("page.html", texts, STYLES, _SCRIPTS, data))
 
 
 def _short(arg: Any) -> str:
@@ -149,25 +131,3 @@ def _runs(numbers: Sequence[int]) -> list[int]:
         else:
             runs += [n, 1]
     return runs
-
-
-def _filled(name: str, args: str, data: dict[str, Any]) -> str:
-    """The page's template with everything in its place."""
-    parts = {
-        "name": html.escape(name),
-        "args": html.escape(args),
-        "css": _file("page.css"),
-        "js": "\n".join(map(_file, _SCRIPTS)),
-        # No text can end the script element: "</script>" and "<!--" have no "<" in JSON that is written so.
-        "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
-    }
-    before, *rest = _file("page.html").split("{{")
-    filled = [before]
-    for piece in rest:
-        name, after = piece.split("}}", 1)
-        filled += [parts[name], after]
-    return "".join(filled)
-
-
-def _file(name: str) -> str:
-    return (resources.files("tinyjax.studio.viz") / "page" / name).read_text(encoding="utf-8")

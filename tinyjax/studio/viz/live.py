@@ -18,12 +18,12 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tinyjax.studio.learn.atomic_files import write
+from tinyjax.studio.viz.page_files import page_file
 
 SECONDS = 60  # that a version may take
 MOST_BYTES = 2**20  # of a program
@@ -156,8 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
         """The workbench, the page in it, or what is to be known of it."""
         live, path = self.server.live, self._allowed()
         if path == "/":
-            scripts = f"{_file('codemirror.js')}\n{_file('live.js')}"
-            self._answer(_file("live.html").replace("{{js}}", scripts), "text/html")
+            scripts = f"{page_file('codemirror.js')}\n{page_file('live.js')}"
+            self._answer(page_file("live.html").replace("{{js}}", scripts), "text/html")
         elif path == "/page":
             self._answer(live.page, "text/html")
         elif path == "/state":
@@ -204,7 +204,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """The terminal stays quiet."""
-
-
-def _file(name: str) -> str:
-    return (resources.files("tinyjax.studio.viz") / "page" / name).read_text(encoding="utf-8")

@@ -12,7 +12,6 @@ import re
 import shutil
 import sysconfig
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import graphviz
 from graphviz.backend import dot_command
 
 from tinyjax.studio.viz import style
+from tinyjax.studio.viz.page_files import page_file
 
 Attributes = dict[str, str] | None
 _DEFAULTS = ("graph_attr", "node_attr", "edge_attr")
@@ -73,14 +73,10 @@ def inline_svg(graph: graphviz.Digraph) -> str:
 def page_of(graph: graphviz.Digraph, title: str) -> str:
     """A page of HTML with the graph and what moves about in it."""
     theme = style.theme
-    parts = {"title": html.escape(title), "svg": inline_svg(graph), "js": _file("graph.js")}
+    parts = {"title": html.escape(title), "svg": inline_svg(graph), "js": page_file("graph.js")}
     for name, colour in {"page": theme.page, "text": theme.text, "found": theme.red_line}.items():
         parts |= {name: colour.light, f"dark_{name}": colour.dark}
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("graph.html"))
-
-
-def _file(name: str) -> str:
-    return (resources.files("tinyjax.studio.viz") / "page" / name).read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], page_file("graph.html"))
 
 
 def layout_program() -> str | None:

@@ -256,8 +256,8 @@ def judge(show, number: str, texts: dict[str, str]) -> dict:
 
 def is_page(value) -> bool:
     """Whether it is what viz.explain makes."""
-    made = sys.modules.get("tinyjax.studio.viz.html")
-    return made is not None and isinstance(value, made.Page)
+    made = sys.modules.get("tinyjax.studio.viz.page_files")
+    return made is not None and type(value) is made.Page  # viz.kernel makes another kind
 
 
 def is_picture(value) -> bool:

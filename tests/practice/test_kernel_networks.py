@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from kernel_judge import agree, calls_of, floats, largest_value
+from practice import kernel_networks as kernels
+from practice import kernel_specs as spec
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+# ---- attention ----
+
+
+@pytest.mark.parametrize("queries, keys, d, width", [(4, 8, 4, 4), (10, 24, 6, 5), (1, 16, 3, 8)])
+def test_each_query_has_its_mean_of_the_values(queries, keys, d, width):
+    agree(
+        kernels.attention, spec.attention, floats(queries, d), floats(keys, d), floats(keys, width)
+    )
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_best_key_may_be_the_first_or_the_last(sign):
+    k = np.linspace(-40, 40, 24, dtype=np.float32)[::sign, None] * np.ones((1, 4), np.float32)
+    agree(
+        kernels.attention, spec.attention, np.ones((4, 4), np.float32), k, floats(24, 5), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("middle", [-50, 0, 50])
+def test_scores_may_be_large_and_all_of_one_sign(middle):
+    q, k = np.full((4, 4), 3.0, np.float32), floats(16, 4) + middle
+    agree(kernels.attention, spec.attention, q, k, floats(16, 4), rtol=1e-3)
+
+
+def test_no_program_has_more_than_a_block_of_scores():
+    args = floats(10, 6), floats(48, 6), floats(48, 5)
+    assert largest_value(kernels.attention, *args) <= 48, "4 queries by 8 keys, or 8 keys by 6"
+
+
+# ---- layer ----
+
+
+def plain(x, w, b):
+    return jnp.tanh(x @ w + b)
+
+
+def gradients(layer, *args):
+    def loss(*args):
+        return (layer(*args) * jnp.arange(1.0, 4.0)).sum()
+
+    return jax.grad(loss, argnums=(0, 1, 2))(*args)
+
+
+ARGS = floats(6, 4), floats(4, 3), floats(3)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_layers_gradients_are_those_of_its_formula(number):
+    found, expected = (gradients(f, *ARGS)[number] for f in (kernels.dense, plain))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_forward_pass_gives_the_layers_result_and_saves_little():
+    out, saved = kernels.dense_fwd(*ARGS)
+    np.testing.assert_allclose(out, spec.dense(*ARGS), rtol=1e-5, atol=1e-6)
+    sizes = sum(np.size(x) for x in jax.tree.leaves(saved))
+    assert sizes <= sum(map(np.size, (ARGS[0], ARGS[1], out))), "x, w and the result are enough"
+
+
+def test_the_backward_pass_is_one_kernel():
+    out, saved = kernels.dense_fwd(*ARGS)
+    assert len(calls_of(kernels.dense_bwd, saved, jnp.ones_like(out))) == 1
+
+
+def test_a_network_of_such_layers_learns():
+    rng = np.random.default_rng(0)
+    x = np.linspace(-1, 1, 16, dtype=np.float32)[:, None]
+    y = np.sin(2 * x) / 2
+
+    def loss(params):
+        (w1, b1), (w2, b2) = params
+        return ((kernels.dense(kernels.dense(x, w1, b1), w2, b2) - y) ** 2).mean()
+
+    @jax.jit
+    def step(params):
+        return jax.tree.map(lambda p, g: p - 0.3 * g, params, jax.grad(loss)(params))
+
+    w1, w2 = (rng.standard_normal(shape).astype(np.float32) for shape in ((1, 8), (8, 1)))
+    params = [(w1, jnp.zeros(8)), (w2 / 3, jnp.zeros(1))]
+    before = float(loss(params))
+    for _ in range(60):
+        params = step(params)
+    assert float(loss(params)) < 0.2 * before

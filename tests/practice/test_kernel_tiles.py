@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from kernel_judge import RNG, agree, floats, grid_of, largest_value
+from practice import kernel_specs as spec
+from practice import kernel_tiles as kernels
+
+# ---- transpose ----
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (16, 24), (24, 8)])
+def test_rows_become_columns(shape):
+    agree(kernels.transpose, spec.transpose, floats(*shape))
+
+
+def test_a_program_transposes_a_tile():
+    assert grid_of(kernels.transpose, floats(16, 24)) == (3, 2)
+    assert largest_value(kernels.transpose, floats(16, 24)) == 64
+
+
+# ---- matmul ----
+
+
+@pytest.mark.parametrize("m, k, n", [(8, 8, 8), (16, 8, 24), (8, 32, 8), (16, 24, 8)])
+def test_products_are_summed_over_all_tiles(m, k, n):
+    agree(kernels.matmul, spec.matmul, floats(m, k), floats(k, n))
+
+
+def test_the_tiles_of_one_sum_follow_each_other():
+    assert grid_of(kernels.matmul, floats(16, 24), floats(24, 8)) == (2, 1, 3)
+    assert largest_value(kernels.matmul, floats(16, 24), floats(24, 8)) == 64
+
+
+# ---- quantized_matmul ----
+
+
+def codes(*shape):
+    return RNG.integers(-128, 128, shape).astype(np.int8)
+
+
+@pytest.mark.parametrize("m, k, n", [(8, 8, 8), (8, 32, 16), (16, 24, 8)])
+def test_codes_are_scaled_column_by_column(m, k, n):
+    agree(
+        kernels.quantized_matmul,
+        spec.quantized_matmul,
+        floats(m, k),
+        codes(k, n),
+        abs(floats(n)) / 9,
+    )
+
+
+def test_codes_are_no_floats_before_they_are_in_a_tile():
+    args = floats(16, 24), codes(24, 8), floats(8)
+    assert largest_value(kernels.quantized_matmul, *args) == 64
+
+
+def test_the_greatest_codes_do_not_overflow():
+    x, most = np.ones((8, 16), np.float32), np.full((16, 8), 127, np.int8)
+    agree(kernels.quantized_matmul, spec.quantized_matmul, x, most, np.full(8, 0.5, np.float32))
+
+
+# ---- convolutions ----
+
+
+@pytest.mark.parametrize("size, width", [(8, 1), (16, 3), (27, 4), (9, 9), (10, 2)])
+def test_a_vector_is_convolved_also_at_its_end(size, width):
+    agree(kernels.convolve, spec.convolve, floats(size), floats(width))
+
+
+def test_a_program_makes_eight_elements():
+    assert grid_of(kernels.convolve, floats(27), floats(4)) == (3,)
+
+
+def test_an_infinity_counts_only_where_it_is_covered():
+    x = floats(20)
+    x[-1] = np.inf
+    agree(kernels.convolve, spec.convolve, x, np.array([1.0, 2.0, 3.0], np.float32))
+
+
+@pytest.mark.parametrize(
+    "image, window", [((8, 8), (1, 1)), ((20, 13), (3, 2)), ((10, 18), (3, 3))]
+)
+def test_an_image_is_convolved_also_at_its_edges(image, window):
+    agree(kernels.convolve_image, spec.convolve_image, floats(*image), floats(*window), rtol=1e-4)
+
+
+def test_a_program_makes_a_tile_of_the_image():
+    assert largest_value(kernels.convolve_image, floats(20, 13), floats(3, 2)) == 64
+
+
+# ---- running_sum ----
+
+
+@pytest.mark.parametrize("size", [8, 3, 24, 21])
+def test_a_block_goes_on_where_the_one_before_it_ended(size):
+    agree(kernels.running_sum, spec.running_sum, floats(size))
+
+
+def test_running_sums_of_whole_numbers_are_exact():
+    agree(kernels.running_sum, spec.running_sum, np.arange(40, dtype=np.int32))
+
+
+def test_an_infinity_is_carried_on():
+    x = floats(20)
+    x[9] = np.inf
+    agree(kernels.running_sum, spec.running_sum, x)
+
+
+def test_a_second_call_begins_at_zero():
+    x = floats(16)
+    agree(kernels.running_sum, spec.running_sum, x)
+    agree(kernels.running_sum, spec.running_sum, x)

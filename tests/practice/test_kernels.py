@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from kernel_judge import agree, floats, grid_of, largest_value
+from practice import kernel_specs as spec
+from practice import kernels
+
+import tinyjax as jax
+
+# ---- add ----
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_each_program_adds_its_element(size):
+    agree(kernels.add, spec.add, floats(size), floats(size))
+
+
+def test_numbers_of_any_dtype_are_added():
+    agree(kernels.add, spec.add, np.array([1, 2, 3], np.int32), np.array([10, 20, 30], np.int32))
+
+
+# ---- double ----
+
+
+@pytest.mark.parametrize("size", [8, 24, 21, 3])
+def test_vectors_of_any_length_are_doubled_also_the_last_block(size):
+    agree(kernels.double, spec.double, floats(size))
+
+
+@pytest.mark.parametrize("size, programs", [(8, 1), (24, 3), (3, 1), (21, 3)])
+def test_each_program_doubles_a_block_of_eight(size, programs):
+    assert grid_of(kernels.double, floats(size)) == (programs,)
+    assert largest_value(kernels.double, floats(size)) == 8
+
+
+# ---- outer ----
+
+
+@pytest.mark.parametrize("sizes", [(8, 8), (24, 8), (8, 24), (19, 10)])
+def test_all_products_are_there_in_rows_and_columns(sizes):
+    agree(kernels.outer, spec.outer, *map(floats, sizes))
+
+
+def test_products_are_made_tile_by_tile():
+    assert grid_of(kernels.outer, floats(19), floats(10)) == (3, 2)
+    assert largest_value(kernels.outer, floats(19), floats(10)) == 64
+
+
+# ---- relu_gradient ----
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (10, 3), (1, 8)])
+def test_a_cotangent_passes_where_the_sum_is_positive(shape):
+    agree(
+        kernels.relu_gradient, spec.relu_gradient, floats(*shape), floats(shape[1]), floats(*shape)
+    )
+
+
+def test_nothing_passes_where_the_sum_is_zero():
+    x, bias = np.full((4, 2), 0.5, np.float32), np.array([-0.5, 0.5], np.float32)
+    agree(kernels.relu_gradient, spec.relu_gradient, x, bias, np.ones((4, 2), np.float32))
+
+
+def test_what_is_no_number_is_stopped_too():
+    x, bias = np.full((4, 2), -1.0, np.float32), np.zeros(2, np.float32)
+    agree(kernels.relu_gradient, spec.relu_gradient, x, bias, np.full((4, 2), np.nan, np.float32))
+
+
+# ---- total ----
+
+
+@pytest.mark.parametrize("size", [8, 24, 3, 21, 17])
+def test_all_elements_are_added_and_none_beyond_the_end(size):
+    agree(kernels.total, spec.total, floats(size))
+
+
+def test_whole_numbers_are_added_exactly():
+    agree(kernels.total, spec.total, np.arange(21, dtype=np.int32))
+
+
+def test_an_infinity_before_the_end_counts():
+    agree(kernels.total, spec.total, np.array([1.0, 2.0, np.inf], np.float32))
+
+
+# ---- row_means ----
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (12, 3), (10, 7), (1, 5)])
+def test_each_row_has_its_mean(shape):
+    agree(kernels.row_means, spec.row_means, floats(*shape))
+
+
+def test_a_program_has_four_rows():
+    assert grid_of(kernels.row_means, floats(10, 7)) == (3,)
+    assert largest_value(kernels.row_means, floats(10, 7)) == 28
+
+
+# ---- softmax, and long_softmax ----
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (10, 7), (1, 1)])
+def test_rows_become_probabilities(shape):
+    agree(kernels.softmax, spec.softmax, floats(*shape))
+
+
+def test_large_numbers_do_not_overflow():
+    x = np.array([[1000.0, 1001.0, 0.0], [-1000.0, -1001.0, -1002.0]], np.float32)
+    agree(kernels.softmax, spec.softmax, x)
+
+
+@pytest.mark.parametrize("shape", [(3, 48), (1, 16), (2, 80)])
+def test_long_rows_become_probabilities(shape):
+    agree(kernels.long_softmax, spec.softmax, floats(*shape))
+
+
+@pytest.mark.parametrize("first", [0, 1000.0, -1000.0])
+def test_the_greatest_element_may_come_in_any_piece(first):
+    rising = np.linspace(first, first + 300, 48, dtype=np.float32)
+    agree(kernels.long_softmax, spec.softmax, np.stack([rising, rising[::-1], np.roll(rising, 20)]))
+
+
+def test_a_row_is_looked_at_in_pieces_of_sixteen():
+    assert largest_value(kernels.long_softmax, floats(2, 80)) == 16
+
+
+def test_both_can_be_jitted_and_batched():
+    x = floats(3, 4, 16)
+    agree(jax.vmap(kernels.long_softmax), lambda x: np.stack(list(map(spec.softmax, x))), x)

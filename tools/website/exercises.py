@@ -18,7 +18,7 @@ def write_exercises(pages: Pages) -> None:
     """A page for each lesson that has exercises, and one that lists them."""
     everything = load()
     rows = []
-    for number, name in enumerate(NAMES, start=1):
+    for number, name in enumerate(NAMES):
         here = [e for e in everything if e.lesson == number]
         if here:
             title = f"Exercises of {title_of(name)}"
@@ -71,9 +71,7 @@ def function_html(pages: Pages, exercise: Exercise, place: int, page: str) -> st
     source = in_clone(file).read_text(encoding="utf-8")
     given = function_text(emptied(source, name, exercise.message(name)), name)
     repository = file if file.startswith("tinyjax/") else f"tutorials/{file}"
-    there = (
-        relative(str(pages.page_of(repository)), page) if exercise.is_in_practice is False else ""
-    )
+    there = relative(str(pages.page_of(repository)), page) if not exercise.stands_alone else ""
     where = f'<a href="{there}">{html.escape(file)}</a>' if there else html.escape(file)
     return (
         f'<div class="function" data-function="{html.escape(exercise.functions[place])}">'
@@ -85,7 +83,7 @@ def catalogue() -> str:
     """Which exercises there are, as JSON: for progress, and to take work in and out."""
     found = [
         {
-            "lesson": NAMES[e.lesson - 1],
+            "lesson": NAMES[e.lesson],
             "number": e.number,
             "name": e.name,
             "functions": e.functions,

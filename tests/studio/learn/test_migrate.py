@@ -39,7 +39,7 @@ def written(name):
     "lesson",
     [
         pytest.param(i, id=name, marks=() if i in (1, 11) else pytest.mark.slow)  # a copy each
-        for i, name in enumerate(NAMES, start=1)
+        for i, name in enumerate(NAMES)
     ],
 )
 def test_functions_arrive_wherever_they_stood_and_whatever_they_were_called(tmp_path, lesson):

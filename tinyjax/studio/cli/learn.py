@@ -160,7 +160,7 @@ def show_test(folder: WorkFolder) -> int:
     done = sum(v.state == "passed" for v in verdicts)
     bar = progress.bar(done, len(verdicts))
     elsewhere = "" if enclosing_folder() else f", {folder.path}"
-    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson - 1]}{elsewhere}")
+    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson]}{elsewhere}")
     if done == len(verdicts):
         print("All pass. Now all of tinyjax on it, and the lesson's script ...", flush=True)
         if found := whole.check(folder):

@@ -46,7 +46,7 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
         which = f" for lesson {number:02}" if number else ""
         raise LearnError(
             f"There is no work folder{which} here, nor in {shown(course())}: python -m tinyjax learn start "
-            f"{number or 1:02}"
+            f"{number or 0:02}"
         )
     put_in_place(path)
     folder = WorkFolder(path)
@@ -85,7 +85,7 @@ def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
 def start_(options: argparse.Namespace) -> int:
     """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
     lesson = catalogue.lesson_number(options.lesson)
-    path = (options.folder or course() / NAMES[lesson - 1]).resolve()
+    path = (options.folder or course() / NAMES[lesson]).resolve()
     put_in_place(path)  # an earlier `start` may have been ended at its very end
     again = options.keep and (path / NOTES).exists() and WorkFolder(path).lesson == lesson
     if not again:

@@ -14,6 +14,7 @@ from tinyjax.studio.learn.functions import functions_of
 PACKAGE = Path(__file__).parents[2]  # the tinyjax that runs this command: the reference
 ROOT = PACKAGE.parent  # where tests/ and tutorials/ are, in a clone
 PRACTICE = "practice"  # in tutorials/: toys of the lessons' pages, and programs that use tinyjax
+STORY = "story.py"  # lesson 0's own script, tutorials/00_story.py, as its work folder has it
 PACKAGES = (PACKAGE.name, PRACTICE)  # that a learner gets a copy of
 
 
@@ -25,7 +26,8 @@ class LearnError(Exception):
 
 # Each lesson, and those that it builds on directly.
 LESSONS: dict[str, tuple[str, ...]] = {
-    "01_primitives": (),
+    "00_story": (),
+    "01_primitives": ("00_story",),
     "02_jvp": ("01_primitives",),
     "03_nesting": ("02_jvp",),
     "04_pytrees": ("02_jvp",),
@@ -44,7 +46,7 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "17_device": ("12_fusion",),
     "18_devices": ("16_training",),
 }
-NAMES = tuple(LESSONS)  # NAMES[0] is lesson 1
+NAMES = tuple(LESSONS)  # by number: NAMES[1] is lesson 1
 
 
 # ---- exercises ----
@@ -69,10 +71,10 @@ class Exercise:
         return [place_of(function) for function in self.functions]
 
     @property
-    def is_in_practice(self) -> bool:
-        """Whether all its functions are in practice/: then nothing in tinyjax is built on them, and they may
-        use what a later lesson empties."""
-        return all(file.startswith(f"{PRACTICE}/") for file, _ in self.places)
+    def stands_alone(self) -> bool:
+        """Whether all its functions are in practice/ or in the story: nothing in tinyjax is built on them,
+        and they may use what a later lesson empties."""
+        return not any(file.startswith(f"{PACKAGE.name}/") for file, _ in self.places)
 
     def message(self, name: str) -> str:
         """What an emptied function says when it is called."""
@@ -80,7 +82,9 @@ class Exercise:
 
 
 def in_clone(file: str) -> Path:
-    """Where the clone has a file such as "tinyjax/core/bind.py" or "practice/tape.py"."""
+    """Where the clone has a file such as "tinyjax/core/bind.py", "practice/tape.py" or "story.py"."""
+    if file == STORY:
+        return ROOT / "tutorials" / f"{NAMES[0]}.py"
     return ROOT / "tutorials" / file if file.split("/")[0] == PRACTICE else ROOT / file
 
 
@@ -129,7 +133,7 @@ def _load(path: Path, saved: int) -> list[Exercise]:
 def complaints(exercise: Exercise) -> list[str]:
     """What is not right with an exercise, as far as reading it tells."""
     found = []
-    if not 1 <= exercise.lesson <= len(NAMES):
+    if not 0 <= exercise.lesson < len(NAMES):
         found.append(f"there is no lesson {exercise.lesson}")
     if exercise.grade not in (1, 2, 3):
         found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
@@ -153,9 +157,9 @@ def complaints(exercise: Exercise) -> list[str]:
 def lesson_number(text: str) -> int:
     """The lesson meant by "8", "08" or "08_grad". Raises LearnError if there is none."""
     number = text.partition("_")[0]
-    if not number.isdecimal() or not 1 <= int(number) <= len(NAMES):
+    if not number.isdecimal() or not int(number) < len(NAMES):
         raise LearnError(
-            f"There is no lesson {text!r}: they are 01 to {len(NAMES)}; see `learn list`."
+            f"There is no lesson {text!r}: they are 00 to {len(NAMES) - 1}; see `learn list`."
         )
     return int(number)
 
@@ -163,7 +167,7 @@ def lesson_number(text: str) -> int:
 def find(exercises: list[Exercise], text: str) -> Exercise:
     """The exercise meant by its number ("02.1") or its name. Raises LearnError if there is none."""
     for exercise in exercises:
-        if text in (exercise.number, exercise.number.lstrip("0"), exercise.name):
+        if text in (exercise.number, exercise.number.removeprefix("0"), exercise.name):
             return exercise
     known = ", ".join(e.number for e in exercises)
     raise LearnError(f"There is no exercise {text!r} here. There are: {known}")

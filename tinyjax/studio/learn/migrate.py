@@ -12,7 +12,7 @@ from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import BEFORE, load_json, put_aside, read, write
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of
+from tinyjax.studio.learn.exercises import PRACTICE, STORY, Exercise, LearnError, in_clone, place_of
 from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
 from tinyjax.studio.learn.handed_out import handed_out
 from tinyjax.studio.learn.work_folder import (
@@ -180,7 +180,9 @@ def put_back(folder: WorkFolder, file: str) -> tuple[list[str], Path]:
 
     Raises LearnError if there is no such file."""
     file = file.removeprefix("src/")
-    if not in_clone(file).is_file() or not file.startswith(("tinyjax/", f"{PRACTICE}/", "tests/")):
+    if not in_clone(file).is_file() or not file.startswith(
+        (STORY, "tinyjax/", f"{PRACTICE}/", "tests/")
+    ):
         files = ", ".join(dict.fromkeys(file for file, _ in folder.places))
         raise LearnError(f"There is no file {file!r} to put back. Those of this lesson: {files}")
     source = folder.given(file)

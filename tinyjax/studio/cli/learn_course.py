@@ -17,16 +17,16 @@ from tinyjax.studio.learn.notebook import write_notebook
 
 
 def list_(options: argparse.Namespace) -> int:
-    """the exercises of all lessons; * to *** says how hard, and x which have passed"""
-    passed = progress.passed(progress.folders(course()))
+    """the exercises of all lessons; * to *** says how hard, x which have passed, - which are skipped"""
+    folders = progress.folders(course())
+    marks = {e.name: "-" for folder in folders for e in folder.exercises if folder.is_skipped(e)}
+    marks |= dict.fromkeys(progress.passed(folders), "x")
     exercises = catalogue.load()
     for number, name in enumerate(NAMES):
         print(name)
         for e in exercises:
             if e.lesson == number:
-                print(
-                    f"  {'x' if e.name in passed else ' '} {e.number}  {'*' * e.grade:3}  {e.name}"
-                )
+                print(f"  {marks.get(e.name, ' ')} {e.number}  {'*' * e.grade:3}  {e.name}")
     print("\nTo begin: python -m tinyjax learn start 00")
     return 0
 

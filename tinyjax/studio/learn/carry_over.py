@@ -24,6 +24,7 @@ from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy, write_judges
 
 NOT_WRITTEN = "is not written yet"
+SKIPPED = "is skipped"
 
 
 @dataclass
@@ -104,7 +105,9 @@ def why_not(exercise: Exercise, folders: list[WorkFolder]) -> str:
     """Why an exercise does not pass in the folders of its lesson."""
     if any(unreadable(folder) for folder in folders):
         return "its folder cannot be read"
-    return NOT_WRITTEN if all(f.is_empty(exercise) for f in folders) else "does not pass"
+    if all(f.is_empty(exercise) for f in folders):
+        return NOT_WRITTEN
+    return SKIPPED if any(f.is_skipped(exercise) for f in folders) else "does not pass"
 
 
 def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> str:
@@ -196,9 +199,9 @@ def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
     if lines:
         lines.insert(0, "Yours, carried on from earlier lessons:")
     numbers = {e.name: e.number for e in catalogue.load()}
-    empty = [numbers[name] for name, why in kept.left.items() if why == NOT_WRITTEN]
-    if empty:
-        lines.append(f"Not written yet, so tinyjax's own: {', '.join(empty)}")
+    for words, reason in (("Not written yet", NOT_WRITTEN), ("Skipped", SKIPPED)):
+        if found := [numbers[name] for name, why in kept.left.items() if why == reason]:
+            lines.append(f"{words}, so tinyjax's own: {', '.join(found)}")
     if lines or kept.left or lesson <= 1:
         return lines
     return [f"No work folder of an earlier lesson is in {course}: nothing is carried on."]
@@ -207,7 +210,8 @@ def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
 def refused(kept: Kept, lesson: int) -> list[str]:
     """What is written and yet not carried on, in lines; said last, as it is to be mended."""
     numbers = {e.name: e.number for e in catalogue.load()}
-    written = {name: why for name, why in kept.left.items() if why != NOT_WRITTEN}
+    reasons = (NOT_WRITTEN, SKIPPED)
+    written = {name: why for name, why in kept.left.items() if why not in reasons}
     if not written:
         return []
     return [

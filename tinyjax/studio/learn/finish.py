@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress
-from tinyjax.studio.learn.carry_over import Kept, carried_on
+from tinyjax.studio.learn.carry_over import NOT_WRITTEN, SKIPPED, Kept, carried_on
 from tinyjax.studio.learn.exercises import NAMES, LearnError
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy
 
@@ -48,7 +48,8 @@ def shares(kept: Kept) -> list[str]:
     untouched = {e.lesson for e in everything} - {e.lesson for e in kept.exercises}
     if untouched:
         lines.append(f"\nAll of tinyjax's own: {', '.join(NAMES[n] for n in sorted(untouched))}")
-    refused = [f"  {name}: {why}" for name, why in kept.left.items() if "written yet" not in why]
+    reasons = (NOT_WRITTEN, SKIPPED)
+    refused = [f"  {name}: {why}" for name, why in kept.left.items() if why not in reasons]
     return [*lines, *(["", "Written, and not taken:", *refused] if refused else []), ""]
 
 

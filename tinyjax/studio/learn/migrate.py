@@ -5,7 +5,7 @@ Files that are replaced go into the folder `before`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
@@ -159,10 +159,32 @@ def begin_again(folder: WorkFolder) -> Path | None:
 def empty_again(folder: WorkFolder, exercise: Exercise) -> Path:
     """Empty the functions of one exercise; gives where the old goes. Raises LearnError if they cannot be
     found."""
+    return replace_functions(
+        folder, exercise, lambda *place: function_text(folder.given(place[0]), place[1])
+    )
+
+
+def take_reference(folder: WorkFolder, exercise: Exercise) -> Path:
+    """Take the reference for one exercise, and note that it is skipped; gives where the old goes. Raises
+    LearnError if its functions cannot be found."""
+    before = replace_functions(
+        folder, exercise, lambda *place: function_text(read(in_clone(place[0])), place[1])
+    )
+    texts = [folder.text(*place) for place in exercise.places]
+    folder.notes["skipped"] = folder.notes.get("skipped", {}) | {exercise.name: texts}
+    folder.notes["passed"] = [name for name in folder.notes["passed"] if name != exercise.name]
+    folder.save()
+    return before
+
+
+def replace_functions(
+    folder: WorkFolder, exercise: Exercise, text_of: Callable[[str, str], str]
+) -> Path:
+    """Put these texts in place of an exercise's functions; gives where the old files go."""
     sources: dict[str, str] = {}
     for file, name in exercise.places:
         try:
-            text = function_text(folder.given(file), name)
+            text = text_of(file, name)
             sources[file] = with_function(sources.get(file) or folder.source(file), name, text)
         except (SyntaxError, KeyError, FileNotFoundError):
             raise LearnError(

@@ -43,6 +43,13 @@ WITH_ASSERTS = {"PYTHONOPTIMIZE": ""}  # they judge
 FunctionName = tuple[str, str]  # a file and the qualified name of a function in it
 
 
+def scope(folder: WorkFolder) -> str:
+    """What `check` runs, in words."""
+    return (
+        "the whole story" if folder.lesson == 0 else "all of tinyjax on it, and the lesson's script"
+    )
+
+
 def check(folder: WorkFolder) -> list[str]:
     """What is wrong with a folder whose exercises all pass, in lines; nothing if all runs."""
     src = folder.path / "src"

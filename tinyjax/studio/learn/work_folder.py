@@ -120,6 +120,11 @@ class WorkFolder:
         text = self.text(file, name)
         return text is not None and is_empty_text(text)
 
+    def is_skipped(self, exercise: Exercise) -> bool:
+        """Whether the functions of the exercise are still those that `learn skip` took."""
+        texts = self.notes.get("skipped", {}).get(exercise.name)
+        return texts is not None and texts == [self.text(*place) for place in exercise.places]
+
     def forget_compiled(self) -> None:
         """Remove what Python has compiled of the changed files: a file that is saved twice within a second
         and is as long as before would not be compiled again."""
@@ -322,6 +327,7 @@ def readme(
         "    python -m tinyjax learn test     # which exercises pass, and what fails first",
         "    python -m tinyjax learn watch    # the same after each save",
         "    python -m tinyjax learn hint     # one more each time",
+        *["    python -m tinyjax learn skip     # take the reference for one"] * (not assignment),
         "    python -m tinyjax learn submit   # write what you have to one file, for your teacher"
         if assignment
         else "    python -m tinyjax learn diff     # yours beside the reference, once it passes",

@@ -354,6 +354,10 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 # That is the subject of the next lesson. A primitive that changes the shape of its operand, and has a
 # parameter, is exercise 01.7.
 #
+# A few primitives compute nothing themselves: the impl rules of `cond` and of loops bind other primitives.
+# Such a primitive has `impl_binds_primitives=True`. `EvalTrace` then hands its rule the operands as they are,
+# instead of NumPy arrays, and returns what the rule returns (exercise 01.6).
+#
 # ## Where tinyjax differs from JAX
 #
 # The idea and most names are JAX's. Three things are not the same:

@@ -343,10 +343,15 @@ print(tree_leaves(shapes, is_leaf=lambda x: isinstance(x, tuple)))
 # `jax.tree.broadcast` gives the same, as a tree. Other functions have short names in `jax.tree` too:
 # `jax.tree.map`, `jax.tree.leaves`, `jax.tree.flatten`.
 #
-# As a picture: `jvp` of the model. What comes in are three leaves; the dict is gone.
+# As a picture: `jvp` of the model. What comes in are three leaves; the dict is gone. Where a leaf was in its
+# tree is its *key path*: the picture shows it, and `tree_leaves_with_path` gives it.
 
 # %%
 from tinyjax import viz
+from tinyjax.tree_util import keystr, tree_leaves_with_path
+
+for path, leaf in tree_leaves_with_path((params, 3.0)):
+    print(keystr(path), leaf)
 
 viz.jvp(model, params, 3.0)
 

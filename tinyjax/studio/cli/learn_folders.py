@@ -107,11 +107,13 @@ def start_(options: argparse.Namespace) -> int:
     for e in folder.exercises[:first]:
         print_exercise(folder, e)
     if lesson == 0:
+        print(f"{len(folder.exercises) - 1} more follow in the same file. Then, there or here:")
         print(
-            f"{len(folder.exercises) - 1} more follow, in the same file. `python -m tinyjax learn watch`"
+            "    python -m tinyjax learn watch   # judges what you write when you save it; says what is next"
         )
-        print("judges what you write whenever you save it, and says what comes next. Or, once:")
-    print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
+        print("    python -m tinyjax learn hint    # when stuck")
+    else:
+        print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
     readme = shown(path / "README.md")
     print(f"The same and more is in {readme}.", *refused(kept, lesson), sep="\n")
     return 0

@@ -13,7 +13,7 @@ class Words:
     """A trace that answers with a text: "mul(x, y)"."""
 
     def process_primitive(self, primitive, args, params):
-        words = [*map(str, args), *(f"{key}={value}" for key, value in params.items())]
+        words = [*map(str, args), *(f"{key}={value}" for key, value in sorted(params.items()))]
         return f"{primitive.name}({', '.join(words)})"
 
 

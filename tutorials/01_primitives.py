@@ -394,6 +394,26 @@ viz.values(f, 3.0)
 # Questions people ask: [why are my numbers float32](questions.md#why-are-my-numbers-float32); [what
 # is a weak type](questions.md#what-is-a-weak-type).
 #
+# ## Do you know?
+#
+# <details><summary>Does <code>bind</code> compute anything?</summary>
+#
+# No. It hands the primitive, its operands and its parameters to the current trace. With no transformation
+# active that is `EvalTrace`, which calls the impl rule.
+# </details>
+#
+# <details><summary>Why is the type of <code>3.0</code> weak?</summary>
+#
+# So that a Python number takes the dtype of the array that it meets: `x * 3.0` stays float16 if `x` is
+# float16. `np.float32(3)` has a type of its own, and the product is float32.
+# </details>
+#
+# <details><summary><code>formula</code> computes no value. Why does it need abstract_eval
+# rules?</summary>
+#
+# The tracer that it returns stands for an array, and code may ask for its shape or its dtype.
+# </details>
+#
 # ## Exercises
 #
 # Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are

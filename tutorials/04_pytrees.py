@@ -364,6 +364,25 @@ viz.jvp(model, params, 3.0)
 #
 # Questions people ask: [how do I jit a method](questions.md#how-do-i-jit-a-method).
 #
+# ## Do you know?
+#
+# <details><summary>How many leaves has <code>[1.0, None]</code>?</summary>
+#
+# One: `None` is a tree without leaves.
+# </details>
+#
+# <details><summary>In which order are the leaves of <code>{"b": 1, "a": 2}</code>?</summary>
+#
+# 2, then 1: a dict's leaves are in the order of its sorted keys. An `OrderedDict` keeps its own order.
+# </details>
+#
+# <details><summary>What does <code>in_axes=(0, None)</code> say where the first argument is a dict of
+# arrays?</summary>
+#
+# It is a prefix: 0 holds for every array in the dict, and the second argument is the same for all
+# examples.
+# </details>
+#
 # ## Exercises
 #
 # Write the walk, the way back and what is made of them, up to `jvp` itself; and then a class of your own:

@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pyodide", type=Path, required=True, help="a folder with Pyodide")
     parser.add_argument("lessons", nargs="*", type=int, help="their numbers; default: all")
     options = parser.parse_args(argv)
-    lessons = options.lessons or range(1, len(NAMES) + 1)
+    lessons = options.lessons or range(len(NAMES))
     exercises = [exercise for exercise in load() if exercise.lesson in lessons]
     count = wrong = left_out = 0
     for exercise, state, found in judged(options.pyodide, exercises):

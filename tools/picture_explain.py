@@ -1,5 +1,5 @@
-"""Takes the pictures of the pages of `tinyjax explain` and `viz.kernel`: docs/explain*.png, docs/kernel.png and
-docs/explain_steps.gif, an animation of its steps.
+"""Takes the pictures of the pages of `tinyjax explain` and `viz.kernel`: docs/explain*.png, docs/kernel.png;
+and docs/explain_steps.gif, an animation of steps.
 
 python tools/picture_explain.py    # after a change of the page's look; needs Chromium, selenium and Pillow
 """

@@ -39,7 +39,7 @@ def main() -> None:
     if options.table:
         README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    for lesson in options.lessons or range(1, len(NAMES) + 1):
+    for lesson in options.lessons or range(len(NAMES)):
         if options.kinds:
             try_kinds(lesson)
         else:
@@ -56,7 +56,7 @@ def try_lesson(lesson: int, made: int) -> None:
         if said:
             print(said)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    print(f"{NAMES[lesson - 1]}: {len(tried)} tried: {counts}")
+    print(f"{NAMES[lesson]}: {len(tried)} tried: {counts}")
 
 
 def try_kinds(lesson: int) -> None:
@@ -66,7 +66,7 @@ def try_kinds(lesson: int) -> None:
     missed = [m for m, failure in zip(tried, wrong_answers.failures_of(tried)) if failure is None]
     for mutant in missed:
         print(f"not found out: {mutant.exercise.number} {mutant.says}")
-    print(f"{NAMES[lesson - 1]}: {len(tried)} tried, {len(missed)} not found out")
+    print(f"{NAMES[lesson]}: {len(tried)} tried, {len(missed)} not found out")
 
 
 def with_table(text: str) -> str:
@@ -83,7 +83,7 @@ def table() -> str:
     rows = ["| lesson | exercises | wrong answers | of a machine | found out | equivalent |"]
     rows.append("|---|---|---|---|---|---|")
     totals = [0] * 4
-    for number, name in enumerate(NAMES, start=1):
+    for number, name in enumerate(NAMES):
         thought_of, all_of_it = (
             len(wrong_answers.thought_of(number)),
             len(wrong_answers.of_lesson(number)),

@@ -6,6 +6,9 @@
 # of the real one; a comment says of which file of [tinyjax](../tinyjax) it is a sketch. You need Python,
 # NumPy, and an idea of what a derivative is. Where there is a question, answer it before you open it.
 #
+# Or write it yourself: `python -m tinyjax learn start 00` makes a copy of this file with 22 blanks of a line
+# or two, and `python -m tinyjax learn watch` judges them whenever you save it.
+#
 # ## Operations: one door for all
 #
 # A [primitive](glossary.md#primitive) is an operation with a name. `bind` applies it, but computes nothing:
@@ -14,7 +17,7 @@
 
 # %%
 from collections import namedtuple
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from shutil import which
 
@@ -43,6 +46,9 @@ class Tracer:
     def __radd__(self, other): return add(other, self)
     def __mul__(self, other): return mul(self, other)
     def __rmul__(self, other): return mul(other, self)
+    def __neg__(self): return neg(self)
+    def __sub__(self, other): return add(self, -other)
+    def __rsub__(self, other): return add(other, -self)
 
 # %% [markdown]
 # Seven primitives will do. What they *mean* stands in tables, one a transformation; the first is for
@@ -93,16 +99,24 @@ class JVPTrace:
         primals, tangents = zip(*map(self.primal_and_tangent, args))
         with set_current_trace(self.parent):
             out = primitive.bind(*primals, **params)
-            rules = zip(jvp_rules[primitive], tangents)
-            parts = [rule(t, *primals, **params) for rule, t in rules if t is not None]
-            return JVPTracer(self, out, reduce(add, parts)) if parts else out
+            tangent = tangent_out(jvp_rules[primitive], tangents, primals, params)
+            return out if tangent is None else JVPTracer(self, out, tangent)
+
+def tangent_out(rules, tangents, primals, params):
+    parts = [rule(t, *primals, **params) for rule, t in zip(rules, tangents) if t is not None]
+    return reduce(add, parts) if parts else None
+
+def sin_jvp(t, x): return mul(t, cos(x))
+def cos_jvp(t, x): return neg(mul(t, sin(x)))
+def mul_jvp_x(t, x, y): return mul(t, y)  # how x * y moves if x does
+def mul_jvp_y(t, x, y): return mul(x, t)  # and if y does
 
 jvp_rules = {
-    sin_p: [lambda t, x: mul(t, cos(x))],
-    cos_p: [lambda t, x: neg(mul(t, sin(x)))],
+    sin_p: [sin_jvp],
+    cos_p: [cos_jvp],
     neg_p: [lambda t, x: neg(t)],
     add_p: [lambda t, x, y: t, lambda t, x, y: t],
-    mul_p: [lambda t, x, y: mul(t, y), lambda t, x, y: mul(x, t)],
+    mul_p: [mul_jvp_x, mul_jvp_y],
     reduce_sum_p: [lambda t, x, axis: reduce_sum(t, axis=axis)],
     broadcast_p: [lambda t, x, axis, size: broadcast(t, axis=axis, size=size)],
 }
@@ -138,6 +152,12 @@ print("not confused:", jvp(lambda x: x * jvp(lambda y: x + y, (1.0,), (1.0,))[1]
 #
 # Another transformation, another trace. A `BatchTracer` holds a batch along axis 0, and looks to your
 # function like one example. The rules apply the primitive to the whole batch: nothing loops.
+#
+# <details><summary>Below, <code>xs</code> has three numbers. What shape does <code>slope</code> see, and how
+# often is it called?</summary>
+#
+# `()`, as for one number: a `BatchTracer` leaves the first axis out of its shape. It is called once.
+# </details>
 
 # %%
 class BatchTracer(Tracer):  # transform/batching.py
@@ -153,7 +173,8 @@ class BatchTrace:
             return BatchTracer(self, batch_rules[primitive](*map(self.batch_of, args), **params))
 
 batch_rules = {p: p.bind for p in primitives[:5]}  # these do the same to every element
-batch_rules[reduce_sum_p] = lambda x, axis: reduce_sum(x, axis=axis + 1)
+def reduce_sum_batch(x, axis): return reduce_sum(x, axis=axis + 1)
+batch_rules[reduce_sum_p] = reduce_sum_batch
 batch_rules[broadcast_p] = lambda x, axis, size: broadcast(x, axis=axis + 1, size=size)
 
 def vmap(fun):
@@ -200,7 +221,8 @@ class JaxprTrace:
     def finish(self, *outs): return Jaxpr(self.consts, self.invars, self.eqns, [*map(self.atom, outs)])
 
 abstract_eval_rules = {p: lambda *shapes: max(shapes, key=len) for p in primitives[:5]}  # () or equal
-abstract_eval_rules[reduce_sum_p] = lambda shape, axis: (*shape[:axis], *shape[axis + 1:])
+def reduce_sum_shape(shape, axis): return (*shape[:axis], *shape[axis + 1:])
+abstract_eval_rules[reduce_sum_p] = reduce_sum_shape
 abstract_eval_rules[broadcast_p] = lambda shape, axis, size: (*shape[:axis], size, *shape[axis:])
 
 def make_jaxpr(fun):
@@ -239,7 +261,19 @@ show(make_jaxpr(f)(3.0))
 #
 # A jaxpr can also be made of the tangents alone. `LinearizeTrace` is a `JVPTrace` that gets what its rules
 # bind. What needs primals alone, it has computed now; what needs a tangent waits, and is written down. That
-# part is [linear](glossary.md#linear): sums, and products with known numbers.
+# part is [linear](glossary.md#linear): sums, and products with known numbers. So three traces are at work:
+#
+# ```text
+#                f binds sin and mul
+#                        |
+#                 LinearizeTrace           the current trace: its jvp rules bind more
+#                  /            \
+#      no operand has         an operand has
+#         a tangent             a tangent
+#             |                     |
+#         EvalTrace            JaxprTrace
+#      computes it now       writes it down
+# ```
 #
 # <details><summary>The derivative of <code>f</code> has a sine and a cosine. Which has to wait?</summary>
 #
@@ -249,16 +283,18 @@ show(make_jaxpr(f)(3.0))
 # %%
 def eval_jaxpr(jaxpr, *args):  # core/jaxpr.py
     env = jaxpr.consts | dict(zip(jaxpr.invars, args))
-    for p, invars, params, outvar in jaxpr.eqns:
-        env[outvar] = p.bind(*[env.get(v, v) for v in invars], **params)
+    for eqn in jaxpr.eqns: eval_eqn(eqn, env)
     return [env.get(v, v) for v in jaxpr.outvars]
+
+def eval_eqn(eqn, env):  # what is not in env is a number, and its own value
+    env[eqn.outvar] = eqn.primitive.bind(*[env.get(v, v) for v in eqn.invars], **eqn.params)
 
 class LinearizeTrace(JVPTrace):  # transform/linearize.py
     def __init__(self, known, unknown): self.parent, self.known, self.unknown = self, known, unknown
     def process_primitive(self, primitive, args, params):
         if any(owns(self, x) for x in args): return super().process_primitive(primitive, args, params)
-        trace = self.unknown if any(owns(self.unknown, x) for x in args) else self.known
-        return trace.process_primitive(primitive, args, params)
+        return self.trace_for(args).process_primitive(primitive, args, params)
+    def trace_for(self, args): return self.unknown if any(owns(self.unknown, x) for x in args) else self.known
 
 def linearize(fun, x):
     trace = LinearizeTrace(context.trace, JaxprTrace())
@@ -279,11 +315,15 @@ print("consts:", *linear.consts.values(), " tangent 1.0 becomes", *eval_jaxpr(li
 # If `z` is `2 * x` and counts 1, then `x` counts 2. What is used twice gets the sum of both.
 
 # %%
-transpose_rules = {  # transform/transposition.py; an operand that waits has no value: x is its Var
+# transform/transposition.py: a cotangent for each operand. One that waits has no value: x is its Var.
+def mul_transpose(ct, x, y): return [mul(ct, y), None] if isinstance(x, Var) else [None, mul(x, ct)]
+def reduce_sum_transpose(ct, x, axis): return [broadcast(ct, axis=axis, size=x.shape[axis])]
+
+transpose_rules = {
     neg_p: lambda ct, x: [neg(ct)],
     add_p: lambda ct, x, y: [ct, ct],
-    mul_p: lambda ct, x, y: [mul(ct, y), None] if isinstance(x, Var) else [None, mul(x, ct)],
-    reduce_sum_p: lambda ct, x, axis: [broadcast(ct, axis=axis, size=x.shape[axis])],
+    mul_p: mul_transpose,
+    reduce_sum_p: reduce_sum_transpose,
     broadcast_p: lambda ct, x, axis, size: [reduce_sum(ct, axis=axis)],
 }
 
@@ -293,14 +333,20 @@ def backward_pass(jaxpr, ct):
         if outvar in cts:
             args = [jaxpr.consts.get(v, v) for v in invars]
             for v, ct in zip(invars, transpose_rules[p](cts[outvar], *args, **params)):
-                if ct is not None: cts[v] = add(cts[v], ct) if v in cts else ct
+                if ct is not None: accumulate(cts, v, ct)
     return cts.get(jaxpr.invars[0], np.zeros(jaxpr.invars[0].shape, np.float32))
 
-def grad(fun):  # transform/vjp.py
+def accumulate(cts, v, ct): cts[v] = add(cts[v], ct) if v in cts else ct
+
+def vjp(fun, x):  # transform/vjp.py
+    out, linear = linearize(fun, x)
+    return out, lambda ct: backward_pass(linear, ct)
+
+def grad(fun):
     def grad_f(x, *others):
-        out, linear = linearize(lambda x: fun(x, *others), x)
+        out, pullback = vjp(lambda x: fun(x, *others), x)
         assert shape_of(out) == (), "grad is for functions whose result is one number"
-        return backward_pass(linear, 1.0)
+        return pullback(1.0)
     return grad_f
 
 print(grad(f)(3.0), grad(grad(f))(3.0), *jvp(grad(f), (3.0,), (1.0,)))
@@ -331,58 +377,84 @@ def fuse(jaxpr):  # compile/fusion/fuse.py: what the result needs, or None if th
     eqns, needed = [], set(jaxpr.outvars)
     for eqn in reversed(jaxpr.eqns):
         if eqn.outvar in needed: eqns, needed = [eqn, *eqns], needed | set(eqn.invars)
-    other_shapes = set(map(shape_of, needed)) - {(), shape_of(jaxpr.outvars[0])}
-    return None if other_shapes or any(eqn.primitive not in c_text for eqn in eqns) else eqns
+    shapes = set(map(shape_of, jaxpr.outvars))  # of the results: one for all
+    is_fused = len(shapes) == 1 and set(map(shape_of, needed)) <= shapes | {()}
+    return eqns if is_fused and all(eqn.primitive in c_text for eqn in eqns) else None
+
+def load_line(letter, v): return f"const float {letter} = {letter}_in[{'item' if v.shape else 0}];"
+def eqn_line(eqn, name):
+    return f"const float {name(eqn.outvar)} = {c_text[eqn.primitive].format(*map(name, eqn.invars))};"
 
 def codegen(jaxpr, eqns):  # compile/codegen/codegen.py
     name, inputs = names_in(jaxpr), [*jaxpr.consts, *jaxpr.invars]
-    loads = [(v, f"{name(v)}_in[{'item' if v.shape else 0}]") for v in inputs]
-    lets = [(outvar, c_text[p].format(*map(name, invars))) for p, invars, _, outvar in eqns]
-    pointers = "".join(f"global const float *{name(v)}_in, " for v in inputs)
-    lines = [f"kernel void fused({pointers}global float *out) {{", "const int item = get_global_id(0);"]
-    lines += [f"const float {name(v)} = {what};" for v, what in loads + lets]
-    return "\n  ".join([*lines, f"out[item] = {name(jaxpr.outvars[0])};"]) + "\n}"
+    pointers = [f"global const float *{name(v)}_in" for v in inputs]
+    pointers += [f"global float *out{i}" for i in range(len(jaxpr.outvars))]
+    lines = [f"kernel void fused({', '.join(pointers)}) {{", "const int item = get_global_id(0);"]
+    lines += [load_line(name(v), v) for v in inputs] + [eqn_line(eqn, name) for eqn in eqns]
+    lines += [f"out{i}[item] = {name(v)};" for i, v in enumerate(jaxpr.outvars)]
+    return "\n  ".join(lines) + "\n}"
 
 slopes = make_jaxpr(vmap(grad(f)))(xs)
 print(codegen(slopes, fuse(slopes)))
 
 # %% [markdown]
 # What is left: to find a device's driver (*platform*) and *queue*, to copy to and fro, and to keep programs.
+#
+# <details><summary>The last line calls <code>both</code> with 3.0, with 4.0 and with three numbers. How often
+# does it print?</summary>
+#
+# Twice: `jit` calls a function to trace it. 4.0 has the shape of 3.0, so the program is there already.
+# </details>
 
 # %%
 try:
     import pyopencl as cl
     assert which("ld"), "PoCL, the driver that pip installs, needs a linker"
     platform = min(cl.get_platforms(), key=lambda p: "Portable" not in p.name)  # PoCL, if it is there
-    queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
-    cl.Program(queue.context, "kernel void none() {}").build()  # fails on a processor newer than PoCL
+    device = platform.get_devices()[0]
+    with suppress(ImportError):  # a processor newer than PoCL needs a name that PoCL knows
+        from tinyjax.runtime.pocl.processor import name_processor
+        name_processor(device)
+    queue = cl.CommandQueue(cl.Context([device]))
+    cl.Program(queue.context, "kernel void none() {}").build()
 except Exception as error:
     queue = None
     print(f"NumPy runs the jaxprs: there is no OpenCL here ({str(error)[:36] or type(error).__name__})")
 
-def launch(kernel, inputs, shape):  # runtime/queue.py
-    copy, out = cl.mem_flags.COPY_HOST_PTR, np.empty(shape, np.float32)
-    buffers = [cl.Buffer(queue.context, copy, hostbuf=np.array(x, np.float32)) for x in [*inputs, out]]
-    kernel(queue, (out.size,), None, *buffers)
-    cl.enqueue_copy(queue, out, buffers[-1])
-    return out
+def launch(kernel, inputs, shape, count):  # runtime/queue.py
+    outs = [np.empty(shape, np.float32) for _ in range(count)]
+    arrays, copy = [np.array(x, np.float32) for x in [*inputs, *outs]], cl.mem_flags.COPY_HOST_PTR
+    buffers = [cl.Buffer(queue.context, copy, hostbuf=x) for x in arrays]
+    kernel(queue, (outs[0].size,), None, *buffers)
+    for out, buffer in zip(outs, buffers[len(inputs):]): cl.enqueue_copy(queue, out, buffer)
+    return outs
 
 def compiled(jaxpr):  # compile/lowered.py, runtime/executable.py
-    eqns = fuse(jaxpr)
+    eqns, outvars = fuse(jaxpr), jaxpr.outvars
     if eqns is None or queue is None:
-        return lambda *args: eval_jaxpr(jaxpr, *args)[0]
+        return lambda *args: eval_jaxpr(jaxpr, *args)
     program = cl.Program(queue.context, codegen(jaxpr, eqns)).build("-cl-single-precision-constant")
-    return lambda *args: launch(program.fused, [*jaxpr.consts.values(), *args], shape_of(jaxpr.outvars[0]))
+    kernel, consts, shape = program.fused, [*jaxpr.consts.values()], shape_of(outvars[0])
+    return lambda *args: launch(kernel, [*consts, *args], shape, len(outvars))
+
+def key_of(args): return tuple(map(shape_of, args))  # for other shapes, it is another program
 
 def jit(fun):  # transform/jit/api.py
     programs = {}
     def jit_f(*args):
         if not isinstance(context.trace, EvalTrace): return fun(*args)  # inside of another transformation
-        shapes = tuple(map(shape_of, args))
-        if shapes not in programs: programs[shapes] = compiled(make_jaxpr(fun)(*args))
-        return programs[shapes](*args)
+        if key_of(args) not in programs: programs[key_of(args)] = compiled(make_jaxpr(fun)(*args))
+        outs = programs[key_of(args)](*args)
+        return outs[0] if len(outs) == 1 else tuple(outs)
     return jit_f
+
+@jit
+def both(x):
+    print("both is called")
+    return f(x), -f(x) - 1
+
 print(jit(grad(f))(3.0), jit(vmap(grad(f)))(xs), grad(jit(f))(3.0))
+print(*both(3.0), *both(4.0), *both(xs))
 
 # %% [markdown]
 # That is the whole story. What is missing here, the lessons tell; begin with the [first](01_primitives.py).
@@ -398,3 +470,7 @@ print(jit(grad(f))(3.0), jit(vmap(grad(f)))(xs), grad(jit(f))(3.0))
 # | `jit` | `transform/jit/` | a primitive, so that it nests | [10](10_jit.py) |
 # | `fuse`, `codegen` | `compile/` | sums, loops; what pays | [11](11_lowering.py), [12](12_fusion.py) |
 # | `launch` | `runtime/queue.py` | memory used again; nobody waits | [17](17_device.py) |
+#
+# ## Exercises
+# Blanks in a copy of this file, of a line or two and a minute each. `python -m tinyjax learn start 00` makes
+# the copy, and `python -m tinyjax learn watch` judges it whenever you save it.

@@ -354,6 +354,10 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 # That is the subject of the next lesson. A primitive that changes the shape of its operand, and has a
 # parameter, is exercise 01.7.
 #
+# A few primitives compute nothing themselves: the impl rules of `cond` and of loops bind other primitives.
+# Such a primitive has `impl_binds_primitives=True`. `EvalTrace` then hands its rule the operands as they are,
+# instead of NumPy arrays, and returns what the rule returns (exercise 01.6).
+#
 # ## Where tinyjax differs from JAX
 #
 # The idea and most names are JAX's. Three things are not the same:
@@ -389,6 +393,26 @@ viz.values(f, 3.0)
 #
 # Questions people ask: [why are my numbers float32](questions.md#why-are-my-numbers-float32); [what
 # is a weak type](questions.md#what-is-a-weak-type).
+#
+# ## Do you know?
+#
+# <details><summary>Does <code>bind</code> compute anything?</summary>
+#
+# No. It hands the primitive, its operands and its parameters to the current trace. With no transformation
+# active that is `EvalTrace`, which calls the impl rule.
+# </details>
+#
+# <details><summary>Why is the type of <code>3.0</code> weak?</summary>
+#
+# So that a Python number takes the dtype of the array that it meets: `x * 3.0` stays float16 if `x` is
+# float16. `np.float32(3)` has a type of its own, and the product is float32.
+# </details>
+#
+# <details><summary><code>formula</code> computes no value. Why does it need abstract_eval
+# rules?</summary>
+#
+# The tracer that it returns stands for an array, and code may ask for its shape or its dtype.
+# </details>
 #
 # ## Exercises
 #

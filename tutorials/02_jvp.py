@@ -357,6 +357,25 @@ viz.jvp(f, 3.0)
 # - A JVP rule takes primals and tangents, gives primal and tangent; it is linear in the tangents.
 # - The result is exact, costs a few times the function, and is for one direction at a time.
 #
+# ## Do you know?
+#
+# <details><summary>A function has a thousand arguments. How many runs of <code>jvp</code> give all
+# partial derivatives?</summary>
+#
+# A thousand: each run is for one direction. Reverse mode (lesson 8) needs one run.
+# </details>
+#
+# <details><summary>What is saved where a tangent is a <code>Zero</code>?</summary>
+#
+# The rule of that operand is not called, and nothing is added for it. Constants cost nothing.
+# </details>
+#
+# <details><summary>Why does a rule call <code>mul</code> and <code>cos</code>, and not NumPy?</summary>
+#
+# They bind, so the trace from before sees them: it may differentiate the rule again, or batch it. NumPy's
+# functions pass every trace by.
+# </details>
+#
 # ## Exercises
 #
 # Write the real rules: `python -m tinyjax learn start 02`. The trace itself, `JVPTrace`, is

@@ -343,6 +343,27 @@ viz.jvp(derivative(f), 3.0)
 #   confused.
 # - A tracer is of no use once its trace is over; a value behind it can be seen, if it has one.
 #
+# ## Do you know?
+#
+# <details><summary>How does a trace know which tracers are its own?</summary>
+#
+# Each tracer keeps its trace, and the two are compared by identity. To a trace, a tracer of any other is
+# a constant.
+# </details>
+#
+# <details><summary>Two <code>jvp</code> are nested. Which trace gets what the inner one's rules
+# bind?</summary>
+#
+# The outer one: it was current before the inner one, and is its parent.
+# </details>
+#
+# <details><summary>What is the derivative by <code>x</code> of <code>x</code> times the derivative of
+# <code>x + y</code> by <code>y</code>?</summary>
+#
+# 1. The inner derivative is 1, whatever `x` is. An answer of 2 takes the outer tangent of `x` for an
+# inner one: perturbation confusion.
+# </details>
+#
 # ## Exercises
 #
 # Write what asks that question, and what is around it; the last exercise is a use of nesting:

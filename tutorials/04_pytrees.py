@@ -343,10 +343,15 @@ print(tree_leaves(shapes, is_leaf=lambda x: isinstance(x, tuple)))
 # `jax.tree.broadcast` gives the same, as a tree. Other functions have short names in `jax.tree` too:
 # `jax.tree.map`, `jax.tree.leaves`, `jax.tree.flatten`.
 #
-# As a picture: `jvp` of the model. What comes in are three leaves; the dict is gone.
+# As a picture: `jvp` of the model. What comes in are three leaves; the dict is gone. Where a leaf was in its
+# tree is its *key path*: the picture shows it, and `tree_leaves_with_path` gives it.
 
 # %%
 from tinyjax import viz
+from tinyjax.tree_util import keystr, tree_leaves_with_path
+
+for path, leaf in tree_leaves_with_path((params, 3.0)):
+    print(keystr(path), leaf)
 
 viz.jvp(model, params, 3.0)
 
@@ -358,6 +363,25 @@ viz.jvp(model, params, 3.0)
 # - Your classes take part once they are registered; a prefix says one thing about a whole subtree.
 #
 # Questions people ask: [how do I jit a method](questions.md#how-do-i-jit-a-method).
+#
+# ## Do you know?
+#
+# <details><summary>How many leaves has <code>[1.0, None]</code>?</summary>
+#
+# One: `None` is a tree without leaves.
+# </details>
+#
+# <details><summary>In which order are the leaves of <code>{"b": 1, "a": 2}</code>?</summary>
+#
+# 2, then 1: a dict's leaves are in the order of its sorted keys. An `OrderedDict` keeps its own order.
+# </details>
+#
+# <details><summary>What does <code>in_axes=(0, None)</code> say where the first argument is a dict of
+# arrays?</summary>
+#
+# It is a prefix: 0 holds for every array in the dict, and the second argument is the same for all
+# examples.
+# </details>
 #
 # ## Exercises
 #

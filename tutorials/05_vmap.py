@@ -465,6 +465,26 @@ viz.vmap(weighted, rows.T, weights, in_axes=(1, None))
 # Questions people ask: [is vmap as fast as a batch written by
 # hand](questions.md#is-vmap-as-fast-as-a-batch-written-by-hand).
 #
+# ## Do you know?
+#
+# <details><summary>How often does <code>vmap(f)</code> call <code>f</code> for a batch of a
+# thousand?</summary>
+#
+# Once, with tracers that look like one example.
+# </details>
+#
+# <details><summary>Does <code>in_axes=1</code> transpose an array?</summary>
+#
+# Not by itself: the tracer notes which axis counts the examples, and each rule uses that. `sin` of such a
+# batch is one `sin`.
+# </details>
+#
+# <details><summary>Under <code>vmap</code> the predicate of a <code>cond</code> may differ from example
+# to example. What is computed?</summary>
+#
+# Both branches, for all examples; then the right result is selected for each.
+# </details>
+#
 # ## Exercises
 #
 # The rules, the trace, `vmap` itself; tables of each with each; and last the rule of a primitive that you

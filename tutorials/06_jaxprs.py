@@ -453,6 +453,25 @@ viz.dot(jax.make_jaxpr(score)(jnp.arange(3.0)))
 # - A jaxpr is a list of equations: plain data that can be printed, checked, run and changed.
 # - What Python does while tracing (print, count, loop, choose) is done then, and is not in the jaxpr.
 #
+# ## Do you know?
+#
+# <details><summary>A function prints its argument. What is printed when it is traced?</summary>
+#
+# A tracer, and no number: there is no value yet. It is printed once, however often the jaxpr is run.
+# </details>
+#
+# <details><summary>Why does <code>if x &gt; 0:</code> fail while tracing?</summary>
+#
+# A jaxpr holds for all values of `x`, and Python has to choose a branch now. `jnp.where` and `lax.cond`
+# put both into the jaxpr.
+# </details>
+#
+# <details><summary>A traced function uses an array from outside. Where is it in the jaxpr?</summary>
+#
+# It is the value of a constvar, before the semicolon. A number from outside stands in the equations
+# themselves, as a literal.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 06`

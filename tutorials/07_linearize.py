@@ -459,6 +459,24 @@ viz.linearize(f, 3.0)
 #   linear jaxpr.
 # - The values that the linear part needs from the known part are the residuals.
 #
+# ## Do you know?
+#
+# <details><summary>What can you do with the result of <code>linearize</code>, and not with that of
+# <code>jvp</code>?</summary>
+#
+# Run the linear part for many tangents without the function itself, and transpose it.
+# </details>
+#
+# <details><summary>What are the residuals?</summary>
+#
+# The known values that the linear part reads, such as `cos(x)`. They stay in memory until it has run.
+# </details>
+#
+# <details><summary>Is the linear program of <code>sin</code> linear in <code>x</code>?</summary>
+#
+# No, in the tangent. At another `x` it has another factor.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 07`

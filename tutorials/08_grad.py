@@ -465,6 +465,25 @@ viz.transpose(f, 3.0)
 # - `grad` is `linearize`, then a backward pass from 1; `vmap` of it gives Jacobians, `jvp` of it a
 #   Hessian times a vector.
 #
+# ## Do you know?
+#
+# <details><summary>Why must the result of a function for <code>grad</code> be one number?</summary>
+#
+# The backward pass begins with a cotangent of 1 for it. Several results would each have a gradient of
+# their own: that is `jacrev`.
+# </details>
+#
+# <details><summary>What is the transpose of a sum? And of a broadcast?</summary>
+#
+# A sum becomes a broadcast: each element counts as much as the sum. A broadcast becomes a sum over the
+# places that one element went to.
+# </details>
+#
+# <details><summary>A value is used three times. What is its cotangent?</summary>
+#
+# The sum of the three cotangents that come back from its uses.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 08`

@@ -535,6 +535,27 @@ viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5), open_calls=False)
 # Questions people ask: [what nondiff_argnums is
 # for](questions.md#what-is-nondiff_argnums-of-custom_vjp-for).
 #
+# ## Do you know?
+#
+# <details><summary>When do you need <code>custom_vjp</code>, where <code>custom_jvp</code> serves both
+# modes?</summary>
+#
+# If the backward pass cannot be had by transposing a rule for tangents: to clip a gradient, say, or to
+# choose what is kept in memory. `jvp` of such a function is an error.
+# </details>
+#
+# <details><summary>What do the two functions of a <code>custom_vjp</code> return?</summary>
+#
+# The forward one returns the result and the residuals. The backward one takes residuals and cotangent,
+# and returns a tuple: a cotangent for each argument.
+# </details>
+#
+# <details><summary>What is <code>grad</code> of <code>z.real**2 + 3 * z.imag**2</code> at 1 +
+# 2i?</summary>
+#
+# 2 - 12i, which is `du/dx - i du/dy`. To go downhill, step against its conjugate.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 09` makes a folder in which these functions are empty, for you to

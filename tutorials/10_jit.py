@@ -422,6 +422,25 @@ viz.dot(jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0))
 # the data](questions.md#how-do-i-select-elements-when-their-number-depends-on-the-data); [does
 # an update copy](questions.md#does-an-indexed-update-copy-the-array).
 #
+# ## Do you know?
+#
+# <details><summary>A jitted function is called with 3.0, 4.0 and <code>np.float32(3)</code>. How often is
+# it traced?</summary>
+#
+# Twice. Python's floats have one type, which is weak; that of the NumPy value is not.
+# </details>
+#
+# <details><summary>Why can't a static argument be a list?</summary>
+#
+# It is a part of the key, so it must be hashable. Use a tuple.
+# </details>
+#
+# <details><summary>A jitted function reads a global number, which changes later. What does it compute
+# with?</summary>
+#
+# With the number that was there when it was traced. Give it as an argument.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 10` makes a folder in which these functions are empty, for you to

@@ -476,7 +476,8 @@ print(lowered.as_text("loop nests"))
 # <details><summary>A processor that does one statement a cycle, with a number or a vector, has four cores.
 # How many times as fast can a kernel become on it?</summary>
 #
-# 16 times 4, and a little less where the last vector of a row is not full: 100 elements need seven.
+# At most 16 times 4. A row of 100 elements needs seven vectors of 16: that is 14 times, not 16. And tinyjax's
+# own schedule makes a work-item for each core of the machine that it runs on. On two cores, it is 14 times 2.
 # </details>
 
 # %%

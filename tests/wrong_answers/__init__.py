@@ -42,7 +42,7 @@ class Mutant:
 
 
 def path_of(lesson: int) -> Path:
-    return ROOT / "tutorials" / "mutants" / f"{NAMES[lesson - 1]}.toml"
+    return ROOT / "tutorials" / "mutants" / f"{NAMES[lesson]}.toml"
 
 
 def written(lesson: int) -> dict[str, list[dict[str, str]]]:

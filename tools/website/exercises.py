@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 
-from tinyjax.studio.learn.exercises import NAMES, Exercise, in_clone, load
+from tinyjax.studio.learn.exercises import NAMES, PRACTICE, STORY, Exercise, in_clone, load
 from tinyjax.studio.learn.functions import emptied, function_text
 from website.lessons import code_html, title_of, toctree
 from website.pages import Pages, prose, raw, relative
@@ -18,14 +18,15 @@ def write_exercises(pages: Pages) -> None:
     """A page for each lesson that has exercises, and one that lists them."""
     everything = load()
     rows = []
-    for number, name in enumerate(NAMES, start=1):
+    for number, name in enumerate(NAMES):
         here = [e for e in everything if e.lesson == number]
         if here:
             title = f"Exercises of {title_of(name)}"
             body = "\n".join(exercise_html(pages, e, f"exercises/{name}") for e in here)
+            how = HOW if number else HOW_OF_THE_STORY
             there = relative(f"lessons/{name}", f"exercises/{name}")
             lesson = f"[The lesson]({there}) tells what they are about."
-            pages.write(f"exercises/{name}", title, f"# {title}\n\n{HOW} {lesson}\n{body}")
+            pages.write(f"exercises/{name}", title, f"# {title}\n\n{how} {lesson}\n{body}")
             rows.append(f"- [{title_of(name)}]({name}.html): {len(here)}")
     listed = "\n".join(rows)
     entries = [f"{title_of(name)} <{name}>" for name in NAMES]
@@ -37,10 +38,14 @@ HOW = (
     "Each function below is one of tinyjax's own, emptied. Write it again and press *Judge*: the tests that "
     "run are those that judge tinyjax itself."
 )
+HOW_OF_THE_STORY = (
+    "Puzzles of a line or two, a minute each: functions of the story's small JAX, emptied. Choose *Write*, "
+    "write the line and press *Judge*: you are told what was asked, what was expected and what came."
+)
 ABOUT = (
     "Functions of tinyjax's own source, emptied, for you to write again: here, or on your own machine by "
     "`python -m tinyjax learn start 01`, where all of tinyjax then runs on your code. What you write here "
-    "is kept in this browser alone."
+    "is kept in this browser alone. Begin with [the whole story](00_story.html): puzzles of a minute each."
 )
 
 
@@ -70,10 +75,8 @@ def function_html(pages: Pages, exercise: Exercise, place: int, page: str) -> st
     file, name = exercise.places[place]
     source = in_clone(file).read_text(encoding="utf-8")
     given = function_text(emptied(source, name, exercise.message(name)), name)
-    repository = file if file.startswith("tinyjax/") else f"tutorials/{file}"
-    there = (
-        relative(str(pages.page_of(repository)), page) if exercise.is_in_practice is False else ""
-    )
+    leads_to = "lessons/00_story" if file == STORY else str(pages.page_of(file))
+    there = "" if file.startswith(f"{PRACTICE}/") else relative(leads_to, page)
     where = f'<a href="{there}">{html.escape(file)}</a>' if there else html.escape(file)
     return (
         f'<div class="function" data-function="{html.escape(exercise.functions[place])}">'
@@ -85,7 +88,7 @@ def catalogue() -> str:
     """Which exercises there are, as JSON: for progress, and to take work in and out."""
     found = [
         {
-            "lesson": NAMES[e.lesson - 1],
+            "lesson": NAMES[e.lesson],
             "number": e.number,
             "name": e.name,
             "functions": e.functions,

@@ -27,7 +27,7 @@ NAMED = ("jax", "jax.lax", "jax.random", "jax.tree", "jax.tree_util")  # by titl
 def lessons_of_names() -> dict[str, str]:
     """The lesson of each public name, as "vmap" and "jax.vmap", and of each term of the glossary."""
     found = glossary_terms()
-    titles = [(lesson, set(re.findall(r"\w+", title_of(lesson)))) for lesson in NAMES]
+    titles = [(lesson, set(re.findall(r"\w+", title_of(lesson)))) for lesson in NAMES[1:]]
     files = lessons_of_files()
     for module, name in [(m, name) for m, names in recorded().items() for name in names]:
         lesson = files.get(defining_file(module, name), "")
@@ -46,7 +46,7 @@ def glossary_terms() -> dict[str, str]:
     """The lesson of each term: the glossary has a section for each lesson."""
     sections = re.split(r"^## (\d+)\. .*$", text_of("tutorials/glossary.md"), flags=re.MULTILINE)
     return {
-        re.sub(r" \(.*\)", "", term): NAMES[int(number) - 1]
+        re.sub(r" \(.*\)", "", term): NAMES[int(number)]
         for number, section in zip(sections[1::2], sections[2::2], strict=True)
         for terms in re.findall(r"\*\*(.+?)\*\*", section)
         for term in terms.split(", ")
@@ -59,14 +59,14 @@ def lessons_of_files() -> dict[str, str]:
     for exercise in load():
         for function in exercise.functions:
             counts.setdefault(function.partition(":")[0], Counter())[exercise.lesson] += 1
-    return {module: NAMES[found.most_common(1)[0][0] - 1] for module, found in counts.items()}
+    return {module: NAMES[found.most_common(1)[0][0]] for module, found in counts.items()}
 
 
 def mostly_in(name: str) -> str:
     """The lesson that has at least half of a name's mentions, and three or more; "" if there is none."""
     mention = re.compile(rf"(?:`|jax\.){re.escape(name)}\b")
     counts = Counter(
-        {n: len(mention.findall(text_of(f"tutorials/rendered/{n}.md"))) for n in NAMES}
+        {n: len(mention.findall(text_of(f"tutorials/rendered/{n}.md"))) for n in NAMES[1:]}
     )
     lesson, most = counts.most_common(1)[0]
     return lesson if most >= 3 and 2 * most >= counts.total() else ""

@@ -66,7 +66,7 @@ def test_a_learner_goes_through_lessons_to_digits_read(tmp_path, capfd, monkeypa
     for lesson in LESSONS:
         assert main(["learn", "start", str(lesson), "--keep"]) == 0
         assert "tinyjax's own" not in capfd.readouterr().out
-        name = catalogue.NAMES[lesson - 1]
+        name = catalogue.NAMES[lesson]
         write_the_reference(WorkFolder(tmp_path / "learn" / name))
     assert main(["learn", "finish"]) == 0
     said = capfd.readouterr().out

@@ -93,7 +93,7 @@ def test_programs_that_later_lessons_ask_for_are_out_of_sight():
     assert "practice/gauss_newton.py" not in handed_out(9)
 
 
-@pytest.mark.parametrize("lesson", [pytest.param(i, id=n) for i, n in enumerate(NAMES, start=1)])
+@pytest.mark.parametrize("lesson", [pytest.param(i, id=n) for i, n in enumerate(NAMES)])
 def test_what_is_handed_out_is_python(lesson):
     for file, text in handed_out(lesson).items():
         compile(text, file, "exec")

@@ -130,6 +130,16 @@ def test_a_method_without_a_docstring_keeps_its_signature():
     assert emptied(SOURCE, "C.g", "exercise 1") == expected
 
 
+def test_a_function_in_one_line_keeps_its_signature():
+    source = "class C:\n    def f(self, x='ä'): return x\n    def g(self): return 1\n"
+    expected = (
+        "class C:\n    def f(self, x='ä'):\n        # what to do\n"
+        '        raise NotImplementedError("write")\n    def g(self): return 1\n'
+    )
+    assert emptied(source, "C.f", "write", "what to do") == expected
+    assert with_function(expected, "C.f", function_text(source, "C.f")) == source
+
+
 def test_a_function_put_back_into_an_emptied_file_gives_the_file():
     text = function_text(SOURCE, "C.g")
     assert with_function(emptied(SOURCE, "C.g", "exercise 1"), "C.g", text) == SOURCE

@@ -95,11 +95,12 @@ def test_no_reference_is_refused(exercise):
     """Even with a line more in it, so that it isn't the same text."""
     for file, name in exercise.places:
         reference = in_clone(file).read_text(encoding="utf-8")
-        text = function_text(reference, name) + "    None\n"
+        text = function_text(reference, name).rstrip()
+        text += "\n    None\n" if "\n" in text else "; None\n"
         assert refusals(with_function(reference, name, text), reference, [name]) == []
 
 
-@pytest.mark.parametrize("lesson", range(1, 19))
+@pytest.mark.parametrize("lesson", range(19))
 def test_no_right_answer_in_another_style_is_refused(lesson):
     for answer in right(lesson):
         for file, name, text in answer.functions:

@@ -20,14 +20,16 @@ from tinyjax.studio.cli.learn_folders import (
     chosen,
     enclosing_folder,
     folder_of,
+    print_exercise,
     reset,
+    skip,
     start_,
     this_folder,
 )
 from tinyjax.studio.learn import carry_over, migrate, progress, whole
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import explained, read
-from tinyjax.studio.learn.blame import judge_fairly
+from tinyjax.studio.learn.blame import judge_fairly, judge_functions
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
@@ -60,7 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         elif name == "ask":
             command.add_argument("lesson", help="its number, such as 03; 00 is the whole story")
         elif name == "test":
-            command.add_argument("lesson", nargs="?", help="default: the folder you are in")
+            command.add_argument(
+                "what", nargs="?", help="a lesson (06) or an exercise (06.2); default: the folder"
+            )
+            command.add_argument("function", nargs="?", help="of the exercise; default: each")
             command.add_argument("--json", action="store_true", help="points, a test each, as JSON")
         elif name == "submit":
             command.add_argument("file", nargs="?", type=Path, help="default: submission.json")
@@ -71,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 type=Path,
                 help="a .toml file (default: assignment.toml in the folder)",
             )
-        elif name in ("hint", "diff"):
+        elif name in ("hint", "diff", "skip"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
         elif name == "progress":
             command.add_argument(
@@ -132,12 +137,33 @@ def start(options: argparse.Namespace) -> int:
 
 def test(options: argparse.Namespace) -> int:
     """run the lesson's tests; says which exercises pass, and what fails first"""
-    folder = this_folder(options.lesson)
+    what = options.what or ""
+    if what and not what.partition("_")[0].isdecimal():  # 06.2, or an exercise's name
+        return test_functions(folder_of(what), what, options.function)
+    folder = this_folder(options.what)
     return test_as_json(folder) if options.json else show_test(folder)
 
 
-def show_test(folder: WorkFolder) -> int:
-    """Run the tests and print how each exercise stands; 0 if all pass."""
+def test_functions(folder: WorkFolder, exercise: str, function: str | None) -> int:
+    """Judge each function of an exercise beside the reference's others, and print how it stands; 0 if all
+    that are asked for pass."""
+    e = catalogue.find(folder.exercises, exercise)
+    if lines := unreadable(folder):
+        print("No test could run:", *lines, sep="\n")
+        return 1
+    print(f"{e.number} {e.name}, a function at a time, with the reference for the others:")
+    verdicts = judge_functions(folder, e, function)
+    for name, v in verdicts.items():
+        count = f": {v.passed} of {len(e.tests)} tests pass" if v.state == "failed" else ""
+        print(f"{v.state:8} {name}{count}")
+        if v.state == "failed":
+            print(*(f"{'':9}{line}" for line in why(v.failure)), sep="\n")
+    return 0 if all(v.state == "passed" for v in verdicts.values()) else 1
+
+
+def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
+    """Run the tests and print how each exercise stands; 0 if nothing is left. `is_brief`: print those that
+    fail, and what comes next."""
     if changed := migrate.originals(folder):
         print(*changed, "", sep="\n")
     run, verdicts = judge_fairly(folder)
@@ -151,27 +177,36 @@ def show_test(folder: WorkFolder) -> int:
         print(f"Written anew in an earlier lesson: {', '.join(mended)}. {again}\n")
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")
-    for v in verdicts:
+    left = [v for v in verdicts if v.state not in ("passed", "skipped")]
+    for v in [v for v in left if v.state != "empty"] if is_brief else verdicts:
         is_counted = v.state == "failed" and v.passed < len(v.exercise.tests)
         count = f"  {v.passed} of {len(v.exercise.tests)} tests pass" if is_counted else ""
         print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}{unfinished(folder, v)}")
         if v.state == "failed":
             print(*needs_first(v, verdicts), *told(v), sep="\n")
     done = sum(v.state == "passed" for v in verdicts)
+    skipped = sum(v.state == "skipped" for v in verdicts)
     bar = progress.bar(done, len(verdicts))
     elsewhere = "" if enclosing_folder() else f", {folder.path}"
-    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson - 1]}{elsewhere}")
-    if done == len(verdicts):
-        print("All pass. Now all of tinyjax on it, and the lesson's script ...", flush=True)
+    also = f", {skipped} skipped" if skipped else ""
+    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson]}{also}{elsewhere}")
+    if not left:
+        print(
+            f"{'None is left' if skipped else 'All pass'}. Now {whole.scope(folder)} ...",
+            flush=True,
+        )
         if found := whole.check(folder):
             print(*found, "No test of an exercise saw this: read what you wrote again.", sep="\n")
             return 1
         print(
             "It runs on what you wrote. `learn diff` shows the reference, `learn next` what comes next."
         )
-    if all(v.state == "empty" for v in verdicts):
+    if is_brief and left and all(v.state == "empty" for v in left):
+        print("\nNext:")
+        print_exercise(folder, left[0].exercise)
+    elif all(v.state == "empty" for v in verdicts):
         print("`learn next` says where to begin.")
-    return 0 if done == len(verdicts) else 1
+    return 1 if left else 0
 
 
 def remember(folder: WorkFolder) -> None:
@@ -201,10 +236,10 @@ def told(v: Verdict) -> list[str]:
     """The first useful lines about a failure, and how to see all of it."""
     lines = why(v.failure)
     needs_another = lines and lines[0].startswith("needs another first")
-    return [
-        f"{'':9}{line}"
-        for line in [*lines, *([] if needs_another else [f"all of it: python -m pytest {v.test}"])]
-    ]
+    more = [f"all of it: python -m pytest {v.test}"]
+    if len(v.exercise.functions) > 1:
+        more.append(f"which of its functions: python -m tinyjax learn test {v.exercise.number}")
+    return [f"{'':9}{line}" for line in [*lines, *([] if needs_another else more)]]
 
 
 def watch(options: argparse.Namespace) -> int:
@@ -212,7 +247,7 @@ def watch(options: argparse.Namespace) -> int:
     folder = this_folder()
     while True:
         saved = folder.saved()  # before the tests: what is saved meanwhile counts
-        show_test(folder)
+        show_test(folder, is_brief=True)
         print(
             f"\n{time.strftime('%H:%M:%S')}  waiting for a file to be saved (Ctrl-C ends)",
             flush=True,
@@ -286,6 +321,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "watch": watch,
     "hint": hint,
     "diff": diff,
+    "skip": skip,
     "reset": reset,
     "next": next_,
     "progress": progress_,

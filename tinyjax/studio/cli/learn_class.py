@@ -19,7 +19,7 @@ def start_assignment(path: Path) -> int:
     """Make a work folder for each lesson of an assignment, with its exercises alone."""
     assignment = read_assignment(path)
     for lesson in assignment.lessons:
-        place = (course() / NAMES[lesson - 1]).resolve()
+        place = (course() / NAMES[lesson]).resolve()
         names = [exercise.name for exercise in assignment.of_lesson(lesson)]
         notes = {"title": assignment.title, "exercises": names}
         folder = start(lesson, place, assignment=notes)
@@ -33,7 +33,7 @@ def start_assignment(path: Path) -> int:
 def test_as_json(folder: WorkFolder) -> int:
     """Print how the exercises of a folder stand, a point a test, as JSON; 0 if all pass."""
     run, verdicts = judge_fairly(folder)
-    assignment = Assignment(NAMES[folder.lesson - 1], tuple(folder.exercises))
+    assignment = Assignment(NAMES[folder.lesson], tuple(folder.exercises))
     results = {v.exercise.name: of_verdict(v, run, assignment) for v in verdicts}
     print(json.dumps(as_json(results, assignment), indent=1))
     return 0 if all(v.state == "passed" for v in verdicts) else 1
@@ -74,4 +74,4 @@ def _assignment(path: Path | None, place: Path, submissions: list[Path]) -> Assi
             lessons |= set(read_submission(file).sources)
         except LearnError:
             continue  # it is told when it is graded
-    return whole_lessons(sorted(lessons & set(range(1, len(NAMES) + 1))))
+    return whole_lessons(sorted(lessons & set(range(len(NAMES)))))

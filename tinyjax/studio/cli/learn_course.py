@@ -17,17 +17,17 @@ from tinyjax.studio.learn.notebook import write_notebook
 
 
 def list_(options: argparse.Namespace) -> int:
-    """the exercises of all lessons; * to *** says how hard, and x which have passed"""
-    passed = progress.passed(progress.folders(course()))
+    """the exercises of all lessons; * to *** says how hard, x which have passed, - which are skipped"""
+    folders = progress.folders(course())
+    marks = {e.name: "-" for folder in folders for e in folder.exercises if folder.is_skipped(e)}
+    marks |= dict.fromkeys(progress.passed(folders), "x")
     exercises = catalogue.load()
-    for number, name in enumerate(NAMES, start=1):
+    for number, name in enumerate(NAMES):
         print(name)
         for e in exercises:
             if e.lesson == number:
-                print(
-                    f"  {'x' if e.name in passed else ' '} {e.number}  {'*' * e.grade:3}  {e.name}"
-                )
-    print("\nTo begin: python -m tinyjax learn start 01")
+                print(f"  {marks.get(e.name, ' ')} {e.number}  {'*' * e.grade:3}  {e.name}")
+    print("\nTo begin: python -m tinyjax learn start 00")
     return 0
 
 
@@ -62,9 +62,9 @@ def next_(options: argparse.Namespace) -> int:
         return 0
     known = progress.shares(catalogue.load(), progress.passed(progress.folders(course())))
     left = [name for name, (done, total) in known.items() if done < total]
-    later = [name for name in left if name > NAMES[folder.lesson - 1]] or left
+    later = [name for name in left if name > NAMES[folder.lesson]] or left
     if later:
-        print(f"{NAMES[folder.lesson - 1]} is done. Next: read lesson {later[0]}, then")
+        print(f"{NAMES[folder.lesson]} is done. Next: read lesson {later[0]}, then")
         print(f"python -m tinyjax learn start {later[0][:2]} --keep")
     else:
         print("All exercises of all lessons are done.")
@@ -80,7 +80,7 @@ def finish_(options: argparse.Namespace) -> int:
 def notebook_(options: argparse.Namespace) -> int:
     """write a lesson as a notebook for Jupyter"""
     number = catalogue.lesson_number(options.lesson)
-    lesson = NAMES[number - 1]
+    lesson = NAMES[number]
     path = options.file or Path(f"{lesson}.ipynb")
     exercises = [e for e in catalogue.load() if e.lesson == number and options.nbgrader]
     write_notebook(lesson, path, nbgrader_cells(exercises) if exercises else [])
@@ -92,8 +92,6 @@ def notebook_(options: argparse.Namespace) -> int:
 
 def ask_(options: argparse.Namespace) -> int:
     """go through a lesson's script in the terminal, from question to question"""
-    is_story = options.lesson.partition("_")[0] in ("0", "00")
-    name = "00_story" if is_story else NAMES[catalogue.lesson_number(options.lesson) - 1]
-    path = ROOT / "tutorials" / f"{name}.py"
+    path = ROOT / "tutorials" / f"{NAMES[catalogue.lesson_number(options.lesson)]}.py"
     go_through(path, as_module(path))
     return 0

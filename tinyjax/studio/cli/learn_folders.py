@@ -46,7 +46,7 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
         which = f" for lesson {number:02}" if number else ""
         raise LearnError(
             f"There is no work folder{which} here, nor in {shown(course())}: python -m tinyjax learn start "
-            f"{number or 1:02}"
+            f"{number or 0:02}"
         )
     put_in_place(path)
     folder = WorkFolder(path)
@@ -73,10 +73,11 @@ def shown(path: Path) -> str:
 
 
 def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
-    """The exercise that is named, or else the first that has not passed."""
+    """The exercise that is named, or else the first that has neither passed nor been skipped."""
     if text is not None:
         return catalogue.find(folder.exercises, text)
-    return next((e for e in folder.exercises if e.name not in folder.notes["passed"]), None)
+    left = [e for e in folder.exercises if e.name not in folder.notes["passed"]]
+    return next((e for e in left if not folder.is_skipped(e)), None)
 
 
 # ---- making one ----
@@ -85,7 +86,7 @@ def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
 def start_(options: argparse.Namespace) -> int:
     """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
     lesson = catalogue.lesson_number(options.lesson)
-    path = (options.folder or course() / NAMES[lesson - 1]).resolve()
+    path = (options.folder or course() / NAMES[lesson]).resolve()
     put_in_place(path)  # an earlier `start` may have been ended at its very end
     again = options.keep and (path / NOTES).exists() and WorkFolder(path).lesson == lesson
     if not again:
@@ -102,9 +103,17 @@ def start_(options: argparse.Namespace) -> int:
         return 0
     folder = start(lesson, path, kept.sources, kept.exercises)
     print(f"{shown(path)} is ready. To be written there:\n")
-    for e in folder.exercises:
+    first = 1 if lesson == 0 else len(folder.exercises)  # the story's puzzles come one by one
+    for e in folder.exercises[:first]:
         print_exercise(folder, e)
-    print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
+    if lesson == 0:
+        print(f"{len(folder.exercises) - 1} more follow in the same file. Then, there or here:")
+        print(
+            "    python -m tinyjax learn watch   # judges what you write when you save it; says what is next"
+        )
+        print("    python -m tinyjax learn hint    # when stuck")
+    else:
+        print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
     readme = shown(path / "README.md")
     print(f"The same and more is in {readme}.", *refused(kept, lesson), sep="\n")
     return 0
@@ -116,6 +125,27 @@ def print_exercise(folder: WorkFolder, e: Exercise) -> None:
     for file, name in e.places:
         print(f"    {name}: {shown(folder.path / 'src' / file)}:{folder.line(file, name)}")
     print()
+
+
+def skip(options: argparse.Namespace) -> int:
+    """take the reference for an exercise (by default, the next), so that others can build on it"""
+    folder = folder_of(options.exercise)
+    if assignment := folder.notes.get("assignment"):
+        raise LearnError(f"`learn skip` takes the reference, and is off in {assignment['title']}.")
+    e = chosen(folder, options.exercise)
+    if e is None:
+        print("There is nothing to skip: all exercises of this lesson have passed.")
+        return 0
+    is_empty = folder.is_empty(e)
+    before = migrate.take_reference(folder, e)
+    files = " and ".join(dict.fromkeys(shown(folder.path / "src" / file) for file, _ in e.places))
+    print(
+        f"{e.number} {e.name} is skipped: {files} has the reference now. It does not count as passed."
+    )
+    print(f"To write it after all: python -m tinyjax learn reset {e.number}")
+    if not is_empty:
+        print(f"What was there is in {shown(before)}.")
+    return 0
 
 
 def reset(options: argparse.Namespace) -> int:

@@ -112,7 +112,7 @@ def _is_number(value: object) -> bool:
 def whole_lessons(lessons: list[int]) -> Assignment:
     """All exercises of these lessons, each test a point."""
     chosen = tuple(e for e in catalogue.load() if e.lesson in lessons)
-    return Assignment(", ".join(NAMES[lesson - 1] for lesson in lessons), chosen)
+    return Assignment(", ".join(NAMES[lesson] for lesson in lessons), chosen)
 
 
 def _exercises(path: Path, text: Any) -> list[Exercise]:

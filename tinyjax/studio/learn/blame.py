@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tinyjax.studio.learn.carry_over import put_in
-from tinyjax.studio.learn.exercises import Exercise
+from tinyjax.studio.learn.exercises import Exercise, LearnError
 from tinyjax.studio.learn.judge import Begun, Run, Verdict, judge, verdict_of_written
 from tinyjax.studio.learn.judging_copy import JudgingCopy
 from tinyjax.studio.learn.work_folder import WorkFolder
@@ -38,6 +39,34 @@ def judge_fairly(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[
 
         blame(verdicts, run_with)
     return run, verdicts
+
+
+def judge_functions(
+    folder: WorkFolder, exercise: Exercise, function: str | None = None
+) -> dict[str, Verdict]:
+    """A verdict for each function of an exercise, or the one that is named: alone, with the reference's
+    answers to all else. Raises LearnError if the exercise has no such function."""
+    chosen = {
+        name: replace(exercise, functions=(place,))
+        for place, (_, name) in zip(exercise.functions, exercise.places)
+    }
+    if function is not None:
+        known = ", ".join(chosen)
+        chosen = {n: e for n, e in chosen.items() if function in (n, n.rpartition(".")[2])}
+        if not chosen:
+            raise LearnError(f"{exercise.number} has no function {function!r}. It has: {known}")
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = JudgingCopy(Path(temporary).resolve(), folder.lesson)
+        return {name: _judge_alone(folder, e, copy) for name, e in chosen.items()}
+
+
+def _judge_alone(folder: WorkFolder, exercise: Exercise, copy: JudgingCopy) -> Verdict:
+    if folder.is_empty(exercise):
+        return Verdict(exercise, "empty")
+    sources: dict[str, str] = {}
+    if missing := put_in(sources, folder, exercise):
+        return Verdict(exercise, "failed", failure={"message": [missing]})
+    return verdict_of_written(exercise, copy.run(sources, [exercise]))
 
 
 def blame(verdicts: list[Verdict], run_with: RunWith) -> None:

@@ -24,6 +24,7 @@ from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy, write_judges
 
 NOT_WRITTEN = "is not written yet"
+SKIPPED = "is skipped"
 
 
 @dataclass
@@ -42,7 +43,10 @@ def carried_on(
     """What the folders of lessons before this one have to carry on (of all, if it is None), judged as it
     is now. `say` is told what takes a while, and what is changed. Raises LearnError where it cannot be found
     out."""
-    earlier = [folder for folder in folders if lesson is None or folder.lesson < lesson]
+    last = len(catalogue.NAMES) if lesson is None else lesson
+    earlier = [
+        folder for folder in folders if 0 < folder.lesson < last
+    ]  # 0: nothing uses the story
     judged = [as_it_is_now(folder, say) for folder in earlier]
     apart: set[str] = set()
     while True:
@@ -101,7 +105,9 @@ def why_not(exercise: Exercise, folders: list[WorkFolder]) -> str:
     """Why an exercise does not pass in the folders of its lesson."""
     if any(unreadable(folder) for folder in folders):
         return "its folder cannot be read"
-    return NOT_WRITTEN if all(f.is_empty(exercise) for f in folders) else "does not pass"
+    if all(f.is_empty(exercise) for f in folders):
+        return NOT_WRITTEN
+    return SKIPPED if any(f.is_skipped(exercise) for f in folders) else "does not pass"
 
 
 def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> str:
@@ -132,7 +138,7 @@ def unlike(theirs: str, fresh: str, reference: str, name: str) -> list[str]:
 def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None]) -> set[str]:
     """The exercises that do not pass in one copy that has all that is carried on, and nothing yet of
     this lesson; of those on which tinyjax is built. `say` is told of each lesson when its tests begin."""
-    judged = [e for e in kept.exercises if not e.is_in_practice]
+    judged = [e for e in kept.exercises if not e.stands_alone]
     if not judged:
         return set()
     with tempfile.TemporaryDirectory() as temporary:
@@ -158,12 +164,12 @@ def by_lesson(exercises: list[Exercise], say: Callable[[str], None]) -> Callable
 
     def begun(test: str) -> None:
         lesson = lessons.get(test) or lessons.get(test.partition("[")[0])
-        if lesson and lesson not in said:
+        if lesson is not None and lesson not in said:
             said.add(lesson)
             here = [e for e in exercises if e.lesson == lesson]
             functions = [name.rpartition(".")[2] for e in here for _, name in e.places]
             shown = ", ".join(functions[:4]) + (", ..." if len(functions) > 4 else "")
-            say(f"  {catalogue.NAMES[lesson - 1]}: {shown}")
+            say(f"  {catalogue.NAMES[lesson]}: {shown}")
 
     return begun
 
@@ -186,17 +192,17 @@ def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:
 def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
     """What is carried on, in lines; and what is not written yet, in one."""
     lines = []
-    for number, earlier in enumerate(catalogue.NAMES, start=1):
+    for number, earlier in enumerate(catalogue.NAMES):
         functions = [name for e in kept.exercises if e.lesson == number for _, name in e.places]
         if functions:
             lines.append(f"  {earlier}: {', '.join(functions)}")
     if lines:
         lines.insert(0, "Yours, carried on from earlier lessons:")
     numbers = {e.name: e.number for e in catalogue.load()}
-    empty = [numbers[name] for name, why in kept.left.items() if why == NOT_WRITTEN]
-    if empty:
-        lines.append(f"Not written yet, so tinyjax's own: {', '.join(empty)}")
-    if lines or kept.left or lesson == 1:
+    for words, reason in (("Not written yet", NOT_WRITTEN), ("Skipped", SKIPPED)):
+        if found := [numbers[name] for name, why in kept.left.items() if why == reason]:
+            lines.append(f"{words}, so tinyjax's own: {', '.join(found)}")
+    if lines or kept.left or lesson <= 1:
         return lines
     return [f"No work folder of an earlier lesson is in {course}: nothing is carried on."]
 
@@ -204,7 +210,8 @@ def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
 def refused(kept: Kept, lesson: int) -> list[str]:
     """What is written and yet not carried on, in lines; said last, as it is to be mended."""
     numbers = {e.name: e.number for e in catalogue.load()}
-    written = {name: why for name, why in kept.left.items() if why != NOT_WRITTEN}
+    reasons = (NOT_WRITTEN, SKIPPED)
+    written = {name: why for name, why in kept.left.items() if why not in reasons}
     if not written:
         return []
     return [

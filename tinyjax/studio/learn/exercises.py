@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parents[2]  # the tinyjax that runs this command: the r
 COURSE = PACKAGE.parent / "tinyjax_course"  # where an installed package has tests/ and tutorials/
 ROOT = COURSE if COURSE.is_dir() else PACKAGE.parent  # in a clone they are beside the package
 PRACTICE = "practice"  # in tutorials/: toys of the lessons' pages, and programs that use tinyjax
+STORY = "story.py"  # lesson 0's own script, tutorials/00_story.py, as its work folder has it
 PACKAGES = (PACKAGE.name, PRACTICE)  # that a learner gets a copy of
 
 
@@ -26,7 +27,8 @@ class LearnError(Exception):
 
 # Each lesson, and those that it builds on directly.
 LESSONS: dict[str, tuple[str, ...]] = {
-    "01_primitives": (),
+    "00_story": (),
+    "01_primitives": ("00_story",),
     "02_jvp": ("01_primitives",),
     "03_nesting": ("02_jvp",),
     "04_pytrees": ("02_jvp",),
@@ -46,7 +48,7 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "18_devices": ("16_training",),
     "19_kernels": ("09_custom_rules", "12_fusion"),
 }
-NAMES = tuple(LESSONS)  # NAMES[0] is lesson 1
+NAMES = tuple(LESSONS)  # by number: NAMES[1] is lesson 1
 
 
 # ---- exercises ----
@@ -71,10 +73,10 @@ class Exercise:
         return [place_of(function) for function in self.functions]
 
     @property
-    def is_in_practice(self) -> bool:
-        """Whether all its functions are in practice/: then nothing in tinyjax is built on them, and they may
-        use what a later lesson empties."""
-        return all(file.startswith(f"{PRACTICE}/") for file, _ in self.places)
+    def stands_alone(self) -> bool:
+        """Whether all its functions are in practice/ or in the story: nothing in tinyjax is built on them,
+        and they may use what a later lesson empties."""
+        return not any(file.startswith(f"{PACKAGE.name}/") for file, _ in self.places)
 
     def message(self, name: str) -> str:
         """What an emptied function says when it is called."""
@@ -82,7 +84,9 @@ class Exercise:
 
 
 def in_clone(file: str) -> Path:
-    """The path of a file such as "tinyjax/core/bind.py", "practice/tape.py" or "tests/conftest.py"."""
+    """The path of a file such as "tinyjax/core/bind.py", "practice/tape.py", "story.py" or "tests/judged.py"."""
+    if file == STORY:
+        return ROOT / "tutorials" / f"{NAMES[0]}.py"
     folders = {PACKAGE.name: PACKAGE.parent, PRACTICE: ROOT / "tutorials"}
     return folders.get(file.split("/")[0], ROOT) / file
 
@@ -132,7 +136,7 @@ def _load(path: Path, saved: int) -> list[Exercise]:
 def complaints(exercise: Exercise) -> list[str]:
     """What is not right with an exercise, as far as reading it tells."""
     found = []
-    if not 1 <= exercise.lesson <= len(NAMES):
+    if not 0 <= exercise.lesson < len(NAMES):
         found.append(f"there is no lesson {exercise.lesson}")
     if exercise.grade not in (1, 2, 3):
         found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
@@ -156,9 +160,9 @@ def complaints(exercise: Exercise) -> list[str]:
 def lesson_number(text: str) -> int:
     """The lesson meant by "8", "08" or "08_grad". Raises LearnError if there is none."""
     number = text.partition("_")[0]
-    if not number.isdecimal() or not 1 <= int(number) <= len(NAMES):
+    if not number.isdecimal() or not int(number) < len(NAMES):
         raise LearnError(
-            f"There is no lesson {text!r}: they are 01 to {len(NAMES)}; see `learn list`."
+            f"There is no lesson {text!r}: they are 00 to {len(NAMES) - 1}; see `learn list`."
         )
     return int(number)
 
@@ -166,7 +170,7 @@ def lesson_number(text: str) -> int:
 def find(exercises: list[Exercise], text: str) -> Exercise:
     """The exercise meant by its number ("02.1") or its name. Raises LearnError if there is none."""
     for exercise in exercises:
-        if text in (exercise.number, exercise.number.lstrip("0"), exercise.name):
+        if text in (exercise.number, exercise.number.removeprefix("0"), exercise.name):
             return exercise
     known = ", ".join(e.number for e in exercises)
     raise LearnError(f"There is no exercise {text!r} here. There are: {known}")

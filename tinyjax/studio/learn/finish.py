@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress
-from tinyjax.studio.learn.carry_over import Kept, carried_on
+from tinyjax.studio.learn.carry_over import NOT_WRITTEN, SKIPPED, Kept, carried_on
 from tinyjax.studio.learn.exercises import NAMES, LearnError
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy
 
@@ -39,7 +39,7 @@ def shares(kept: Kept) -> list[str]:
         f"\n{own} of the {total} functions of tinyjax that exercises ask for are yours (what they ask for in",
         "practice/ is not counted: nothing in tinyjax is built on it):\n",
     ]
-    for number, lesson in enumerate(NAMES, start=1):
+    for number, lesson in enumerate(NAMES):
         here = [e for e in everything if e.lesson == number]
         own, total = progress.functions(here, names)
         left = [f"{e.number} {e.name}" for e in here if e.name not in names]
@@ -47,10 +47,9 @@ def shares(kept: Kept) -> list[str]:
         lines.append(f"{lesson:18} {own:2} of {total:2}{note}")
     untouched = {e.lesson for e in everything} - {e.lesson for e in kept.exercises}
     if untouched:
-        lines.append(
-            f"\nAll of tinyjax's own: {', '.join(NAMES[n - 1] for n in sorted(untouched))}"
-        )
-    refused = [f"  {name}: {why}" for name, why in kept.left.items() if "written yet" not in why]
+        lines.append(f"\nAll of tinyjax's own: {', '.join(NAMES[n] for n in sorted(untouched))}")
+    reasons = (NOT_WRITTEN, SKIPPED)
+    refused = [f"  {name}: {why}" for name, why in kept.left.items() if why not in reasons]
     return [*lines, *(["", "Written, and not taken:", *refused] if refused else []), ""]
 
 

@@ -57,10 +57,12 @@ def with_function(source: str, name: str, text: str) -> str:
     return "".join(lines)
 
 
-def emptied(source: str, name: str, message: str) -> str:
+def emptied(source: str, name: str, message: str, comment: str = "") -> str:
     """`source` with the body of the function `name` replaced: it raises a NotImplementedError that
-    says `message`. Comments in the body go too. Raises KeyError if there is no such function."""
-    return with_body(source, name, [f"raise NotImplementedError({_quoted(message)})"])
+    says `message`, below a comment. Comments in the body go too. Raises KeyError if there is no such
+    function."""
+    comments = [f"# {line}" for line in textwrap.wrap(comment, 100)]
+    return with_body(source, name, [*comments, f"raise NotImplementedError({_quoted(message)})"])
 
 
 def with_body(source: str, name: str, body: list[str]) -> str:
@@ -69,7 +71,8 @@ def with_body(source: str, name: str, body: list[str]) -> str:
     lines = _lines(source)
     indent = " " * (node.col_offset + 4)
     there = slice(_end_of_heading(node, lines), node.end_lineno)
-    lines[there] = [f"{indent}{line}".rstrip() + "\n" for line in body]
+    heading = _heading_of_a_line(node, lines)
+    lines[there] = heading + [f"{indent}{line}".rstrip() + "\n" for line in body]
     return "".join(lines)
 
 
@@ -127,6 +130,13 @@ def _end_of_heading(node: Function, lines: list[str]) -> int:
     while end > node.lineno and not lines[end - 1].partition("#")[0].strip():
         end -= 1
     return end
+
+
+def _heading_of_a_line(node: Function, lines: list[str]) -> list[str]:
+    """The signature, as a line, where the body begins in the same line: `def f(x): return x`."""
+    first = node.body[0]
+    before = lines[first.lineno - 1].encode()[: first.col_offset].decode().rstrip()
+    return [f"{before}\n"] if before else []
 
 
 def _quoted(text: str) -> str:

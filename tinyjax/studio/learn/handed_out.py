@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import read
-from tinyjax.studio.learn.exercises import Exercise, in_clone
+from tinyjax.studio.learn.exercises import STORY, Exercise, in_clone
 from tinyjax.studio.learn.functions import (
     emptied,
     function_text,
@@ -59,9 +59,11 @@ def empty_sources(
     """Each file that has a function of an exercise, with these functions emptied; and the files `kept`."""
     sources = dict(kept or {})
     for exercise in exercises:
-        for file, name in exercise.places:
+        for place, (file, name) in enumerate(exercise.places):
             source = sources.get(file) or read(in_clone(file))
-            sources[file] = emptied(source, name, exercise.message(name))
+            says = file == STORY and place == 0  # the story's blanks say what to write
+            goal = f"{exercise.number}: {exercise.goal}" if says else ""
+            sources[file] = emptied(source, name, exercise.message(name), goal)
     return sources
 
 

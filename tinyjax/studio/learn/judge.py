@@ -42,7 +42,8 @@ class Run:
 
 @dataclass
 class Verdict:
-    """How an exercise stands: "passed", "empty", "not run", or "failed" with the first test that did."""
+    """How an exercise stands: "passed", "empty", "skipped", "not run", or "failed" with the first test that
+    did."""
 
     exercise: Exercise
     state: str
@@ -62,6 +63,8 @@ def judge(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, li
 def verdict(folder: WorkFolder, exercise: Exercise, run: Run) -> Verdict:
     if folder.is_empty(exercise):
         return Verdict(exercise, "empty")
+    if folder.is_skipped(exercise):
+        return Verdict(exercise, "skipped")
     return verdict_of_written(exercise, run)
 
 
@@ -103,9 +106,9 @@ def is_of(test: str, ran: str) -> bool:
 
 
 def run_tests(folder: WorkFolder, begun: Begun = lambda test: None) -> Run:
-    """Run the tests of what is written."""
+    """Run the tests of what the learner has written."""
     folder.forget_compiled()
-    written = [e for e in folder.exercises if not folder.is_empty(e)]
+    written = [e for e in folder.exercises if not folder.is_empty(e) and not folder.is_skipped(e)]
     return run_exercises(folder.path, written, begun)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tinyjax.studio.learn.atomic_files import read, write
-from tinyjax.studio.learn.exercises import PACKAGE, ROOT, Exercise, in_clone
+from tinyjax.studio.learn.exercises import PACKAGE, ROOT, STORY, Exercise, in_clone
 from tinyjax.studio.learn.handed_out import of_lesson
 from tinyjax.studio.learn.judge import GUARD, Run, run_exercises
 from tinyjax.studio.learn.work_folder import write_copy, write_judges
@@ -24,7 +24,8 @@ class JudgingCopy:
 
     def __init__(self, path: Path, lesson: int, hidden: Iterable[Path] = ()):
         self.path = path
-        write_judges(path, lesson, of_lesson(lesson), {"files": write_copy(path, {})})
+        story = {STORY: read(in_clone(STORY))} if lesson == 0 else {}
+        write_judges(path, lesson, of_lesson(lesson), {"files": write_copy(path, story)})
         for file in hidden:
             shutil.copy(file, path / "tests" / file.name)
         self._changed: set[str] = set()

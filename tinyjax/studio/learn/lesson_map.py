@@ -20,14 +20,10 @@ _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
 
 
 def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
-    """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1.
-
-    Above them stands the story in one sitting, which has no exercises."""
+    """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1."""
     graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE | _LESSON, edge_attr=style.EDGE)
-    graph.node("00_story", "0  the whole story", fillcolor="grey")
-    graph.edge("00_story", "01_primitives")
     for lesson, needed in LESSONS.items():
-        number, _, words = lesson.partition("_")
+        number, _, words = lesson.replace("story", "the whole story").partition("_")
         share = (done or {}).get(lesson, 0.0)
         mark = "\u2713 " if share == 1 else ""
         label = f"{mark}{int(number)}  {words.replace('_', ' ')}"

@@ -5,14 +5,14 @@ Files that are replaced go into the folder `before`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import BEFORE, load_json, put_aside, read, write
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of
+from tinyjax.studio.learn.exercises import PRACTICE, STORY, Exercise, LearnError, in_clone, place_of
 from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
 from tinyjax.studio.learn.handed_out import handed_out
 from tinyjax.studio.learn.work_folder import (
@@ -159,10 +159,32 @@ def begin_again(folder: WorkFolder) -> Path | None:
 def empty_again(folder: WorkFolder, exercise: Exercise) -> Path:
     """Empty the functions of one exercise; gives where the old goes. Raises LearnError if they cannot be
     found."""
+    return replace_functions(
+        folder, exercise, lambda *place: function_text(folder.given(place[0]), place[1])
+    )
+
+
+def take_reference(folder: WorkFolder, exercise: Exercise) -> Path:
+    """Take the reference for one exercise, and note that it is skipped; gives where the old goes. Raises
+    LearnError if its functions cannot be found."""
+    before = replace_functions(
+        folder, exercise, lambda *place: function_text(read(in_clone(place[0])), place[1])
+    )
+    texts = [folder.text(*place) for place in exercise.places]
+    folder.notes["skipped"] = folder.notes.get("skipped", {}) | {exercise.name: texts}
+    folder.notes["passed"] = [name for name in folder.notes["passed"] if name != exercise.name]
+    folder.save()
+    return before
+
+
+def replace_functions(
+    folder: WorkFolder, exercise: Exercise, text_of: Callable[[str, str], str]
+) -> Path:
+    """Put these texts in place of an exercise's functions; gives where the old files go."""
     sources: dict[str, str] = {}
     for file, name in exercise.places:
         try:
-            text = function_text(folder.given(file), name)
+            text = text_of(file, name)
             sources[file] = with_function(sources.get(file) or folder.source(file), name, text)
         except (SyntaxError, KeyError, FileNotFoundError):
             raise LearnError(
@@ -180,7 +202,9 @@ def put_back(folder: WorkFolder, file: str) -> tuple[list[str], Path]:
 
     Raises LearnError if there is no such file."""
     file = file.removeprefix("src/")
-    if not in_clone(file).is_file() or not file.startswith(("tinyjax/", f"{PRACTICE}/", "tests/")):
+    if not in_clone(file).is_file() or not file.startswith(
+        (STORY, "tinyjax/", f"{PRACTICE}/", "tests/")
+    ):
         files = ", ".join(dict.fromkeys(file for file, _ in folder.places))
         raise LearnError(f"There is no file {file!r} to put back. Those of this lesson: {files}")
     source = folder.given(file)

@@ -37,7 +37,7 @@ def shares(exercises: list[Exercise], passed: Set[str]) -> dict[str, tuple[int, 
             sum(e.lesson == number and e.name in passed for e in exercises),
             sum(e.lesson == number for e in exercises),
         )
-        for number, name in enumerate(NAMES, start=1)
+        for number, name in enumerate(NAMES)
     }
 
 

@@ -53,7 +53,8 @@ def write_submission(folders: Iterable[WorkFolder], path: Path) -> list[str]:
     sources: dict[int, dict[str, str]] = {}
     exercises: dict[int, list[str]] = {}
     for folder in folders:
-        written = [e for e in folder.exercises if not folder.is_empty(e)]
+        done = [e for e in folder.exercises if not folder.is_empty(e)]
+        written = [e for e in done if not folder.is_skipped(e)]
         files = {file for e in written for file, _ in e.places}
         if written:
             sources[folder.lesson] = {file: folder.source(file) for file in sorted(files)}

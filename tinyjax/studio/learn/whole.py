@@ -31,7 +31,7 @@ import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.studio.learn.exercises import NAMES, ROOT, place_of
+from tinyjax.studio.learn.exercises import NAMES, ROOT, STORY, place_of
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 300  # that all of it may take
@@ -41,6 +41,13 @@ QUIETLY = {
 }  # errors are told, not answered by NumPy
 WITH_ASSERTS = {"PYTHONOPTIMIZE": ""}  # they judge
 FunctionName = tuple[str, str]  # a file and the qualified name of a function in it
+
+
+def scope(folder: WorkFolder) -> str:
+    """What `check` runs, in words."""
+    return (
+        "the whole story" if folder.lesson == 0 else "all of tinyjax on it, and the lesson's script"
+    )
 
 
 def check(folder: WorkFolder) -> list[str]:
@@ -58,7 +65,9 @@ def check(folder: WorkFolder) -> list[str]:
         for e in folder.notes["kept"]
         for file, name in (place_of(function, src) for function in e["functions"])
     ]
-    script = ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"
+    script = (
+        src / STORY if folder.lesson == 0 else ROOT / "tutorials" / f"{NAMES[folder.lesson]}.py"
+    )
     task: dict[str, Any] = {"functions": functions, "kept": kept}
     # A process each, at the same time: a lesson may say how many devices there are, and must be the first to.
     tasks = [task, {**task, "script": str(script)}] if script.exists() else [task]
@@ -210,7 +219,7 @@ def main(task: dict[str, Any]) -> None:
             runpy.run_path(str(script), run_name="__main__")
 
         look = task.get("look", False)
-        found += complaints(f"tutorials/{script.name}", lesson, exercises, kept, look)
+        found += complaints(f"{script.parent.name}/{script.name}", lesson, exercises, kept, look)
     else:
         for what, program in programs().items():
             compared = functools.partial(compare, program)

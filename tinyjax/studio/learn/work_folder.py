@@ -37,7 +37,15 @@ from tinyjax.studio.learn.atomic_files import (
     read_source,
     write,
 )
-from tinyjax.studio.learn.exercises import NAMES, PACKAGES, ROOT, Exercise, LearnError, in_clone
+from tinyjax.studio.learn.exercises import (
+    NAMES,
+    PACKAGES,
+    ROOT,
+    STORY,
+    Exercise,
+    LearnError,
+    in_clone,
+)
 from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text
 from tinyjax.studio.learn.handed_out import handed_out, of_lesson
 
@@ -112,6 +120,11 @@ class WorkFolder:
         text = self.text(file, name)
         return text is not None and is_empty_text(text)
 
+    def is_skipped(self, exercise: Exercise) -> bool:
+        """Whether the functions of the exercise are still those that `learn skip` took."""
+        texts = self.notes.get("skipped", {}).get(exercise.name)
+        return texts is not None and texts == [self.text(*place) for place in exercise.places]
+
     def forget_compiled(self) -> None:
         """Remove what Python has compiled of the changed files: a file that is saved twice within a second
         and is as long as before would not be compiled again."""
@@ -162,7 +175,7 @@ def check_place(lesson: int, path: Path) -> None:
             f"There is something in {path}: name another folder, as in `learn start {lesson:02} DIR`."
         )
     if not of_lesson(lesson):
-        raise LearnError(f"Lesson {NAMES[lesson - 1]} has no exercises.")
+        raise LearnError(f"Lesson {NAMES[lesson]} has no exercises.")
 
 
 def start(
@@ -291,7 +304,7 @@ def readme(
     assignment: Mapping[str, Any] | None = None,
 ) -> str:
     """What a learner who opens the folder is told."""
-    name = NAMES[lesson - 1]
+    name = NAMES[lesson]
     of_class = f"{assignment['title']}: " if assignment else ""
     lines = [
         f"# {of_class}Exercises of lesson {name}\n",
@@ -314,6 +327,7 @@ def readme(
         "    python -m tinyjax learn test     # which exercises pass, and what fails first",
         "    python -m tinyjax learn watch    # the same after each save",
         "    python -m tinyjax learn hint     # one more each time",
+        *["    python -m tinyjax learn skip     # take the reference for one"] * (not assignment),
         "    python -m tinyjax learn submit   # write what you have to one file, for your teacher"
         if assignment
         else "    python -m tinyjax learn diff     # yours beside the reference, once it passes",
@@ -338,16 +352,22 @@ def fingerprint(exercises: Iterable[Exercise]) -> str:
 
 
 def digests(src: Path | None = None) -> dict[str, str]:
-    """A short text for each Python file of the packages in the clone, or in a copy, that differs when the
-    file does."""
+    """A short text for each Python file of the packages and the story in the clone, or in a copy, that
+    differs when the file does."""
     found = {}
     for package in PACKAGES:
         root = in_clone(package) if src is None else src / package
         for path in root.rglob("*.py"):
-            file = f"{package}/{path.relative_to(root).as_posix()}"
-            saved = path.stat()
-            found[file] = _digest(path, saved.st_mtime_ns, saved.st_size)
+            found[f"{package}/{path.relative_to(root).as_posix()}"] = _digest_of(path)
+    story = in_clone(STORY) if src is None else src / STORY
+    if story.exists():
+        found[STORY] = _digest_of(story)
     return found
+
+
+def _digest_of(path: Path) -> str:
+    saved = path.stat()
+    return _digest(path, saved.st_mtime_ns, saved.st_size)
 
 
 @lru_cache(None)

@@ -378,7 +378,7 @@ def unpack(show, zip: str) -> dict:
                 text = function_text(archive.read(f"{root}src/{file}").decode(), name)
                 if not is_empty_text(text):
                     texts[function] = text.rstrip()
-    return {"lesson": NAMES[number - 1], "texts": texts}
+    return {"lesson": NAMES[number], "texts": texts}
 
 
 ANSWERS: dict[str, Callable[..., dict]] = {

@@ -1,0 +1,433 @@
+"""The puzzles of lesson 0: each test says what it asked, what it expected and what came."""
+
+import numpy as np
+import pytest
+from story_file import expect, load
+
+story = load()
+XS = np.float32([0.5, 1.0, -2.0])
+ROWS = np.float32([[1, 2, 3], [10, 20, 30]])
+
+
+class Words:
+    """A trace that answers with a text: "mul(x, y)"."""
+
+    def process_primitive(self, primitive, args, params):
+        words = [*map(str, args), *(f"{key}={value}" for key, value in sorted(params.items()))]
+        return f"{primitive.name}({', '.join(words)})"
+
+
+class Named(story.Tracer):
+    """Stands for a value of this name, in no trace."""
+
+    trace, shape = None, ()
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return self.name
+
+
+class Number(story.Tracer):
+    """A number in a trace of numbers."""
+
+    shape = ()
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Numbers:
+    """A trace that computes with Python's numbers."""
+
+    def process_primitive(self, primitive, args, params):
+        operations = {"add": lambda x, y: x + y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
+        operations |= {"sin": np.sin, "cos": np.cos}
+        values = [x.value if isinstance(x, Number) else x for x in args]
+        return Number(operations[primitive.name](*values))
+
+
+def in_trace(trace, fun, *args, **params):
+    with story.set_current_trace(trace):
+        return fun(*args, **params)
+
+
+# ---- operations ----
+
+
+def test_bind_returns_what_the_current_trace_makes_of_the_operands():
+    expect("in a trace that answers in words, sin_p.bind('x')",
+           in_trace(Words(), story.sin_p.bind, "x"), "sin(x)")  # fmt: skip
+    expect("and mul_p.bind('x', 'y')", in_trace(Words(), story.mul_p.bind, "x", "y"), "mul(x, y)")
+
+
+def test_bind_hands_parameters_on():
+    expect("in a trace that answers in words, broadcast_p.bind('x', axis=0, size=3)",
+           in_trace(Words(), story.broadcast_p.bind, "x", axis=0, size=3),
+           "broadcast(x, axis=0, size=3)")  # fmt: skip
+
+
+def test_numpy_computes_in_float32():
+    got = story.EvalTrace().process_primitive(story.sin_p, (3.0,), {})
+    expect("EvalTrace().process_primitive(sin_p, (3.0,), {})", got, np.float32(0.14112))
+    half = story.EvalTrace().process_primitive(story.mul_p, (1, np.float64(0.5)), {})
+    expect("the product of 1 and 0.5", half, 0.5)
+    expect("the dtype of the product of a number and a float64", half.dtype, np.dtype(np.float32))
+
+
+def test_the_impl_rule_gets_all_parameters():
+    got = story.EvalTrace().process_primitive(story.reduce_sum_p, (ROWS,), {"axis": 1})
+    expect("the sum of [[1, 2, 3], [10, 20, 30]] along axis 1", got, np.float32([6, 60]))
+
+
+def test_minus_of_tracers():
+    x, y = Number(3.0), Number(5.0)
+    cases = {
+        "-x": lambda: -x,
+        "x - 1": lambda: x - 1.0,
+        "1 - x": lambda: 1.0 - x,
+        "x - y": lambda: x - y,
+    }
+    for (words, program), expected in zip(cases.items(), (-3.0, 2.0, -2.0, -2.0)):
+        got = in_trace(Numbers(), program)
+        expect(f"{words}, where x is 3.0 and y is 5.0", getattr(got, "value", got), expected)
+
+
+# ---- jvp ----
+
+
+def test_a_trace_owns_what_it_made():
+    trace = story.JVPTrace(story.EvalTrace())
+    expect("owns(trace, a tracer of this trace)", bool(story.owns(trace, tracer(trace))), True)
+
+
+class Equal(story.JVPTrace):
+    """A trace that is equal to any other, and yet another one."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("kind", [story.JVPTrace, Equal])
+def test_a_trace_owns_no_tracer_of_another_one_and_no_number(kind):
+    one, other = kind(story.EvalTrace()), kind(story.EvalTrace())
+    expect("owns(trace, a tracer of another trace)", bool(story.owns(one, tracer(other))), False)
+    expect("owns(trace, 3.0)", bool(story.owns(one, 3.0)), False)
+    expect("owns(trace, an array)", bool(story.owns(one, XS)), False)
+
+
+def tracer(trace, primal=3.0, tangent=0.5):
+    return story.JVPTracer(trace, primal, tangent)
+
+
+def test_a_tracer_of_this_trace_has_a_primal_and_a_tangent():
+    trace = story.JVPTrace(story.EvalTrace())
+    expect("primal_and_tangent of a tracer with primal 3.0 and tangent 0.5",
+           trace.primal_and_tangent(tracer(trace)), (3.0, 0.5))  # fmt: skip
+
+
+def test_what_another_trace_made_does_not_move_in_this_one():
+    trace, outer = story.JVPTrace(story.EvalTrace()), story.JVPTrace(story.EvalTrace())
+    expect("primal_and_tangent(3.0)", trace.primal_and_tangent(3.0), (3.0, None))
+    x = tracer(outer)
+    primal, tangent = trace.primal_and_tangent(x)
+    expect("the primal of a tracer of another trace is the tracer itself", primal is x, True)
+    expect("and its tangent in this trace", tangent, None)
+
+
+RULES = [lambda t, x, y, by=1: t * y * by, lambda t, x, y, by=1: t * x * by]  # of a product
+
+
+def test_the_tangent_is_the_sum_of_what_each_operand_adds():
+    asked = "x * y at 3.0 and 5.0; x moves with 1.0, y with 10.0"
+    expect(asked, story.tangent_out(RULES, (1.0, 10.0), (3.0, 5.0), {}), np.float32(35.0))
+    expect("the same with by=2", story.tangent_out(RULES, (1.0, 10.0), (3.0, 5.0), {"by": 2}),
+           np.float32(70.0))  # fmt: skip
+
+
+def test_operands_that_do_not_move_add_nothing():
+    expect("x * y at 3.0 and 5.0; only y moves, with 1.0",
+           story.tangent_out(RULES, (None, 1.0), (3.0, 5.0), {}), 3.0)  # fmt: skip
+    expect("none of them moves", story.tangent_out(RULES, (None, None), (3.0, 5.0), {}), None)
+    expect("x moves with 0.0, which is a tangent, too",
+           story.tangent_out(RULES, (0.0, None), (3.0, 5.0), {}), 0.0)  # fmt: skip
+
+
+def test_sine_and_cosine_move():
+    for fun, at, speed, expected in (
+        (story.sin, 0.7, 1.0, np.cos(0.7)),
+        (story.sin, 3.0, 2.0, 2 * np.cos(3.0)),
+        (story.cos, 0.7, 1.0, -np.sin(0.7)),
+        (story.cos, 3.0, 2.0, -2 * np.sin(3.0)),
+    ):
+        name = "sin" if fun is story.sin else "cos"
+        asked = f"the tangent of {name}(x) at x = {at}, where x moves with {speed}"
+        expect(asked, story.jvp(fun, (at,), (speed,))[1], np.float32(expected))
+
+
+def test_the_rules_of_sine_and_cosine_bind_primitives():
+    for rule, expected in ((story.sin_jvp, 2 * np.cos(0.7)), (story.cos_jvp, -2 * np.sin(0.7))):
+        got = in_trace(Numbers(), rule, Number(2.0), Number(0.7))
+        asked = f"{rule.__name__}(2.0, 0.7) in a trace of numbers, in which all is bound"
+        expect(asked, getattr(got, "value", None), float(expected))
+
+
+def test_a_product_moves_with_either_operand():
+    product = lambda x, y: x * y  # noqa: E731
+    for speeds, expected in (((1.0, 0.0), 5.0), ((0.0, 1.0), 3.0), ((2.0, 10.0), 40.0)):
+        asked = f"x * y at 3.0 and 5.0; x and y move with {speeds}"
+        expect(asked, story.jvp(product, (3.0, 5.0), speeds)[1], np.float32(expected))
+
+
+def test_the_rules_of_a_product_can_be_differentiated_again():
+    cube = lambda x: x * x * x  # noqa: E731
+    got = story.jvp(lambda x: story.jvp(cube, (x,), (1.0,))[1], (2.0,), (1.0,))[1]
+    expect("the second derivative of x * x * x at 2.0", got, np.float32(12.0))
+
+
+# ---- vmap ----
+
+
+def test_a_batch_is_what_the_tracer_holds_and_a_number_stays():
+    trace = story.BatchTrace(story.EvalTrace(), 2)
+    batch = story.BatchTracer(trace, ROWS)
+    expect("batch_of(a tracer) is the batch in it", trace.batch_of(batch) is ROWS, True)
+    expect("batch_of(2.0)", trace.batch_of(2.0), 2.0)
+
+
+def test_what_is_the_same_for_all_examples_is_repeated():
+    trace, outer = story.BatchTrace(story.EvalTrace(), 2), story.BatchTrace(story.EvalTrace(), 3)
+    expect("batch_of an array from outside, for 2 examples", trace.batch_of(XS), np.stack([XS, XS]))
+    x = story.BatchTracer(outer, ROWS)
+    got = in_trace(Words(), trace.batch_of, x)
+    expect("batch_of a tracer of another trace", got, f"broadcast({x}, axis=0, size=2)")
+
+
+def test_each_example_is_summed():
+    total = lambda x: story.reduce_sum(x, axis=0)  # noqa: E731
+    expect("vmap of a sum, over the rows [1, 2, 3] and [10, 20, 30]",
+           story.vmap(total)(ROWS), np.float32([6, 60]))  # fmt: skip
+
+
+def test_an_example_of_two_axes_is_summed_along_its_own():
+    cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for axis in (0, 1):
+        got = story.vmap(lambda x, axis=axis: story.reduce_sum(x, axis=axis))(cube)
+        asked = f"vmap of the sum along axis {axis}, over two matrices of shape (3, 4)"
+        expect(asked, got, cube.sum(axis + 1))
+
+
+# ---- make_jaxpr ----
+
+
+def test_an_argument_is_a_new_variable_of_its_shape():
+    trace = story.JaxprTrace()
+    x, y = trace.new_arg(XS), trace.new_arg(3.0)
+    expect("the shapes of the jaxpr's inputs, after an array of three and a number",
+           [v.shape for v in trace.invars], [(3,), ()])  # fmt: skip
+    expect("the tracers stand for these variables, in order",
+           [t.var is v for t, v in zip((x, y), trace.invars)], [True, True])  # fmt: skip
+
+
+def test_an_argument_is_given_as_a_tracer_of_this_trace():
+    trace = story.JaxprTrace()
+    x = trace.new_arg(XS)
+    expect("new_arg gives a", type(x).__name__, "JaxprTracer")
+    expect("whose trace is this one", x.trace is trace, True)
+
+
+def noted(fun, *args):
+    """The trace after it took notes of a function, the arguments' tracers, and the result."""
+    trace = story.JaxprTrace()
+    tracers = [trace.new_arg(x) for x in args]
+    return trace, tracers, in_trace(trace, fun, *tracers)
+
+
+def test_each_primitive_becomes_an_equation():
+    trace, (x,), _ = noted(lambda x: story.sin(x) * 2.0 * x, 3.0)
+    expect("the equations of sin(x) * 2.0 * x", [eqn.primitive.name for eqn in trace.eqns],
+           ["sin", "mul", "mul"])  # fmt: skip
+    first, second, third = trace.eqns
+    expect("the operand of the sine is x's variable", first.invars == [x.var], True)
+    expect("those of the first product", second.invars == [first.outvar, 2.0], True)
+    expect("those of the second", third.invars == [second.outvar, x.var], True)
+
+
+def test_the_result_is_a_tracer_of_the_equations_variable():
+    trace, _, out = noted(lambda x: story.broadcast(x, axis=0, size=2), XS)
+    expect("the shape of broadcast(x, axis=0, size=2) for an x of three", out.shape, (2, 3))
+    expect("the equation's parameters", trace.eqns[0].params, {"axis": 0, "size": 2})
+    expect("the tracer stands for the equation's variable", out.var is trace.eqns[0].outvar, True)
+    expect("its trace is this one", out.trace is trace, True)
+
+
+def test_a_sum_has_no_more_that_axis():
+    for shape, axis, expected in (
+        ((2, 3, 4), 0, (3, 4)),
+        ((2, 3, 4), 1, (2, 4)),
+        ((2, 3, 4), 2, (2, 3)),
+        ((5,), 0, ()),
+        ((3, 3), 1, (3,)),
+    ):
+        asked = f"the shape of a sum along axis {axis} of an array of shape {shape}"
+        expect(asked, story.reduce_sum_shape(shape, axis), expected)
+
+
+# ---- linearize ----
+
+
+def test_an_equation_is_run_by_binding_its_primitive():
+    a, b = story.Var(()), story.Var(())
+    env = {a: "x"}
+    in_trace(Words(), story.eval_eqn, story.JaxprEqn(story.mul_p, [a, 2.0], {}, b), env)
+    expect(
+        "b = mul a 2.0, where a is 'x', in a trace that answers in words", env.get(b), "mul(x, 2.0)"
+    )
+    expect("and a is", env[a], "x")
+
+
+def test_an_equation_is_run_with_its_parameters():
+    a, b = story.Var((3,)), story.Var((2, 3))
+    env = {a: XS}
+    story.eval_eqn(story.JaxprEqn(story.broadcast_p, [a], {"axis": 0, "size": 2}, b), env)
+    expect("b = broadcast a, axis=0, size=2", env.get(b), np.stack([XS, XS]))
+    jaxpr = story.make_jaxpr(story.f)(3.0)
+    expect("eval_jaxpr(make_jaxpr(f)(3.0), 2.0)", story.eval_jaxpr(jaxpr, 2.0),
+           [np.float32(2 * np.sin(2.0))])  # fmt: skip
+
+
+def test_what_needs_a_tangent_waits():
+    known, unknown = story.EvalTrace(), story.JaxprTrace()
+    trace, t = story.LinearizeTrace(known, unknown), unknown.new_arg(1.0)
+    foreign = story.JaxprTrace().new_arg(1.0)
+    for words, args, expected in (
+        ("a number", (3.0,), known),
+        ("a tangent", (t,), unknown),
+        ("a tangent and a number", (t, 3.0), unknown),
+        ("a number and a tangent", (3.0, t), unknown),
+        ("a tracer of another trace", (foreign, 3.0), known),
+    ):
+        got = trace.trace_for(args)
+        names = {id(known): "known", id(unknown): "unknown"}
+        expect(f"operands: {words}", names.get(id(got), got), names[id(expected)])
+
+
+def test_only_what_is_linear_is_written_down():
+    _, linear = story.linearize(story.f, 3.0)
+    expect("the equations of linearize(f, 3.0)", [eqn.primitive.name for eqn in linear.eqns],
+           ["mul", "mul", "mul", "add"])  # fmt: skip
+
+
+# ---- transpose ----
+
+
+def test_a_product_runs_backwards_to_the_operand_that_waits():
+    v = story.Var(())
+    expect("the cotangents of v * 2.0, which counts 3.0", story.mul_transpose(3.0, v, 2.0),
+           [np.float32(6.0), None])  # fmt: skip
+    expect("those of 5.0 * v", story.mul_transpose(3.0, 5.0, v), [None, np.float32(15.0)])
+
+
+def test_what_a_product_does_backwards_can_be_differentiated_again():
+    got = story.jvp(lambda x: story.mul_transpose(x, story.Var(()), x)[0], (3.0,), (1.0,))[1]
+    expect("the derivative of x * x at 3.0, where x is cotangent and factor", got, np.float32(6.0))
+
+
+def test_each_element_of_a_sum_counts_as_much_as_the_sum():
+    for shape, axis in (((3,), 0), ((2, 3), 0), ((2, 3), 1)):
+        ct = np.ones(shape, np.float32).sum(axis)
+        (got,) = story.reduce_sum_transpose(ct, story.Var(shape), axis)
+        asked = f"the cotangent of x in a sum along axis {axis} of shape {shape}, which counts {ct}"
+        expect(asked, got, np.repeat(np.expand_dims(ct, axis), shape[axis], axis))
+
+
+def test_what_is_used_twice_counts_twice():
+    a, b = story.Var(()), story.Var(())
+    cts = {b: 7.0}
+    story.accumulate(cts, a, 2.0)
+    expect("the cotangent of a, after 2.0", cts.get(a), 2.0)
+    story.accumulate(cts, a, 3.0)
+    expect("and after 3.0 more", cts.get(a), np.float32(5.0))
+    expect("the cotangent of b is still", cts[b], 7.0)
+
+
+def test_a_cotangent_that_others_have_too_stays_as_it_is():
+    a, b = story.Var((3,)), story.Var((3,))
+    ones, cts = np.ones(3, np.float32), {}
+    for v in (a, b, a):
+        story.accumulate(cts, v, ones)
+    expect("a counts [1 1 1] twice", cts[a], np.float32([2, 2, 2]))
+    expect("b counts the same array once", cts[b], np.float32([1, 1, 1]))
+
+
+def test_vjp_gives_the_result_and_a_pullback():
+    out, pullback = story.vjp(story.f, 3.0)
+    expect("vjp(f, 3.0)[0]", out, np.float32(3 * np.sin(3.0)))
+    slope = 3 * np.cos(3.0) + np.sin(3.0)
+    expect("its pullback of 1.0", pullback(1.0), np.float32(slope))
+    expect("its pullback of 2.0", pullback(2.0), np.float32(2 * slope))
+    expect("grad(f)(3.0)", story.grad(story.f)(3.0), np.float32(slope))
+
+
+def test_a_pullback_does_not_call_the_function_again():
+    calls = []
+    _, pullback = story.vjp(lambda x: calls.append(x) or story.sin(x), 3.0)
+    pullback(1.0)
+    pullback(2.0)
+    expect("how often the function was called, for two pullbacks", len(calls), 1)
+
+
+# ---- jit ----
+
+
+def test_a_work_item_loads_its_own_element_or_the_only_one():
+    expect("load_line('a', an array)", story.load_line("a", story.Var((3,))),
+           "const float a = a_in[item];")  # fmt: skip
+    expect("load_line('b', an array of one)", story.load_line("b", story.Var((1,))),
+           "const float b = b_in[item];")  # fmt: skip
+    expect("load_line('c', a number)", story.load_line("c", story.Var(())),
+           "const float c = c_in[0];")  # fmt: skip
+
+
+def test_an_equation_is_a_line_of_c():
+    a, b = story.Var((3,)), story.Var((3,))
+    name = lambda v: {a: "a", b: "b"}.get(v, str(v))  # noqa: E731
+    for primitive, invars, expected in (
+        (story.sin_p, [a], "const float b = sin(a);"),
+        (story.neg_p, [a], "const float b = -(a);"),
+        (story.add_p, [a, 2.0], "const float b = a + 2.0;"),
+        (story.mul_p, [2.0, a], "const float b = 2.0 * a;"),
+    ):
+        asked = f"the line of b = {primitive.name} {' '.join(map(name, invars))}"
+        expect(asked, story.eqn_line(story.JaxprEqn(primitive, invars, {}, b), name), expected)
+
+
+def test_a_chain_of_equations_is_one_kernel():
+    jaxpr = story.make_jaxpr(story.f)(XS)
+    lines = story.codegen(jaxpr, story.fuse(jaxpr)).splitlines()
+    expect("the last lines of the kernel of sin(a) * a", [line.strip() for line in lines[3:6]],
+           ["const float b = sin(a);", "const float c = b * a;", "out0[item] = c;"])  # fmt: skip
+
+
+def test_a_program_serves_all_arguments_of_its_shapes():
+    same = story.key_of((3.0, XS)) == story.key_of((4.0, 2 * XS))
+    expect("key_of((3.0, xs)) == key_of((4.0, 2 * xs))", bool(same), True)
+    for words, other in (
+        ("a longer array", (3.0, np.zeros(4))),
+        ("a matrix", (3.0, ROWS)),
+        ("an array first", (XS, XS)),
+        ("one argument", (3.0,)),
+    ):
+        same = story.key_of(other) == story.key_of((3.0, XS))
+        expect(f"whether {words} has the key of (3.0, an array of 3)", bool(same), False)
+
+
+def test_a_function_is_traced_once_for_all_arguments_of_a_shape():
+    calls = []
+    fun = story.jit(lambda x: calls.append(x) or story.sin(x) * x)
+    for x in (3.0, 4.0, XS, 2 * XS, 5.0):
+        expect(f"jit(f)({x})", fun(x), np.float32(np.sin(x) * x))
+    expect("how often the function was called: for numbers, and for arrays of 3", len(calls), 2)

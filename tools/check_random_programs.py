@@ -46,6 +46,12 @@ def main() -> None:
         action="store_true",
         help="the same, and all kernels run as WebAssembly, too",
     )
+    parser.add_argument(
+        "--shared", action="store_true", help="the same, and built kernels that work-items share"
+    )
+    parser.add_argument(
+        "--idioms", action="store_true", help="programs of networks, solvers, stencils and the like"
+    )
     parser.add_argument("--naive", action="store_true", help="and so do their naive loop nests")
     parser.add_argument(
         "--oclgrind", action="store_true", help="run small programs under Oclgrind instead: use few"
@@ -151,7 +157,7 @@ class Worker:
     def started(self) -> subprocess.Popen[str]:
         flags = [
             f"--{name}"
-            for name in ("jax", "interpret", "webassembly", "naive", "oclgrind")
+            for name in ("jax", "interpret", "webassembly", "naive", "shared", "idioms", "oclgrind")
             if getattr(self.options, name)
         ]
         memory = ["--gibibytes", str(self.options.gibibytes)]
@@ -177,7 +183,9 @@ def work(options: argparse.Namespace) -> None:
     if options.oclgrind:
         errors = importlib.import_module("random_programs.oclgrind").set_up()
         for line in sys.stdin:
-            answers.write(json.dumps(under_oclgrind(json.loads(line), errors)) + "\n")
+            answers.write(
+                json.dumps(under_oclgrind(json.loads(line), errors, options.idioms)) + "\n"
+            )
             answers.flush()
     importlib.import_module("poisoned_memory").install()
     reference = importlib.import_module("jax") if options.jax else None
@@ -197,9 +205,10 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
         "interpreted": options.interpret or options.webassembly,
         "WebAssembly": options.webassembly,
         "naive loop nests": options.naive,
+        "shared kernels": options.shared,
     }
     contenders = partial(contenders_of, kinds=[kind for kind, wanted in chosen.items() if wanted])
-    programs, coverage = [draw(seed) for seed in seeds], Coverage()
+    programs, coverage = [draw(seed, options.idioms) for seed in seeds], Coverage()
     differ = []
     for found in disagreements(programs, reference, contenders=contenders, coverage=coverage):
         found = shrunk(found, reference)
@@ -212,13 +221,13 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
     return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}
 
 
-def under_oclgrind(seeds: list[int], errors: Path) -> dict[str, Any]:
+def under_oclgrind(seeds: list[int], errors: Path, with_idioms: bool) -> dict[str, Any]:
     """The same, of what small programs do under Oclgrind."""
     from random_programs import draw
     from random_programs.contenders import Coverage
     from random_programs.oclgrind import complaints  # type: ignore[import-not-found]
 
-    programs, coverage = [draw(seed) for seed in seeds], Coverage()
+    programs, coverage = [draw(seed, with_idioms) for seed in seeds], Coverage()
     differ = [
         {"kind": kind_of_difference(found), "text": text_of(found)}
         for found in complaints(programs, errors, coverage)

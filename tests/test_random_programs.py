@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from random_programs import draw, draw_derivatives
 from random_programs.compare import disagreements
-from random_programs.contenders import Coverage, contenders_of
+from random_programs.contenders import SHARED, Coverage, contenders_of
 from random_programs.known import reason_for
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
@@ -47,6 +47,18 @@ def test_jitted_derivatives_agree_with_eager_ones():
 def test_kernels_and_their_loop_nests_agree_as_webassembly(contender):
     programs = [draw(s) for s in range(200, 215)]
     assert not disagreements(programs, contenders=lambda program: [contender])
+
+
+@pytest.mark.parametrize("seed", slow_params(400010, 400760))
+def test_idioms_agree_as_webassembly(seed):
+    programs = [draw(s, with_idioms=True) for s in range(seed, seed + 10)]
+    assert not disagreements(programs, contenders=lambda program: ["WebAssembly"])
+
+
+@pytest.mark.slow
+def test_built_idioms_agree_also_where_work_items_share_all_kernels():
+    programs = [draw(s, with_idioms=True) for s in range(400100, 400105)]
+    assert not disagreements(programs, contenders=lambda program: ["built", SHARED])
 
 
 def test_a_jump_at_what_a_function_rounds_is_no_difference():

@@ -48,6 +48,12 @@ def main() -> None:
         action="store_true",
         help="the same, and all kernels run as WebAssembly, too",
     )
+    parser.add_argument(
+        "--shared", action="store_true", help="the same, and built kernels that work-items share"
+    )
+    parser.add_argument(
+        "--idioms", action="store_true", help="programs of networks, solvers, stencils and the like"
+    )
     parser.add_argument("--naive", action="store_true", help="and so do their naive loop nests")
     parser.add_argument(
         "--oclgrind", action="store_true", help="run small programs under Oclgrind instead: use few"
@@ -153,7 +159,10 @@ class Worker:
     def started(self) -> subprocess.Popen[str]:
         flags = [
             f"--{name}"
-            for name in ("jax", "derivatives", "interpret", "webassembly", "naive", "oclgrind")
+            for name in (
+                *("jax", "derivatives", "interpret", "webassembly", "naive", "shared", "idioms"),
+                "oclgrind",
+            )
             if getattr(self.options, name)
         ]
         memory = ["--gibibytes", str(self.options.gibibytes)]
@@ -179,7 +188,9 @@ def work(options: argparse.Namespace) -> None:
     if options.oclgrind:
         errors = importlib.import_module("random_programs.oclgrind").set_up()
         for line in sys.stdin:
-            answers.write(json.dumps(under_oclgrind(json.loads(line), errors)) + "\n")
+            answers.write(
+                json.dumps(under_oclgrind(json.loads(line), errors, options.idioms)) + "\n"
+            )
             answers.flush()
     importlib.import_module("poisoned_memory").install()
     reference = (
@@ -202,13 +213,14 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
         "interpreted": options.interpret or options.webassembly,
         "WebAssembly": options.webassembly,
         "naive loop nests": options.naive,
+        "shared kernels": options.shared,
     }
     contenders = partial(contenders_of, kinds=[kind for kind, wanted in chosen.items() if wanted])
-    drawn = draw_derivatives if options.derivatives else draw
-    programs, coverage = [drawn(seed) for seed in seeds], Coverage()
-    ways = (
-        ("jit", "JAX") if options.derivatives else (*WAYS, "JAX")
-    )  # some derivatives are of batches
+    if options.derivatives:
+        programs, ways = [draw_derivatives(seed) for seed in seeds], ("jit", "JAX")
+    else:  # some derivatives are of batches
+        programs, ways = [draw(seed, options.idioms) for seed in seeds], (*WAYS, "JAX")
+    coverage = Coverage()
     differ = []
     for found in disagreements(programs, reference, ways, contenders, coverage):
         reason = reason_for(f"{found.how}: {found.message}\n{found.program.source()}")
@@ -228,13 +240,13 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
     return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}
 
 
-def under_oclgrind(seeds: list[int], errors: Path) -> dict[str, Any]:
+def under_oclgrind(seeds: list[int], errors: Path, with_idioms: bool) -> dict[str, Any]:
     """The same, of what small programs do under Oclgrind."""
     from random_programs import draw
     from random_programs.contenders import Coverage
     from random_programs.oclgrind import complaints  # type: ignore[import-not-found]
 
-    programs, coverage = [draw(seed) for seed in seeds], Coverage()
+    programs, coverage = [draw(seed, with_idioms) for seed in seeds], Coverage()
     differ = [
         {"kind": kind_of_difference(found), "text": text_of(found)}
         for found in complaints(programs, errors, coverage)

@@ -3,6 +3,7 @@
 `draw(seed)` writes a program over jax, jnp, lax and np, as text; `disagreements(programs)` says what
 is not the same eagerly, with vmap, jitted, and jitted with vmap; `shrunk(...)` makes what differs
 small. tools/check_random_programs.py checks as many as you have patience for, with JAX too.
+`draw(seed, with_idioms=True)` writes networks, solvers, stencils and the like: lines of idioms.txt.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from random_programs.writer import KINDS, Limits, Writer, argument_values
 WITH_BODIES += [*control.WRITERS, *transformations.WRITERS]
 
 
-def draw(seed: int) -> Program:
-    """The program of that seed. Every fourth has x64 on: of a thousand seeds, the last 250."""
+def draw(seed: int, with_idioms: bool = False) -> Program:
+    """The program of that seed. Every fourth has x64 on: of a thousand seeds, the last 250. `with_idioms`,
+    half of its statements are of idioms.py."""
     rng = Random(seed)
     x64 = seed % 1000 >= 750
     sizes = rng.choices([0, 1, 2, 3, 4, 5, 17, 33, 1023], [1, 2, 4, 8, 4, 4, 2, 1, 0.5], k=3)
@@ -39,12 +41,18 @@ def draw(seed: int) -> Program:
             key = f"jax.random.key({rng.randrange(99)})"
             count = min(rng.choice(sizes), 9)
             writer.add(rng.choice([key, f"jax.random.split({key}, {count})"]))
-        write_statements(writer, 3, 6)
+        if with_idioms:
+            limits.with_idioms = True
+            write_statements(writer, 1, 3)
+        else:
+            write_statements(writer, 3, 6)
+    args += [Argument(v.name, values, rng.random() < 0.75) for v, values in limits.arguments]
+    params += [v for v, _ in limits.arguments]
     made = [v for v in writer.scope if v not in params and v.dtype in KINDS["x"]]
     outputs = [v.name for v in made] or [params[0].name]
     main = Function("program", [v.name for v in params], writer.statements, "")
     program = Program(seed, args, main, outputs, x64)
-    program.refused = limits.refused
+    program.refused, program.idioms = limits.refused, limits.idioms
     return program.with_outputs(outputs)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from random_programs.idioms import write_idiom
 from random_programs.operations import write_operation
 from random_programs.program import Function, Variable
 from random_programs.writer import KINDS, Writer, kind_of
@@ -20,6 +21,8 @@ MAX_DEPTH = 3
 def write_statement(writer: Writer) -> list[Variable]:
     """Appends a statement with a body, or one operation."""
     writer.limits.budget -= 1
+    if writer.limits.with_idioms and writer.rng.random() < (0.7 if writer.outer is None else 0.35):
+        return write_idiom(writer)
     deep = writer.depth >= MAX_DEPTH or writer.limits.budget < 2
     if not deep and writer.rng.random() < (0.6 if writer.depth == 1 else 0.5):
         kinds, weights = zip(*WITH_BODIES, *writer.limits.writers)

@@ -11,6 +11,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, partialmethod
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -19,11 +20,13 @@ import numpy as np
 
 import tinyjax
 from random_programs.program import Program
+from tinyjax.compile import plan as plans
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.kernel import interpret as interpreter
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
+from tinyjax.fast import launch_fusion
 from tinyjax.runtime import queues as runtime
 from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.step_program_builder import StepProgramBuilder
@@ -31,6 +34,8 @@ from tinyjax.transform.jit.stages import Lowered
 
 #: Elements of the arrays of a program whose kernels may be interpreted; naive nests have no vectors.
 MAX_INTERPRETED, MAX_INTERPRETED_NAIVE = 300, 30
+
+SHARED = "shared kernels"
 
 #: What runs a kernel, given its memory.
 Run = Callable[[Sequence[np.ndarray]], None]
@@ -40,6 +45,7 @@ class Contender(NamedTuple):
     name: str
     engine: Callable[[Sequence[Kernel]], list[Run]] | None  # None: the driver's compiler
     has_schedules: bool = True
+    shares: bool = False  # no loop is one kernel of its own, and work-items share all kernels
 
     def lowered(self, lowered: Lowered) -> Lowered:
         """The program as this contender runs it."""
@@ -54,7 +60,7 @@ def contenders_of(program: Program, kinds: Collection[str]) -> list[str]:
     """Who runs the program. `kinds` are some of 'interpreted', 'WebAssembly' and 'naive loop nests': beside
     these it is built, unless it is so small that an interpreter does."""
     is_small = program.max_size <= MAX_INTERPRETED
-    more = [kind for kind in ("WebAssembly", "naive loop nests") if kind in kinds]
+    more = [kind for kind in ("WebAssembly", "naive loop nests", SHARED) if kind in kinds]
     if not is_small or "interpreted" not in kinds:
         return ["built", *more]
     return more if "WebAssembly" in more else ["interpreted", *more]
@@ -73,30 +79,42 @@ def as_webassembly(kernels: Sequence[Kernel], max_interpreted: int) -> list[Run]
     machine = Machine(*kernels)
     is_small = [max(b.size for b in kernel.buffers) <= max_interpreted for kernel in kernels]
     return [
-        partial(_compared if small else Machine.run, machine, kernel)
+        _Compared(machine, kernel) if small else partial(Machine.run, machine, kernel)
         for kernel, small in zip(kernels, is_small)
     ]
 
 
-def _compared(machine: Any, kernel: Kernel, arrays: Sequence[np.ndarray]) -> None:
-    """Interprets it, too. Functions of float64 are the host's, and max may take 0.0 for -0.0."""
-    found = [array.copy() for array in arrays]
-    interpreter.interpret_kernel(kernel, arrays)
-    machine.run(kernel, found)
-    for buffer, x, y in zip(kernel.buffers, found, arrays, strict=True):
-        with np.errstate(all="ignore"):
-            same = (x == y) | ((x != x) & (y != y))
-            if x.dtype == np.float64:
-                same |= np.abs(x - y) <= 1e-13 * np.abs(y)
-        if not same.all():
-            text = f"{x[~same]} as WebAssembly, {y[~same]} interpreted"
-            raise AssertionError(f"{kernel.name}: {buffer}: {text}\n{kernel}")
+@dataclass
+class _Compared:
+    """A kernel that is interpreted, too, when it runs first. Functions of float64 are the host's, and max may
+    take 0.0 for -0.0."""
+
+    machine: Any
+    kernel: Kernel
+    is_new: bool = True
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> None:
+        if not self.is_new:
+            return self.machine.run(self.kernel, arrays)
+        self.is_new = False
+        found = [array.copy() for array in arrays]
+        interpreter.interpret_kernel(self.kernel, arrays)
+        self.machine.run(self.kernel, found)
+        for buffer, x, y in zip(self.kernel.buffers, found, arrays, strict=True):
+            with np.errstate(all="ignore"):
+                same = (x == y) | ((x != x) & (y != y))
+                if x.dtype == np.float64:
+                    same |= np.abs(x - y) <= 1e-13 * np.abs(y)
+            if not same.all():
+                text = f"{x[~same]} as WebAssembly, {y[~same]} interpreted"
+                raise AssertionError(f"{self.kernel.name}: {buffer}: {text}\n{self.kernel}")
 
 
 CONTENDERS = {
     contender.name: contender
     for contender in (
         Contender("built", None),
+        Contender(SHARED, None, shares=True),
         Contender("interpreted", interpreted),
         Contender("WebAssembly", partial(as_webassembly, max_interpreted=MAX_INTERPRETED)),
         Contender(
@@ -129,6 +147,10 @@ def kernels_run_by(contender: Contender, coverage: Coverage | None = None) -> It
             coverage.add_kernels(contender.name, lowered.plan)
 
     with patch.object(StepProgramBuilder, "__init__", made):
+        if contender.shares:
+            with _all_shared():
+                yield
+            return
         if contender.engine is None:
             yield
             return
@@ -140,6 +162,16 @@ def kernels_run_by(contender: Contender, coverage: Coverage | None = None) -> It
         plain = tinyjax.config.set("tinyjax_fast", False)  # no kernel of several
         with patch.dict(runtime._queues, queues), built, unchecked, plain:
             yield
+
+
+@contextmanager
+def _all_shared() -> Iterator[None]:
+    """Loops of several kernels and what they launch are run by several work-items together."""
+    no_kernel = patch.object(plans, "loop_kernel", lambda *args: "shared kernels are tested")
+    patient = patch.object(launch_fusion, "patience", lambda plan, number, cores: 10**9)
+    outside = patch.object(launch_fusion, "is_inline", lambda plan, stretch, cores: False)
+    with no_kernel, patient, outside:
+        yield
 
 
 def _build(builder: Any, engine: Any, name: str, inline: bool) -> list[Run]:
@@ -160,6 +192,7 @@ class Coverage(dict[str, Counter[str]]):
         shapes = [v.shape for v in arrays] + [v.shape[1:] for v in program.values()]
         dtypes = {v.dtype for v in arrays} | {str(v.dtype) for v in program.values()}
         self.add("programs with a dtype", dtypes)
+        self.add("programs with an idiom", set(program.idioms))
         self.add("programs with an axis of", {str(n) for shape in shapes for n in shape})
 
     def add_kernels(self, contender: str, plan: Plan) -> None:

@@ -19,17 +19,17 @@ from random_programs.writer import KINDS, Writer
 KIND_OF_LETTER = dict(zip("fghijpqzwxynmk", "fffiippzzxxnnk"))
 
 
-def _families(text: str) -> dict[str, tuple[int, list[str]]]:
+def families_of(text: str) -> dict[str, tuple[int, list[str]]]:
     """By name: how often one of the family is written, and its templates."""
     families = {}
     for part in re.split("^## ", text, flags=re.MULTILINE)[1:]:
         title, *templates = part.split("\n")
-        name, weight = title.split()
+        name, weight = title.rsplit(maxsplit=1)
         families[name] = (int(weight), [template for template in templates if template])
     return families
 
 
-FAMILIES = _families((Path(__file__).parent / "operations.txt").read_text())
+FAMILIES = families_of((Path(__file__).parent / "operations.txt").read_text())
 
 
 def write_operation(writer: Writer) -> list[Variable]:

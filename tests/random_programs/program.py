@@ -138,6 +138,7 @@ class Program:
     x64: bool
     #: Statements that tinyjax refused as this was drawn: error, statement, what was in scope.
     refused: list[tuple[Exception, Statement, list[Variable]]] = field(default_factory=list)
+    idioms: list[str] = field(default_factory=list)  # the kinds of those that were written
 
     def with_outputs(self, outputs: list[str]) -> Program:
         main = _replace(self.main, result=f"[{', '.join(outputs)}]").without_dead_statements()

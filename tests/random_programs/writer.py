@@ -43,6 +43,9 @@ class Limits:
     #: Writers of statements besides those of all programs, and how often each is to write.
     writers: list[tuple[Callable[[Writer], list[Variable]], int]] = field(default_factory=list)
     names: int = 0
+    arguments: list[tuple[Variable, str]] = field(default_factory=list)  # more of them, with values
+    with_idioms: bool = False
+    idioms: list[str] = field(default_factory=list)  # the kinds of those that were written
     refused: list[tuple[Exception, Statement, list[Variable]]] = field(default_factory=list)
 
 
@@ -254,12 +257,12 @@ def reshaped(v: Variable, like: Variable, rng: Random) -> str:
     return f"({text}).astype({like.dtype!r})"
 
 
-def argument_values(v: Variable, seed: int) -> str:
-    """An expression of NumPy for values of an argument at all points: small ones."""
+def argument_values(v: Variable, seed: int, bounds: tuple[int, int] = (-3, 9)) -> str:
+    """An expression of NumPy for values of an argument at all points: small ones, ints within bounds."""
     draws, size = f"np.random.default_rng({seed})", (POINTS, *v.shape)
     return {
         "f": f"{draws}.normal(size={size}).astype({v.dtype!r})",
         "z": f"({draws}.normal(size={(*size, 2)}) @ [1, 1j]).astype({v.dtype!r})",
-        "i": f"{draws}.integers(-3, 9, {size}).astype({v.dtype!r})",
+        "i": f"{draws}.integers({bounds[0]}, {bounds[1]}, {size}).astype({v.dtype!r})",
         "p": f"{draws}.integers(0, 2, {size}).astype(bool)",
     }[kind_of(v.dtype)]

@@ -14,6 +14,7 @@ from tinyjax.compile.fusion.cost_model import MAX_TRIED
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.fusion.reduction_groups import variables
+from tinyjax.compile.kernel.naive_loop import for_one_item
 from tinyjax.core.primitives import (
     add,
     broadcast_in_dim,
@@ -48,6 +49,13 @@ def test_what_computes_several_values_comes_before_all_that_read_them(swapped):
     for eqn in group.eqns:
         assert made.issuperset(variables(eqn)), group.eqns
         made.update(eqn.outvars)
+
+
+def test_what_argmin_looks_for_again_is_not_added_up_again():
+    """Two sums of the same numbers, each in an order of its own, may differ: then no element is the least."""
+    jaxpr = make_jaxpr(lambda x: jnp.argmin(jnp.sqrt((x * x).sum(-1)), -1))(aval(5, 4, 3)).jaxpr
+    sums, best = fuse(jaxpr, for_one_item(CPU))
+    assert sums.outputs == best.inputs == [jaxpr.eqns[-1].invars[0]]
 
 
 @pytest.mark.parametrize("size", [1000, 1_000_000])

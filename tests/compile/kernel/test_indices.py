@@ -1,6 +1,6 @@
 """Positions in memory, which know their range."""
 
-from tinyjax.compile.kernel.indices import index_var
+from tinyjax.compile.kernel.indices import index, index_value, index_var
 
 
 def test_indices_simplify_by_their_range():
@@ -15,6 +15,17 @@ def test_indices_simplify_by_their_range():
     assert (i * 5 + 5 - i * 5).is_const(5)
     assert (i * 5 + 5 - (i * 5 + 3)).is_const(2)
     assert str(i * 5 + 5 - (j + i * 5)) == "5 - i2"
+
+
+def test_a_term_that_is_less_than_0_is_not_divided_apart():
+    """C rounds it towards zero, and a sum of two terms down."""
+    i, j = index_var("i1", 1, 3), index_var("i2", 0, 3)
+    left = i * 4 + (j - 3)
+    for row in range(1, 4):
+        for column in range(4):
+            scope = {"i1": row, "i2": column}
+            assert index_value(left % 4, scope) == (4 * row + column - 3) % 4
+            assert index_value((index(-3) + i * 4) // 3, scope) == (4 * row - 3) // 3
 
 
 def test_an_index_knows_its_range():

@@ -8,6 +8,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.partition import Partition
@@ -72,6 +73,17 @@ def test_vectors_compute_the_same(columns):
     for naive, axis_name in ((row_sums(3, columns), "i2"), (doubled(columns), "i1")):
         kernel = Partition(f"{axis_name}_outer").apply(vectors(naive, axis_name))
         assert_computes_the_same(kernel, naive)
+
+
+def test_an_index_by_a_value_that_is_known_is_that_number():
+    """Of two stores the first is at 0, and reads what is at i; then the other way around."""
+    x = np.arange(5, dtype=np.int32)
+    step = lambda i, x: x.at[jnp.stack([i, 0])].set(x[jnp.stack([0, i])])  # noqa: E731
+    f = lambda x: lax.fori_loop(1, 4, step, x)  # noqa: E731
+    (kernel,) = jax.jit(f).lower(x).lowered.plan.all_kernels()
+    out = np.zeros(5, np.int32)
+    interpret_kernel(kernel, [x, np.zeros(1, np.int32), out])
+    np.testing.assert_array_equal(out, f(x))
 
 
 def test_a_loop_of_one_iteration_is_gone():

@@ -10,6 +10,7 @@ lower.py), so fusing is choosing where to stop: the values that are *stored* in 
 - a product (of matrices, or a convolution) reads it, and it is computed or joined of several arrays; or it
   is one itself and what follows is not elementwise;
 - it is made in order (see InOrder in rules.py), or read in order and costly;
+- it adds up, and argmax or argmin reads it, which looks for the greatest element again;
 - its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
@@ -40,11 +41,13 @@ from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
+    ArgReduction,
     Elementwise,
     InOrder,
     Lowering,
     OnHost,
     Product,
+    Reduction,
     Update,
     WindowUpdate,
     lowering_of,
@@ -123,6 +126,7 @@ class _Plan:
         self.depth: dict[Atom, int] = defaultdict(int)
         self.size: dict[Var, int] = defaultdict(int)  # equations that one is computed by
         self.product: dict[Var, JaxprEqn] = {}  # that which is recomputed for a value
+        self.sums: set[Var] = set()  # values that are added up, in an order that a schedule chooses
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.last_effect = 0  # the depth of the last equation with effects
         self.reasons: dict[Var, str] = {}
@@ -192,6 +196,8 @@ class _Plan:
             size += self.size[v]
         work *= reduction_size(eqn, lowering)
         depth += not isinstance(lowering, Elementwise)
+        if isinstance(lowering, Reduction) or not recomputed.isdisjoint(self.sums):
+            self.sums.update(eqn.outvars)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             reason = self._reason_to_store(v)
@@ -258,6 +264,8 @@ class _Plan:
         readers = self.readers[v]
         if any(isinstance(self.lowerings[eqn], OnHost) for eqn in readers):
             return "the host reads it"
+        if v in self.sums and any(isinstance(self.lowerings[e], ArgReduction) for e in readers):
+            return "an argmax or argmin reads it twice"
         if self.work[v] <= CHEAP_WORK:
             return ""
         if any(self._reads(eqn) > v.aval.size for eqn in readers):

@@ -72,7 +72,7 @@ class Index:
             return self.args[0] * (self.args[1].lo // divisor)
         if self.op == "+":
             rows, column = self.args  # an element's row, from its place: row * columns + column
-            if rows.factor() % divisor == 0 and column.lo >= 0:
+            if rows.factor() % divisor == 0 and rows.lo >= 0 and column.lo >= 0:
                 return rows // divisor + column // divisor
         return _fold(Index("/", (self, index(divisor)), self.lo // divisor, self.hi // divisor))
 
@@ -82,8 +82,8 @@ class Index:
             return self
         terms = self.args if self.op == "+" else (self,)
         rest = [term for term in terms if term.factor() % divisor]
-        if len(rest) < len(terms):
-            return sum(rest, index(0)) % divisor
+        if len(rest) < len(terms) and (others := sum(rest, index(0))).lo >= 0:
+            return others % divisor
         step = math.gcd(self.factor(), divisor)
         return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
 

@@ -165,8 +165,18 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
     result: list[ir.Statement] = []
 
     def part(thing: Any) -> Any:
+        if isinstance(thing, Index):
+            return thing.with_variables(variable)
         found = known.get(thing.name) if isinstance(thing, ir.Value) else None
         return thing if found is None or isinstance(found, Index) else found
+
+    def variable(v: Index) -> Index:
+        match known.get(v.args[0]):
+            case ir.Const(value):
+                return index(int(value))
+            case ir.Value(name):
+                return replace(v, args=(name,))
+        return v
 
     for statement in body:
         inner = dict(known)

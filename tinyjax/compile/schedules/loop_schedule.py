@@ -116,8 +116,8 @@ def sequential_schedule(
     for axis in [axis_of(loop) for loop in loops_of(builder.kernel.body)]:
         if axis != nest.axis:
             builder.partition(axis, INSIDE)
-    if target.width > 1:
-        vectorize_maps(builder, vector_width(builder.kernel, target))
+    if target.width > 1:  # of half the width: so other loops store what these load
+        vectorize_maps(builder, vector_width(builder.kernel, target) // 2)
     if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)

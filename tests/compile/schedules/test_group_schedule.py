@@ -161,9 +161,9 @@ def test_a_group_has_a_tile_of_a_product():
         "Reorder('k_outer', ('row_inner', 'column_inner'))"
         "  # all items go on to the next elements together",
         "Reorder('column_inner', ('row_inner',))  # for each column_inner, the same is read",
-        "Pack('column_inner', ('row_inner', 'k_inner'))  # read again and again, loaded once",
+        "Hoist('column_inner', inner=('row_inner', 'k_inner'))  # read again and again, loaded once",
         "Reorder('row_inner', ('column_inner',))  # for each row_inner, the same is read",
-        "Pack('row_inner', ('k_inner', 'column_inner'))  # read again and again, loaded once",
+        "Hoist('row_inner', inner=('k_inner', 'column_inner'))  # read again and again, loaded once",
         "Collapse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
         "Grid('row_outer_column_outer', 16)  # tiles do not wait for each other",
         "WorkGroups(256)  # what 16 items read is in local memory",

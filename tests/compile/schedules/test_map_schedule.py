@@ -61,12 +61,12 @@ def test_sums_are_in_vectors_where_elements_are_not():
 
 def test_other_long_sums_have_several_accumulators():
     lines = schedule(lambda x: lax.reduce_sum(x, (1,)), (500, 400, 3))
-    assert lines[0] == "Accumulators('i3', 8)"
+    assert lines[0] == "UnrollAndJam('i3', 8)"
 
 
 def test_what_is_combined_along_no_axis_needs_no_accumulators():
     lines = schedule(lambda x: lax.reduce_xor_p.bind(x, axes=()), (2, 67), dtype=np.int8)
-    assert not any(line.startswith("Accumulators") for line in lines)
+    assert not any(line.startswith("UnrollAndJam") for line in lines)
 
 
 @pytest.mark.parametrize("shape", [(300, 333), (2, 300, 333)])

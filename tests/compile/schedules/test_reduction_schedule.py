@@ -203,7 +203,7 @@ def test_a_schedule_says_why():
 def test_a_long_row_has_several_accumulators_instead():
     kernel = stages(lambda x: jnp.sum(x, 1), aval(2000, 2000))[2][0]
     text = "\n".join(directive_lines(kernel))
-    assert "Accumulators('i2_outer', 4)" in text and "UnrollAndJam" not in text
+    assert "UnrollAndJam('i2_outer', 4)" in text and "UnrollAndJam('i1" not in text
 
 
 @pytest.mark.parametrize("f, shape", SCHEDULES, ids=NAMES)

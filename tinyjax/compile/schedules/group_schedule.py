@@ -17,12 +17,17 @@ from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import accumulators_in
 from tinyjax.compile.schedules.dependences import iterations
-from tinyjax.compile.schedules.directive import axis_of, find_loop, loop_over, perfect_nest
+from tinyjax.compile.schedules.directive import (
+    accumulators_in,
+    axis_of,
+    find_loop,
+    loop_over,
+    perfect_nest,
+)
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, split_work
-from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
@@ -223,7 +228,7 @@ def _pack(builder: ScheduleBuilder, k: str, rows: str, columns: str) -> None:
         for axes in (order, order[::-1]):
             if iterations(loop_over(builder.kernel, axes[-1])).bit_count() == 1:
                 builder.apply_if_possible(
-                    Pack(other, axes, why="read again and again, loaded once")
+                    Hoist(other, axes, why="read again and again, loaded once")
                 )
                 break
 

@@ -14,8 +14,8 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
-from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
 from tinyjax.compile.schedules.directive import (
+    accumulators_in,
     axis_of,
     loop_over,
     loops_of,
@@ -25,7 +25,6 @@ from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import INSIDE
-from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.stoppable import Stoppable
@@ -141,13 +140,13 @@ def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> No
             continue
         if loops_of(loop_over(builder.kernel, around).body):
             continue
-        pack = Pack(main, (axis, around), why="neighbours are then neighbours in memory")
+        pack = Hoist(main, (axis, around), why="neighbours are then neighbours in memory")
         if target.width > 1 and _reads_apart(builder.kernel, around):
             builder.apply_if_possible(pack)
         if builder.size(axis) > 1:
             count = min(UNROLLED, builder.size(axis))
             why = "the sums are loaded and stored once for so many terms"
-            builder.apply_if_possible(Accumulators(axis, count, why=why))
+            builder.apply_if_possible(UnrollAndJam(axis, count, why=why))
 
 
 def _loop_around(kernel: Kernel, axis: str) -> str:

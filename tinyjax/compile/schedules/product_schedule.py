@@ -21,7 +21,7 @@ from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import product_in_groups
-from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
@@ -110,7 +110,7 @@ class _ProductScheduler:
     def pack(self) -> None:
         """A copy of each panel, and full tiles, which go through it."""
         again = f"the panel is read {self.tiles} times, in the order of the copy"
-        panel = Pack("row_outer_inner", (*self.sums, "column_inner"), why=again)
+        panel = Hoist("row_outer_inner", (*self.sums, "column_inner"), why=again)
         # Not if it is the same number everywhere.
         self.is_packed = self.builder.apply_if_possible(panel)
         self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))

@@ -16,8 +16,7 @@ from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import Accumulators
-from tinyjax.compile.schedules.directive import loop_over
+from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
 from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
@@ -105,9 +104,14 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         if sweep.endswith("_outer") and (columns % scheduler.width or columns == scheduler.width):
             builder.partition(sweep, LAST)
         count = several // at_once
-        accumulators = Accumulators(sweep, count, why=NEED_NOT_WAIT)
-        if count > 1 and columns >= several * scheduler.width:
-            builder.apply_if_possible(accumulators)
+        loop = find_loop(builder.kernel, sweep)
+        if (
+            loop
+            and accumulators_in(loop.body)
+            and count > 1
+            and columns >= several * scheduler.width
+        ):
+            builder.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
     if row:
         grain = target.grain // (columns * at_once)
         items, _ = split_work(math.ceil(rows / at_once), grain, target.max_items)
@@ -179,7 +183,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     if chunk:
         why = "a row's elements are neighbours, a column's are not"
         builder.apply(Reorder(row, (chunk,), in_memory=True, why=why))
-    several = Accumulators(row, at_once, why=NEED_NOT_WAIT)
+    several = UnrollAndJam(row, at_once, why=NEED_NOT_WAIT)
     if at_once > 1:
         builder.apply_if_possible(several)
     if pieces > 1:
@@ -212,7 +216,7 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     builder.apply(SplitReduction(axis, items, block, why=why))
     chunk = builder.vectorize(vectors) if vectors else axis
     if at_once > 1:
-        builder.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
+        builder.apply(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
     builder.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
@@ -239,5 +243,5 @@ def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     if columns % scheduler.width:
         builder.partition(chunk, LAST)
     if columns >= at_once * scheduler.width > scheduler.width:
-        builder.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
+        builder.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
     builder.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))

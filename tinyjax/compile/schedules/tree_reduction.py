@@ -39,8 +39,13 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
 )
 from tinyjax.compile.kernel.substitution import replaced
-from tinyjax.compile.schedules.accumulators import accumulators_in
-from tinyjax.compile.schedules.directive import LoopDirective, body_with, loop_over, with_body
+from tinyjax.compile.schedules.directive import (
+    LoopDirective,
+    accumulators_in,
+    body_with,
+    loop_over,
+    with_body,
+)
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 from tinyjax.compile.schedules.split_reduction import (

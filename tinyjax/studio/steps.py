@@ -209,9 +209,8 @@ CHAPTERS = (
         {
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.keep": "what two loops compute, computed once",
-            "compile.schedules.split_reduction": "one sum in pieces, for all work-items",
+            "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
             "compile.schedules.group_schedule": "who adds up what on a GPU",
-            "compile.schedules.tree_reduction": "a sum as many, added in pairs",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
             "compile.schedules.shared_loops": "which loops and arrays they share",
             "compile.schedules.hoist": "what is the same in all iterations, once before them",

@@ -29,11 +29,10 @@ from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.split_reduction import SplitReduction
-from tinyjax.compile.schedules.tree_reduction import TreeReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
@@ -87,7 +86,7 @@ def _split(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Ta
     pieces, run = split_work(form.reduction_size, target.reduction_grain, target.reduction_items)
     what = f"{form.reduction_size:,} elements for {form.results:,} results"
     why = f"{what}: {run:,} for each of {pieces} groups"
-    builder.apply(SplitReduction(axis, pieces, why=why))
+    builder.apply(RFactor(axis, pieces, why=why))
     if form.inner > 1:
         _few_at_once(builder, axis, result, target)
     else:
@@ -102,7 +101,7 @@ def _few_at_once(builder: ScheduleBuilder, row: str, column: str, target: Target
     width = min(max(1, target.group // ROWS), _power_of_two(builder.size(column)))
     lanes = target.group // width
     builder.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
-    builder.apply(TreeReduction(row, lanes, why=f"each column has {lanes} items"))
+    builder.apply(RFactor(row, lanes, as_tree=True, why=f"each column has {lanes} items"))
     column, why = f"{column}_inner", "a row's elements are neighbours, a column's are not"
     builder.apply(Reorder(f"{row}_lane", (column,), why=why))
     for step in range(1, lanes.bit_length()):
@@ -116,10 +115,10 @@ def _as_tree(builder: ScheduleBuilder, axis: str, lanes: int) -> None:
         builder.apply(_tree(axis, lanes))
 
 
-def _tree(axis: str, lanes: int) -> TreeReduction:
+def _tree(axis: str, lanes: int) -> RFactor:
     steps = lanes.bit_length() - 1
-    why = f"items load neighbours, and combine what {lanes} of them have in {steps} steps"
-    return TreeReduction(axis, lanes, why=why)
+    why = f"items load neighbours, and combine in {steps} steps"
+    return RFactor(axis, lanes, as_tree=True, why=why)
 
 
 def _lanes(count: int, target: Target) -> int:

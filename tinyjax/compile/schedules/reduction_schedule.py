@@ -21,9 +21,9 @@ from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
 from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vector_axes import lanes_of_rows, vector_width
 from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
@@ -172,7 +172,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         pieces, _ = split_work(max(1, form.reduction_size // at_once), grain, PIECES // units)
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
-        builder.apply(SplitReduction(row, pieces, at_once, why=why))
+        builder.apply(RFactor(row, pieces, at_once, why=why))
     chunk = builder.vectorize(vectors, overlap=True) if vectors else column
     unit = outer
     if blocks > 1:
@@ -213,7 +213,7 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     grain = target.reduction_grain // block
     items, _ = split_work(form.reduction_size // block, grain, target.reduction_items)
     why = f"{form.reduction_size} elements for {form.results} results"
-    builder.apply(SplitReduction(axis, items, block, why=why))
+    builder.apply(RFactor(axis, items, block, why=why))
     chunk = builder.vectorize(vectors) if vectors else axis
     if at_once > 1:
         builder.apply(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
@@ -238,7 +238,7 @@ def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     grain = target.reduction_grain // columns
     items, _ = split_work(rows, grain, target.reduction_items)
     why = f"{form.reduction_size} elements for {form.results} results"
-    builder.apply(SplitReduction(row, items, why=why))
+    builder.apply(RFactor(row, items, why=why))
     chunk = builder.vectorize(vectors)
     if columns % scheduler.width:
         builder.partition(chunk, LAST)

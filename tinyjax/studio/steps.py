@@ -173,9 +173,9 @@ CHAPTERS = (
         {
             "compile.schedules.directive": "what rewrites one loop of a kernel",
             "compile.schedules.split": "a loop over chunks, and one within each",
-            "compile.schedules.collapse": "nested loops as one",
+            "compile.schedules.fuse": "nested loops as one",
             "compile.schedules.vectorize": "the iterations of a short loop as lanes of vectors",
-            "compile.schedules.grid": "a loop shared out among work-items",
+            "compile.schedules.parallelize": "a loop shared out among work-items",
             "compile.schedules.schedule": "directives, one after the other",
         },
         {
@@ -208,7 +208,7 @@ CHAPTERS = (
         },
         {
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
-            "compile.schedules.keep": "what two loops compute, computed once",
+            "compile.schedules.compute_at": "what two loops compute, computed once",
             "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
             "compile.schedules.group_schedule": "who adds up what on a GPU",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",

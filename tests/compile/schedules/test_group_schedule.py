@@ -33,7 +33,7 @@ def test_a_row_has_a_group():
     assert schedule_of(FUNCTIONS["softmax"], 50, 100) == [
         "RFactor('i2', 128, as_tree=True)  # items load neighbours, and combine in 7 steps",
         "RFactor('i3', 128, as_tree=True)  # items load neighbours, and combine in 7 steps",
-        "Grid('i1', 50)  # rows do not wait for each other",
+        "Parallelize('i1', 50)  # rows do not wait for each other",
         "WorkGroups(128)  # for a row of 100 elements",
     ]
 
@@ -48,26 +48,26 @@ def test_columns_have_several_work_items_each():
             "  # all columns take a step of the tree together"
             for n in (1, 2, 3)
         ),
-        "Grid('i1_outer', 4)  # blocks of columns do not wait for each other",
+        "Parallelize('i1_outer', 4)  # blocks of columns do not wait for each other",
         "WorkGroups(256)  # for columns of 500 elements",
     ]
 
 
 def test_of_many_elements_each_group_leaves_a_part():
     assert schedule_of(FUNCTIONS["all"], 1000, 1000) == [
-        "Collapse(('i1', 'i2'))  # elements are numbered",
+        "Fuse(('i1', 'i2'))  # elements are numbered",
         "RFactor('i1_i2', 245)  # 1,000,000 elements for 1 results: 4,082 for each of 245 groups",
         "RFactor('i1_i2', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
         "RFactor('i1_i2_partial', 256, as_tree=True)"
         "  # items load neighbours, and combine in 8 steps",
-        "Grid('i1_i2_piece', 245)  # each leaves a partial result",
+        "Parallelize('i1_i2_piece', 245)  # each leaves a partial result",
         "WorkGroups(256)  # for a piece of 4,082 elements",
     ]
 
 
 def test_a_short_row_has_one_work_item():
     assert schedule_of(FUNCTIONS["softmax"], 5000, 8) == [
-        "Grid('i1', 5000, group=256)  # a row of 8 elements is no work for a group"
+        "Parallelize('i1', 5000, group=256)  # a row of 8 elements is no work for a group"
     ]
 
 
@@ -127,7 +127,7 @@ LONG_SUMS = {
 def test_few_elements_that_are_long_sums_have_a_group_each():
     assert schedule_of(LONG_SUMS["of a product"], 5000, 3)[-3:] == [
         "RFactor('i3', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
-        "Grid('i1_i2', 9)  # elements do not wait for each other",
+        "Parallelize('i1_i2', 9)  # elements do not wait for each other",
         "WorkGroups(256)  # for a sum of 5,000 terms",
     ]
 
@@ -164,8 +164,8 @@ def test_a_group_has_a_tile_of_a_product():
         "Hoist('column_inner', inner=('row_inner', 'k_inner'))  # read again and again, loaded once",
         "Reorder('row_inner', ('column_inner',))  # for each row_inner, the same is read",
         "Hoist('row_inner', inner=('k_inner', 'column_inner'))  # read again and again, loaded once",
-        "Collapse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
-        "Grid('row_outer_column_outer', 16)  # tiles do not wait for each other",
+        "Fuse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
+        "Parallelize('row_outer_column_outer', 16)  # tiles do not wait for each other",
         "WorkGroups(256)  # what 16 items read is in local memory",
     ]
 

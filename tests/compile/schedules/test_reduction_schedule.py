@@ -196,7 +196,7 @@ def test_a_schedule_says_why():
     kernel = stages(jax.nn.softmax, aval(2000, 300))[2][0]
     text = "\n".join(directive_lines(kernel))
     assert all(directive.why for directive in directives(kernel))
-    assert "Keep('e', 'i3_outer')  # 21 operations" in text
+    assert "ComputeAt('e', 'i3_outer')  # 21 operations" in text
     assert "UnrollAndJam('i1', 4)  # the sum of one row need not wait for that of another" in text
 
 

@@ -26,8 +26,8 @@ from tinyjax.compile.schedules.directive import (
     perfect_nest,
 )
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.round_up import RoundUp
@@ -57,13 +57,13 @@ def _rows(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Tar
     if form.reduction_size < SHORT:
         if row:
             why = f"a row of {form.reduction_size} elements is no work for a group"
-            builder.apply(Grid(row, form.outer, target.local_size, why=why))
+            builder.apply(Parallelize(row, form.outer, target.local_size, why=why))
         return
     lanes = _lanes(form.reduction_size, target)
     for sweep in axes.sweeps:
         _as_tree(builder, builder.fuse_axes(sweep, "a row is contiguous"), lanes)
     if row:
-        builder.apply(Grid(row, form.outer, why="rows do not wait for each other"))
+        builder.apply(Parallelize(row, form.outer, why="rows do not wait for each other"))
     builder.apply(WorkGroups(lanes, why=f"for a row of {form.reduction_size:,} elements"))
 
 
@@ -74,7 +74,7 @@ def _columns(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: 
     _few_at_once(builder, row, column, target)
     unit = builder.fuse_axes([*axes.outer, f"{column}_outer"], "blocks of columns are numbered")
     builder.apply(
-        Grid(unit, builder.size(unit), why="blocks of columns do not wait for each other")
+        Parallelize(unit, builder.size(unit), why="blocks of columns do not wait for each other")
     )
     builder.apply(WorkGroups(target.group, why=f"for columns of {form.reduction_size:,} elements"))
 
@@ -92,7 +92,7 @@ def _split(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Ta
     else:
         _as_tree(builder, axis, target.group)
     _as_tree(builder, f"{axis}_partial", _lanes(pieces, target))
-    builder.apply(Grid(f"{axis}_piece", pieces, why="each leaves a partial result"))
+    builder.apply(Parallelize(f"{axis}_piece", pieces, why="each leaves a partial result"))
     builder.apply(WorkGroups(target.group, why=f"for a piece of {run:,} elements"))
 
 
@@ -152,7 +152,7 @@ def sums_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder | None:
     if not builder.apply_if_possible(_tree(terms, lanes)):
         return None
     if element:
-        builder.apply(Grid(element, count, why="elements do not wait for each other"))
+        builder.apply(Parallelize(element, count, why="elements do not wait for each other"))
     builder.apply(WorkGroups(lanes, why=f"for a sum of {combined_terms:,} terms"))
     return builder
 
@@ -186,7 +186,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
     _pack(builder, k, *items)
     batch = ["batch"] if find_loop(naive, "batch") else []
     task = builder.fuse_axes([*batch, "row_outer", "column_outer"], "tiles are numbered")
-    builder.apply(Grid(task, builder.size(task), why="tiles do not wait for each other"))
+    builder.apply(Parallelize(task, builder.size(task), why="tiles do not wait for each other"))
     builder.apply(WorkGroups(target.group, why=f"what {size} items read is in local memory"))
     return builder
 

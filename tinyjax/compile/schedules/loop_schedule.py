@@ -21,10 +21,10 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     perfect_nest,
 )
-from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import INSIDE
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.stoppable import Stoppable
@@ -48,7 +48,7 @@ def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -
     items, run = split_work(math.ceil(chunks / jammed), 1, target.max_items)
     if chunks > 1:
         why = "elements do not wait for each other"
-        builder.apply(Grid(axis, items, target.local_size, jammed, why=why))
+        builder.apply(Parallelize(axis, items, target.local_size, jammed, why=why))
     if jammed > 1 and is_short(loop_over(builder.kernel, axis).body):
         why = "while one vector waits for a result, others go on"
         builder.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
@@ -71,7 +71,7 @@ def example_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -
     items, run = split_work(chunks, 1, target.max_items)
     if chunks > 1:
         why = "examples do not wait for each other"
-        builder.apply(Grid(axis, items, target.local_size, why=why))
+        builder.apply(Parallelize(axis, items, target.local_size, why=why))
     if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = total(jaxpr_cost(body.jaxpr, target) for body in bodies).work // width

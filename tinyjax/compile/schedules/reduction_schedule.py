@@ -16,10 +16,10 @@ from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
 from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
-from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import group_schedule
-from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
@@ -115,7 +115,7 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     if row:
         grain = target.grain // (columns * at_once)
         items, _ = split_work(math.ceil(rows / at_once), grain, target.max_items)
-        builder.apply(Grid(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
+        builder.apply(Parallelize(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
         if at_once > 1:
             why = "the sum of one row need not wait for that of another"
             builder.apply(UnrollAndJam(row, at_once, why=why))
@@ -132,7 +132,7 @@ def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
         grain //= builder.size(units)
         units = builder.fuse_axes(others, "rows are numbered")
     items, _ = split_work(builder.size(units), grain, target.max_items)
-    builder.apply(Grid(units, items, why="rows do not wait for each other"))
+    builder.apply(Parallelize(units, items, why="rows do not wait for each other"))
 
 
 def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
@@ -141,7 +141,9 @@ def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None
     while True:
         for value, axis, cost in repeated_work(builder.kernel, sweeps):
             size = columns * value.dtype.itemsize
-            keep = Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
+            keep = ComputeAt(
+                value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache"
+            )
             if cost <= CHEAP_WORK or kept + size > KEPT_BYTES:
                 continue
             builder.apply(keep)
@@ -189,11 +191,11 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     if pieces > 1:
         if vectors:
             builder.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
-        builder.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
+        builder.apply(Parallelize(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
         grain = target.grain * pieces // (form.reduction_size * unit_columns)
         items, _ = split_work(units, grain, max(1, target.max_items // pieces))
-        builder.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
+        builder.apply(Parallelize(unit, items, why="blocks of columns do not wait for each other"))
 
 
 # ---- split ----
@@ -217,7 +219,7 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     chunk = builder.vectorize(vectors) if vectors else axis
     if at_once > 1:
         builder.apply(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
-    builder.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
+    builder.apply(Parallelize(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
 def _long_rows(scheduler: _ReductionScheduler, axes: Sequence[str]) -> Vectorize | None:
@@ -244,4 +246,4 @@ def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
         builder.partition(chunk, LAST)
     if columns >= at_once * scheduler.width > scheduler.width:
         builder.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
-    builder.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))
+    builder.apply(Parallelize(f"{row}_piece", items, why="each leaves a partial result"))

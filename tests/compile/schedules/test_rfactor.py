@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from loop_nests import assert_computes_the_same, column_sums, doubled, row_sums
 
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.split import Split
 
@@ -29,19 +29,19 @@ def test_no_iteration_is_left_out(columns, pieces, multiple, op, initial):
     for naive in (row_sums(3, columns, op, initial), column_sums(3, columns)):
         kernel = RFactor("i2", pieces, multiple).apply(naive)
         assert_computes_the_same(kernel, naive)
-        shared = Grid("i2_piece", pieces).apply(kernel)
+        shared = Parallelize("i2_piece", pieces).apply(kernel)
         assert_computes_the_same(shared, naive)
 
 
 def test_the_work_item_that_is_done_last_combines_the_pieces():
-    kernel = Grid("i2_piece", 4).apply(RFactor("i2", 4).apply(row_sums(1, 100)))
+    kernel = Parallelize("i2_piece", 4).apply(RFactor("i2", 4).apply(row_sums(1, 100)))
     assert kernel.items == 4
     assert "the last to take a ticket:\n    for i1_total in 0 .. 1:" in str(kernel)
 
 
 def test_work_items_in_whole_groups_that_have_no_piece_do_nothing():
     naive = row_sums(1, 100)
-    kernel = Grid("i2_piece", 4, 8).apply(RFactor("i2", 4).apply(naive))
+    kernel = Parallelize("i2_piece", 4, 8).apply(RFactor("i2", 4).apply(naive))
     assert kernel.items == 8
     assert_computes_the_same(kernel, naive)
 

@@ -143,7 +143,6 @@ CHAPTERS = (
         "Kernels as text",
         {
             "compile.codegen.codegen": "a kernel as OpenCL C",
-            "compile.codegen.fused": "one kernel that runs others, in loops and branches",
             "compile.codegen.program": "kernels after the functions that they call",
         },
         {

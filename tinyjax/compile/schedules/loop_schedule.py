@@ -37,45 +37,31 @@ WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
 
 
-def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -> ScheduleBuilder:
-    """The schedule of a naive nest with a loop for each element."""
-    builder, loop = ScheduleBuilder(nest.kernel), scalar.loop
-    count = math.prod(scalar.shape)
+def elements_schedule(
+    nest: LoopKernel, found: Loop | Branches, target: Target, scalar: ScalarLoop | None = None
+) -> ScheduleBuilder:
+    """The schedule of a naive nest that each element of the arrays runs by itself, as `scalar`; or else each
+    example."""
+    builder = ScheduleBuilder(nest.kernel)
+    count = math.prod(map(builder.size, nest.elements))
     axis = builder.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
-    builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    if isinstance(found, Loop):
+        builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     axis, width = _in_vectors(builder, axis, count, target)
-    chunks, jammed = math.ceil(count / width), _jammed(scalar, width)
+    chunks, jammed = math.ceil(count / width), _jammed(scalar, width) if scalar else 1
     items, run = split_work(math.ceil(chunks / jammed), 1, target.max_items)
     if chunks > 1:
-        why = "elements do not wait for each other"
+        why = f"{'elements' if scalar else 'examples'} do not wait for each other"
         builder.apply(Parallelize(axis, items, target.local_size, jammed, why=why))
     if jammed > 1 and is_short(loop_over(builder.kernel, axis).body):
         why = "while one vector waits for a result, others go on"
         builder.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
-    operations = total(jaxpr_cost(body.jaxpr, target) for body in loop.bodies.values())
-    one = operations.work_in_vectors(width) + ITERATION_WORK
-    # The few work-items of a CPU wait for each other; those of a GPU run at once.
-    _make_stoppable(builder, nest, loop, one * (chunks if target.width > 1 else run * jammed))
-    return builder
-
-
-def example_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> ScheduleBuilder:
-    """The schedule of a naive nest that each example runs."""
-    builder = ScheduleBuilder(nest.kernel)
-    (axis,) = nest.elements
-    count = builder.size(axis)
     if isinstance(found, Loop):
-        builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
-    axis, width = _in_vectors(builder, axis, count, target)
-    chunks = math.ceil(count / width)
-    items, run = split_work(chunks, 1, target.max_items)
-    if chunks > 1:
-        why = "examples do not wait for each other"
-        builder.apply(Parallelize(axis, items, target.local_size, why=why))
-    if isinstance(found, Loop):
-        bodies = found.bodies.values()
-        operations = total(jaxpr_cost(body.jaxpr, target) for body in bodies).work // width
-        _make_stoppable(builder, nest, found, operations + ITERATION_WORK)
+        cost = total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
+        one = cost.work_in_vectors(width) if scalar else cost.work // nest.examples
+        # The few work-items of a CPU wait for each other; those of a GPU run at once.
+        times = chunks if target.width > 1 else run * jammed
+        _make_stoppable(builder, nest, found, (one + ITERATION_WORK) * times)
     return builder
 
 

@@ -62,7 +62,8 @@ def tune(
 
 def seconds_of(lowered: Any, *args: Any) -> float:
     """The least time that a call of the built program takes."""
-    compiled, times = lowered.compile(), []
+    compiled = lowered.compile()
+    times: list[float] = []
     until = time.monotonic() + 0.1
     while len(times) < 3 or (time.monotonic() < until and len(times) < 100):
         start = time.perf_counter()

@@ -31,7 +31,7 @@ MANY_DEVICES = Words(
         "compile/schedules/lanes.py": "varying",
         "compile/schedules/loop_schedule.py": "varying",
         "compile/schedules/nests.py": "varying",
-        "compile/schedules/pack.py": "varying",
+        "compile/schedules/hoist.py": "varying",
         "compile/schedules/vectorize.py": "varying",
         "core/missing_reasons.py": "sharding",
         "core/primitives.py": "sharding",

@@ -470,8 +470,8 @@ print(lowered.as_text("loop nests"))
 # `Split("i2", 16)` makes two loops of one: the inner one has 16 iterations, but the last time, when there
 # are four left. (Exercise 12.1 does so in the toy language of lesson 11, 12.2 is the real one.) `Vectorize`
 # makes of these 16 iterations one, in [vectors](glossary.md#vector). If they add up, there are then 16
-# sums, which have to become one (12.3). `Grid` shares a loop out among work-items. `with_schedule` takes
-# any others:
+# sums, which have to become one (12.3). `Parallelize` shares a loop out among work-items. `with_schedule`
+# takes any others:
 #
 # <details><summary>A processor that does one statement a cycle, with a number or a vector, has four cores.
 # How many times as fast can a kernel become on it?</summary>

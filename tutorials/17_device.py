@@ -219,8 +219,9 @@ for size in (100, 10_000, 1_000_000):
 
 # %% [markdown]
 # The loop's iterations are shared out by one directive of the kernel's
-# [schedule](glossary.md#schedule-of-a-kernel), [grid.py](../tinyjax/compile/schedules/grid.py): `for i in 0
-# .. 10000` becomes `for i in item * 3334 .. min(item * 3334 + 3334, 10000)`.
+# [schedule](glossary.md#schedule-of-a-kernel),
+# [parallelize.py](../tinyjax/compile/schedules/parallelize.py): `for i in 0 .. 10000` becomes
+# `for i in item * 3334 .. min(item * 3334 + 3334, 10000)`.
 #
 # Work-items run in any order, some of them at the same time, and **nobody knows which**. So there is one law:
 # no work-item may read what another one of the same launch writes.
@@ -411,10 +412,11 @@ print(lowered.as_text("loop nests"))
 print(lowered.as_text("schedule of k0"))
 
 # %% [markdown]
-# Read it with what you know. `Split` and `Vectorize` make vectors of sixteen neighbours. `Keep` holds a row's
-# exponentials, 800 bytes, for the third loop, in place of computing them twice. `Partition` sets a row's
-# last vector apart, which is half empty. `Grid` shares 300 rows out: 15 work-items of 20. `UnrollAndJam`
-# takes four rows at once, since adding up waits for the addition before, and four sums can wait together.
+# Read it with what you know. `Split` and `Vectorize` make vectors of sixteen neighbours. `ComputeAt` holds a
+# row's exponentials, 800 bytes, for the third loop, in place of computing them twice. `Partition` sets a
+# row's last vector apart, which is half empty. `Parallelize` shares 300 rows out: 15 work-items of 20.
+# `UnrollAndJam` takes four rows at once, since adding up waits for the addition before, and four sums can
+# wait together.
 #
 # When does that not work? Without rows that are independent:
 

@@ -9,9 +9,9 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.lowered import target_of
-from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.fuse import Fuse
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.reorder import tile
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
@@ -62,8 +62,8 @@ def test_a_program_runs_without_schedules():
 OWN = [
     [],
     [Split("i2", 4), Vectorize("i2_inner", 4)],
-    [*tile(("i1", "i2"), 8, 8, ""), Grid("i1_outer", 3)],
-    [Collapse(("i1", "i2"), may_divide=True), Grid("i1_i2", 10)],
+    [*tile(("i1", "i2"), 8, 8, ""), Parallelize("i1_outer", 3)],
+    [Fuse(("i1", "i2"), may_divide=True), Parallelize("i1_i2", 10)],
 ]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.codegen.fused import FusedKernel
+from tinyjax.compile.codegen.program import OtherKernel
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.invariants import hoist_host_steps
@@ -34,7 +34,7 @@ class Launch:
     """One kernel of the program. Its arguments are
     arrays that it reads, arrays that it makes, memory to work in, and scratch memory."""
 
-    kernel: Kernel | FusedKernel
+    kernel: Kernel | OtherKernel
     numbers: Sequence[int]  # of the groups whose work it does
     kernels: Sequence[Kernel]  # theirs
     inputs: Sequence[Var]

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.codegen import fused
 from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
 from tinyjax.compile.kernel.kernel_ir import STOP
@@ -22,6 +21,7 @@ from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Atom, DropVar, Var
+from tinyjax.fast import fused_kernel as fused
 from tinyjax.runtime.memory import ALIGNMENT
 
 # ---- which steps ----

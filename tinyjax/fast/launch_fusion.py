@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.codegen.fused import FusedKernel, calls_of, steps_text
 from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.kernel.kernel_ir import STOP, Buffer
 from tinyjax.compile.launches import launch_of, launches_of
@@ -28,6 +27,7 @@ from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.shortcuts import shortcut_for
+from tinyjax.fast.fused_kernel import FusedKernel, calls_of, steps_text
 from tinyjax.fast.fused_steps import StepWriter, can_be_fused
 from tinyjax.fast.inline_policy import is_inline, may_run_long, patience, stretches
 from tinyjax.runtime.devices import Device

@@ -143,7 +143,6 @@ CHAPTERS = (
         "Kernels as text",
         {
             "compile.codegen.codegen": "a kernel as OpenCL C",
-            "compile.codegen.fused": "one kernel that runs others, in loops and branches",
             "compile.codegen.program": "kernels after the functions that they call",
         },
         {
@@ -173,9 +172,9 @@ CHAPTERS = (
         {
             "compile.schedules.directive": "what rewrites one loop of a kernel",
             "compile.schedules.split": "a loop over chunks, and one within each",
-            "compile.schedules.collapse": "nested loops as one",
+            "compile.schedules.fuse": "nested loops as one",
             "compile.schedules.vectorize": "the iterations of a short loop as lanes of vectors",
-            "compile.schedules.grid": "a loop shared out among work-items",
+            "compile.schedules.parallelize": "a loop shared out among work-items",
             "compile.schedules.schedule": "directives, one after the other",
         },
         {
@@ -198,7 +197,6 @@ CHAPTERS = (
             "compile.schedules.distribute": "one loop becomes several, each with a part",
             "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
-            "compile.schedules.accumulators": "several accumulators for one",
             "compile.schedules.vector_axes": "which loops become vectors",
         },
     ),
@@ -209,13 +207,12 @@ CHAPTERS = (
         },
         {
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
-            "compile.schedules.keep": "what two loops compute, computed once",
-            "compile.schedules.split_reduction": "one sum in pieces, for all work-items",
+            "compile.schedules.compute_at": "what two loops compute, computed once",
+            "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
             "compile.schedules.group_schedule": "who adds up what on a GPU",
-            "compile.schedules.tree_reduction": "a sum as many, added in pairs",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
             "compile.schedules.shared_loops": "which loops and arrays they share",
-            "compile.schedules.pack": "a copy of what all tiles read",
+            "compile.schedules.hoist": "what is the same in all iterations, once before them",
             "compile.schedules.round_up": "the last tile as large as the others",
         },
     ),
@@ -245,7 +242,6 @@ CHAPTERS = (
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "which loops each example of a batch can run by itself",
             "compile.kernel.example_nest": "the naive nest of such a loop",
-            "compile.schedules.hoist": "what is the same in all iterations, once before them",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
             "compile.schedules.stoppable": "how the host ends a loop that runs long",

@@ -12,7 +12,7 @@ from typing import Any
 from tinyjax.compile.kernel.indices import index_value
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.schedules.directive import Directive, axis_of
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -49,5 +49,5 @@ def own_schedule() -> list[Directive]:
     return [
         Split("i2", 16, why="a vector has 16 elements"),
         Vectorize("i2_inner", 16, why="neighbours are contiguous in memory"),
-        Grid("i1", CORES, why="a work-item for each core"),
+        Parallelize("i1", CORES, why="a work-item for each core"),
     ]

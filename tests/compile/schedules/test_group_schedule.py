@@ -31,9 +31,9 @@ def schedule_of(f, *shape):
 
 def test_a_row_has_a_group():
     assert schedule_of(FUNCTIONS["softmax"], 50, 100) == [
-        "TreeReduction('i2', 128)  # items load neighbours, and combine what 128 of them have in 7 steps",
-        "TreeReduction('i3', 128)  # items load neighbours, and combine what 128 of them have in 7 steps",
-        "Grid('i1', 50)  # rows do not wait for each other",
+        "RFactor('i2', 128, as_tree=True)  # items load neighbours, and combine in 7 steps",
+        "RFactor('i3', 128, as_tree=True)  # items load neighbours, and combine in 7 steps",
+        "Parallelize('i1', 50)  # rows do not wait for each other",
         "WorkGroups(128)  # for a row of 100 elements",
     ]
 
@@ -41,33 +41,33 @@ def test_a_row_has_a_group():
 def test_columns_have_several_work_items_each():
     assert schedule_of(FUNCTIONS["columns"], 500, 100) == [
         "Split('i1', 32)  # 32 neighbours are loaded at once",
-        "TreeReduction('i2', 8)  # each column has 8 items",
+        "RFactor('i2', 8, as_tree=True)  # each column has 8 items",
         "Reorder('i2_lane', ('i1_inner',))  # a row's elements are neighbours, a column's are not",
         *(
             f"Distribute(('i1_inner{n}',), 'i2_half{n}')"
             "  # all columns take a step of the tree together"
             for n in (1, 2, 3)
         ),
-        "Grid('i1_outer', 4)  # blocks of columns do not wait for each other",
+        "Parallelize('i1_outer', 4)  # blocks of columns do not wait for each other",
         "WorkGroups(256)  # for columns of 500 elements",
     ]
 
 
 def test_of_many_elements_each_group_leaves_a_part():
     assert schedule_of(FUNCTIONS["all"], 1000, 1000) == [
-        "Collapse(('i1', 'i2'))  # elements are numbered",
-        "SplitReduction('i1_i2', 245)  # 1,000,000 elements for 1 results: 4,082 for each of 245 groups",
-        "TreeReduction('i1_i2', 256)  # items load neighbours, and combine what 256 of them have in 8 steps",
-        "TreeReduction('i1_i2_partial', 256)"
-        "  # items load neighbours, and combine what 256 of them have in 8 steps",
-        "Grid('i1_i2_piece', 245)  # each leaves a partial result",
+        "Fuse(('i1', 'i2'))  # elements are numbered",
+        "RFactor('i1_i2', 245)  # 1,000,000 elements for 1 results: 4,082 for each of 245 groups",
+        "RFactor('i1_i2', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
+        "RFactor('i1_i2_partial', 256, as_tree=True)"
+        "  # items load neighbours, and combine in 8 steps",
+        "Parallelize('i1_i2_piece', 245)  # each leaves a partial result",
         "WorkGroups(256)  # for a piece of 4,082 elements",
     ]
 
 
 def test_a_short_row_has_one_work_item():
     assert schedule_of(FUNCTIONS["softmax"], 5000, 8) == [
-        "Grid('i1', 5000, group=256)  # a row of 8 elements is no work for a group"
+        "Parallelize('i1', 5000, group=256)  # a row of 8 elements is no work for a group"
     ]
 
 
@@ -126,8 +126,8 @@ LONG_SUMS = {
 
 def test_few_elements_that_are_long_sums_have_a_group_each():
     assert schedule_of(LONG_SUMS["of a product"], 5000, 3)[-3:] == [
-        "TreeReduction('i3', 256)  # items load neighbours, and combine what 256 of them have in 8 steps",
-        "Grid('i1_i2', 9)  # elements do not wait for each other",
+        "RFactor('i3', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
+        "Parallelize('i1_i2', 9)  # elements do not wait for each other",
         "WorkGroups(256)  # for a sum of 5,000 terms",
     ]
 
@@ -161,11 +161,11 @@ def test_a_group_has_a_tile_of_a_product():
         "Reorder('k_outer', ('row_inner', 'column_inner'))"
         "  # all items go on to the next elements together",
         "Reorder('column_inner', ('row_inner',))  # for each column_inner, the same is read",
-        "Pack('column_inner', ('row_inner', 'k_inner'))  # read again and again, loaded once",
+        "Hoist('column_inner', inner=('row_inner', 'k_inner'))  # read again and again, loaded once",
         "Reorder('row_inner', ('column_inner',))  # for each row_inner, the same is read",
-        "Pack('row_inner', ('k_inner', 'column_inner'))  # read again and again, loaded once",
-        "Collapse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
-        "Grid('row_outer_column_outer', 16)  # tiles do not wait for each other",
+        "Hoist('row_inner', inner=('k_inner', 'column_inner'))  # read again and again, loaded once",
+        "Fuse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
+        "Parallelize('row_outer_column_outer', 16)  # tiles do not wait for each other",
         "WorkGroups(256)  # what 16 items read is in local memory",
     ]
 

@@ -15,7 +15,7 @@ def schedule(f, *shapes, dtype=np.float32):
 
 def test_elements_are_numbered_as_they_lie_in_memory():
     assert schedule(lambda x, y: x * y, (20, 100), (20, 100)) == [
-        "Collapse(('i1', 'i2'))",
+        "Fuse(('i1', 'i2'))",
         "Split('i1_i2', 16)",
         "Vectorize('i1_i2_inner', 16)",
     ]
@@ -28,20 +28,20 @@ def test_rows_stay_where_flat_indices_would_be_divided():
 
 def test_neighbouring_axes_are_one_where_that_takes_no_division():
     lines = schedule(lambda x, y: x * y, (4, 5, 6, 100), (4, 1, 1, 100))
-    assert lines[0] == "Collapse(('i2', 'i3'))"
+    assert lines[0] == "Fuse(('i2', 'i3'))"
     lines = schedule(lambda x, y: x * y, (4, 5, 100), (5, 100))
-    assert lines[0] == "Collapse(('i2', 'i3'))"
+    assert lines[0] == "Fuse(('i2', 'i3'))"
 
 
 def test_rows_are_one_where_there_are_too_few_to_share_out():
     lines = schedule(lambda x, y: x * y, (4, 50, 4000), (50, 1))
-    assert lines[2:] == ["Collapse(('i1', 'i2'), may_divide=True)", "Grid('i1_i2', 50)"]
+    assert lines[2:] == ["Fuse(('i1', 'i2'), may_divide=True)", "Parallelize('i1_i2', 50)"]
 
 
 def test_large_arrays_are_shared_out():
-    assert schedule(lambda x: x + 1, (1_000_000,))[-1] == "Grid('i1_outer', 64)"
+    assert schedule(lambda x: x + 1, (1_000_000,))[-1] == "Parallelize('i1_outer', 64)"
     lines = schedule(lambda x, y: x * y, (3, 1_000_000), (1_000_000,))
-    assert lines[-2:] == ["Grid('i1', 3)", "Grid('i2_outer', 21)"]
+    assert lines[-2:] == ["Parallelize('i1', 3)", "Parallelize('i2_outer', 21)"]
 
 
 def test_doubles_have_vectors_of_half_the_width():
@@ -61,19 +61,19 @@ def test_sums_are_in_vectors_where_elements_are_not():
 
 def test_other_long_sums_have_several_accumulators():
     lines = schedule(lambda x: lax.reduce_sum(x, (1,)), (500, 400, 3))
-    assert lines[0] == "Accumulators('i3', 8)"
+    assert lines[0] == "UnrollAndJam('i3', 8)"
 
 
 def test_what_is_combined_along_no_axis_needs_no_accumulators():
     lines = schedule(lambda x: lax.reduce_xor_p.bind(x, axes=()), (2, 67), dtype=np.int8)
-    assert not any(line.startswith("Accumulators") for line in lines)
+    assert not any(line.startswith("UnrollAndJam") for line in lines)
 
 
 @pytest.mark.parametrize("shape", [(300, 333), (2, 300, 333)])
 def test_a_large_transposed_array_is_read_in_tiles(shape):
     lines = schedule(lambda x: jnp.swapaxes(x, -1, -2) + 1, shape)
     assert lines[:2] == [f"Split('i{len(shape) - 1}', 32)", f"Split('i{len(shape)}', 32)"]
-    assert lines[2].startswith("Reorder(") and lines[-1].startswith("Grid(")
+    assert lines[2].startswith("Reorder(") and lines[-1].startswith("Parallelize(")
 
 
 def test_a_row_whose_number_is_a_remainder_is_read_up_to_its_end():

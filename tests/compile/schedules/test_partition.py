@@ -10,7 +10,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -53,7 +53,7 @@ def test_the_pieces_compute_the_same(by):
 @pytest.mark.parametrize("items", [2, 7, 50])
 def test_each_run_of_a_loop_that_is_shared_out_has_its_pieces(items):
     naive = shifted(100, 5)
-    kernel = Partition("i1").apply(Grid("i1", items).apply(naive))
+    kernel = Partition("i1").apply(Parallelize("i1", items).apply(naive))
     assert_computes_the_same(kernel, naive)
     assert "select" not in str(kernel)
 

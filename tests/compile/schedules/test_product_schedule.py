@@ -65,8 +65,8 @@ def test_each_directive_has_a_reason():
     kernel = product_schedule(naive(layer, (20, 30), (30, 40), (40,)), CPU).finished()
     assert all(step.why for step in directives(kernel))
     names = [type(step).__name__ for step in directives(kernel)]
-    assert names[:4] == ["Split", "Split", "Reorder", "Split"] and names[-1] == "Grid"
-    assert {"Reorder", "Distribute", "Pack", "Vectorize", "UnrollAndJam"} < set(names)
+    assert names[:4] == ["Split", "Split", "Reorder", "Split"] and names[-1] == "Parallelize"
+    assert {"Reorder", "Distribute", "Hoist", "Vectorize", "UnrollAndJam"} < set(names)
 
 
 @pytest.mark.parametrize("shapes", [((13, 9), (9, 21)), ((2, 70), (70, 16)), ((29, 30), (30, 3))])
@@ -139,7 +139,9 @@ def test_results_without_vectors_are_stored_one_by_one():
 def test_the_schedule_of_a_kernel_can_be_read():
     x, y = np.ones((20, 30), np.float32), np.ones((30, 40), np.float32)
     text = jax.jit(jnp.matmul).lower(x, y).as_text("schedule of k0")
-    assert "Pack('row_outer_inner', ('k', 'column_inner'))  # the panel is read 4 times" in text
+    assert (
+        "Hoist('row_outer_inner', inner=('k', 'column_inner'))  # the panel is read 4 times" in text
+    )
 
 
 def test_columns_that_read_at_places_from_data_are_no_vectors():

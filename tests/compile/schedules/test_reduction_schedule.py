@@ -196,14 +196,14 @@ def test_a_schedule_says_why():
     kernel = stages(jax.nn.softmax, aval(2000, 300))[2][0]
     text = "\n".join(directive_lines(kernel))
     assert all(directive.why for directive in directives(kernel))
-    assert "Keep('e', 'i3_outer')  # 21 operations" in text
+    assert "ComputeAt('e', 'i3_outer')  # 21 operations" in text
     assert "UnrollAndJam('i1', 4)  # the sum of one row need not wait for that of another" in text
 
 
 def test_a_long_row_has_several_accumulators_instead():
     kernel = stages(lambda x: jnp.sum(x, 1), aval(2000, 2000))[2][0]
     text = "\n".join(directive_lines(kernel))
-    assert "Accumulators('i2_outer', 4)" in text and "UnrollAndJam" not in text
+    assert "UnrollAndJam('i2_outer', 4)" in text and "UnrollAndJam('i1" not in text
 
 
 @pytest.mark.parametrize("f, shape", SCHEDULES, ids=NAMES)

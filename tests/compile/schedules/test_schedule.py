@@ -7,7 +7,7 @@ from tinyjax.compile.kernel.kernel_ir import KernelError, Let
 from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.record import recording
 from tinyjax.compile.schedules.directive import Directive, with_loop
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.schedule import ScheduleBuilder, directive_lines, scheduled
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -15,7 +15,7 @@ from tinyjax.compile.schedules.vectorize import Vectorize
 DIRECTIVES = [
     Split("i1", 16, why="a vector has 16 lanes"),
     Vectorize("i1_inner", 16),
-    Grid("i1_outer", 4, why="4 cores"),
+    Parallelize("i1_outer", 4, why="4 cores"),
 ]
 
 
@@ -25,7 +25,7 @@ def test_a_kernel_knows_its_naive_nest_and_its_schedule():
     assert list(directive_lines(kernel)) == [
         "Split('i1', 16)  # a vector has 16 lanes",
         "Vectorize('i1_inner', 16)",
-        "Grid('i1_outer', 4)  # 4 cores",
+        "Parallelize('i1_outer', 4)  # 4 cores",
     ]
     assert_computes_the_same(kernel, doubled(100))
 
@@ -33,7 +33,7 @@ def test_a_kernel_knows_its_naive_nest_and_its_schedule():
 def test_each_directive_is_a_pass_that_can_be_recorded():
     with recording() as records:
         kernel = scheduled(doubled(100), DIRECTIVES)
-    assert [r.title for r in records] == ["split of k0", "vectorize of k0", "grid of k0"]
+    assert [r.title for r in records] == ["split of k0", "vectorize of k0", "parallelize of k0"]
     assert records[1].before == records[0].after and records[2].after == kernel
     assert str(records[0].events[0]) == "Split('i1', 16): applied  # a vector has 16 lanes"
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums
 
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -43,8 +43,8 @@ def test_chunks_of_chunks_need_no_second_minimum(size):
 
 
 def test_the_run_of_a_work_item_can_be_split():
-    shared = Grid("i1", 4).apply(doubled(250))
-    whole = Grid("i1", 4).apply(doubled(256))
+    shared = Parallelize("i1", 4).apply(doubled(250))
+    whole = Parallelize("i1", 4).apply(doubled(256))
     assert "63" in Split("i1", 16).why_not(shared)
     split = Split("i1", 16).apply(whole)
     assert_computes_the_same(split, doubled(256))

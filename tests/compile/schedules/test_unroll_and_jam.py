@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from loop_nests import assert_computes_the_same, row_sums, scaled_rows
+from loop_nests import ACC, A, assert_computes_the_same, row_sums, scaled_rows
 
 import tinyjax as jax
 from tinyjax import lax
@@ -8,7 +10,7 @@ from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, unroll_and_jam
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 
 F32 = np.dtype("float32")
 
@@ -22,16 +24,15 @@ def doubled(count):
 
 
 def test_iterations_stand_beside_each_other():
-    (loop,) = doubled(4).body
-    kernel = Kernel("k0", doubled(4).buffers, 1, unroll_and_jam(loop, 2, "i2"))
+    kernel = UnrollAndJam("i1", 2).apply(doubled(4))
     assert str(kernel).splitlines()[1:] == [
-        "  for i2 in 0 .. 2:",
-        "    a:f32 = x_in[i2 * 2]",
-        "    a_x1:f32 = x_in[i2 * 2 + 1]",
+        "  for i1_by2 in 0 .. 2:",
+        "    a:f32 = x_in[i1_by2 * 2]",
+        "    a_x1:f32 = x_in[i1_by2 * 2 + 1]",
         "    b:f32 = add a a",
         "    b_x1:f32 = add a_x1 a_x1",
-        "    y_out[i2 * 2] = b",
-        "    y_out[i2 * 2 + 1] = b_x1",
+        "    y_out[i1_by2 * 2] = b",
+        "    y_out[i1_by2 * 2 + 1] = b_x1",
     ]
 
 
@@ -42,8 +43,7 @@ def test_copies_of_copies_have_names_of_their_own():
 
 @pytest.mark.parametrize("count", [3, 4, 5, 9, 11])
 def test_no_iteration_is_left_out(count):
-    kernel = doubled(count)
-    kernel = Kernel("k0", kernel.buffers, 1, unroll_and_jam(kernel.body[0], 3, "i2"))
+    kernel = UnrollAndJam("i1", 3).apply(doubled(count))
     x, out = np.arange(count, dtype=np.float32), np.zeros(count, np.float32)
     interpret_kernel(kernel, [x, out])
     np.testing.assert_array_equal(out, 2 * x)
@@ -74,7 +74,14 @@ def test_a_directive_jams_the_loops_within(rows):
 
 
 def test_iterations_that_need_each_other_are_not_unrolled():
-    assert "same elements of acc1" in UnrollAndJam("i2", 4).why_not(row_sums(3, 5))
+    naive = row_sums(3, 8)
+    (outer,) = naive.body
+    allocate, inner, *after = outer.body
+    load, so_far, total = inner.body[0], Value("s", F32), Value("n", F32)
+    add = [Load(so_far, ACC, index(0)), Let(total, "add", (so_far, A)), Store(ACC, index(0), total)]
+    body = [allocate, replace(inner, body=[load, *add]), *after]
+    kernel = replace(naive, body=[replace(outer, body=body)])
+    assert "same elements of acc1" in UnrollAndJam("i2", 4).why_not(kernel)
 
 
 def test_all_iterations_of_a_short_loop_need_no_loop():

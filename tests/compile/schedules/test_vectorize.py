@@ -33,7 +33,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
 )
 from tinyjax.compile.kernel.substitution import every_statement, rewritten
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -358,7 +358,7 @@ def test_small_integers_have_no_vectors():
         (doubled(100), Vectorize("i1", 16), "split it by 16, and vectorize i1_inner"),
         (doubled(100), Vectorize("i2", 16), "no axis 'i2'; its axes are i1"),
         (doubled(6), Vectorize("i1", 3), "2, 4, 8 or 16 elements"),
-        (Grid("i1", 4, 8).apply(doubled(61)), Vectorize("i1", 16), "more iterations"),
+        (Parallelize("i1", 4, 8).apply(doubled(61)), Vectorize("i1", 16), "more iterations"),
     ],
 )
 def test_only_loops_of_a_few_iterations_are_vectors(kernel, directive, reason):

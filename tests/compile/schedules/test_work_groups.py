@@ -7,19 +7,18 @@ from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
 from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
 from tinyjax.compile.kernel.kernel_ir import Barrier
 from tinyjax.compile.kernel.substitution import replaced
-from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.split_reduction import SplitReduction
-from tinyjax.compile.schedules.tree_reduction import TreeReduction
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
 
 def test_a_group_adds_up_a_row():
     kernel = row_sums(3, 102)
-    for directive in (TreeReduction("i2", 4), Grid("i1", 3), WorkGroups(4)):
+    for directive in (RFactor("i2", 4, as_tree=True), Parallelize("i1", 3), WorkGroups(4)):
         kernel = directive.apply(kernel)
     assert str(kernel).splitlines() == [
         "kernel k0(x_in: f32[306], y_out: f32[3]), work-items: 12 in groups of 4",
@@ -51,12 +50,12 @@ def test_a_group_adds_up_a_row():
 @pytest.mark.parametrize("op, initial", [("add", 0.0), ("max", -np.inf)])
 def test_all_rows_are_added_up(rows, columns, op, initial):
     naive = row_sums(rows, columns, op, initial)
-    kernel = Grid("i1", rows).apply(TreeReduction("i2", 16).apply(naive))
+    kernel = Parallelize("i1", rows).apply(RFactor("i2", 16, as_tree=True).apply(naive))
     assert_computes_the_same(WorkGroups(16).apply(kernel), naive)
 
 
 def test_a_group_shares_out_the_elements_of_a_row():
-    kernel = WorkGroups(8).apply(Grid("i1", 3).apply(scaled_rows(3, 17)))
+    kernel = WorkGroups(8).apply(Parallelize("i1", 3).apply(scaled_rows(3, 17)))
     assert "for i2 in local_id .. 17 by 8:" in str(kernel) and "barrier" not in str(kernel)
     assert_computes_the_same(kernel, scaled_rows(3, 17))
 
@@ -64,8 +63,8 @@ def test_a_group_shares_out_the_elements_of_a_row():
 @pytest.mark.parametrize("columns", [64, 1023])
 def test_the_last_group_combines_what_all_have_left(columns):
     naive = row_sums(2, columns)
-    split = TreeReduction("i2", 8).apply(SplitReduction("i2", 4).apply(naive))
-    grid = Grid("i2_piece", 4).apply(TreeReduction("i2_partial", 8).apply(split))
+    split = RFactor("i2", 8, as_tree=True).apply(RFactor("i2", 4).apply(naive))
+    grid = Parallelize("i2_piece", 4).apply(RFactor("i2_partial", 8, as_tree=True).apply(split))
     kernel = WorkGroups(8).apply(grid)
     assert kernel.items == 32 and "the last to take a ticket" in str(kernel)
     assert_computes_the_same(kernel, naive)
@@ -73,7 +72,7 @@ def test_the_last_group_combines_what_all_have_left(columns):
 
 def tile_of_products():
     """Four tiles of two rows and four columns; what is computed of them is stored in a loop of its own."""
-    return scheduled(scaled_rows(4, 7), [*tile(("i1", "i2"), 2, 4, ""), Grid("i1_outer", 2)])
+    return scheduled(scaled_rows(4, 7), [*tile(("i1", "i2"), 2, 4, ""), Parallelize("i1_outer", 2)])
 
 
 def test_two_loops_are_shared_out_if_the_inner_one_is_short():
@@ -86,7 +85,7 @@ def test_two_loops_are_shared_out_if_the_inner_one_is_short():
 
 
 def test_without_its_barriers_a_kernel_is_refused():
-    kernel = WorkGroups(8).apply(TreeReduction("i2", 8).apply(row_sums(1, 25)))
+    kernel = WorkGroups(8).apply(RFactor("i2", 8, as_tree=True).apply(row_sums(1, 25)))
     body = replaced(kernel.body, lambda s: [] if isinstance(s, Barrier) else [s])
     with pytest.raises(KernelError, match="items1 may be loaded before it is stored"):
         check_kernel(replace(kernel, body=body))
@@ -94,8 +93,8 @@ def test_without_its_barriers_a_kernel_is_refused():
 
 def test_names_that_were_in_loops_of_their_own_stay_apart():
     naive = row_sums(1, 25)
-    split = TreeReduction("i2", 8).apply(SplitReduction("i2", 3, 8).apply(naive))
-    kernel = WorkGroups(8).apply(Grid("i2_piece", 3).apply(split))
+    split = RFactor("i2", 8, as_tree=True).apply(RFactor("i2", 3, 8).apply(naive))
+    kernel = WorkGroups(8).apply(Parallelize("i2_piece", 3).apply(split))
     assert_computes_the_same(kernel, naive)
 
 

@@ -8,24 +8,38 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from tinyjax.compile.codegen.c_text import type_text
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
-from tinyjax.compile.codegen.fused import FusedKernel, fused_text
 from tinyjax.compile.codegen.helpers import Callee, Calls, Helper
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.branches import branched
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 
 
-def program_text(kernels: Sequence[ir.Kernel | FusedKernel]) -> str:
+class OtherKernel(Protocol):
+    """A kernel that writes its text itself."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def buffers(self) -> list[ir.Buffer]: ...
+    @property
+    def items(self) -> int: ...
+    @property
+    def local_size(self) -> int: ...
+    def text(self, calls: Calls) -> str: ...
+
+
+def program_text(kernels: Sequence[ir.Kernel | OtherKernel]) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
     an OpenCL driver's cache on disk recognises it. No kernels, no text."""
     if not kernels:
         return ""
     calls = Calls()
     texts = [
-        fused_text(kernel, calls) if isinstance(kernel, FusedKernel) else kernel_text(kernel, calls)
+        kernel_text(kernel, calls) if isinstance(kernel, ir.Kernel) else kernel.text(calls)
         for kernel in kernels
     ]
     helpers = with_needs(calls)

@@ -238,7 +238,9 @@ class _Plan:
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
-        products = {v: self.product[v] for v in operands - self.stored if v in self.product}
+        products = {  # in the operands' order: the first decides
+            v: self.product[v] for v in variables(eqn) if v in self.product and v not in self.stored
+        }
         if not products:
             return
         first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape

@@ -46,8 +46,7 @@ def check_assignment(kernel: ir.Kernel) -> None:
 
 
 class _Walk:
-    """Goes through a kernel's statements with what was stored so far. A loop that several launches share
-    out has, at the end, had all of its iterations."""
+    """Goes through a kernel's statements with what was stored so far."""
 
     def __init__(self, kernel: ir.Kernel):
         self.kernel = kernel
@@ -85,7 +84,6 @@ class _Walk:
             case ir.Let(target):
                 self.made[target.name] = statement
             case ir.Load(target, source, at, end):
-                self.made[target.name] = statement
                 width = ir.reach(statement) if statement.stride > 1 else _width(source, target)
                 self._load(statement, source, Stored(at, end, width), state)
             case ir.Combine(array, at):
@@ -139,38 +137,17 @@ class _Walk:
         self.loops.append(loop)
         self._body(statement.body, inner)
         self.loops.pop()
-        bounds = variables(loop.start, loop.stop)
-        is_shared_out = any(self._is_of_launch(v.args[0]) for v in bounds)
-        in_all_launches = IterationRange(loop.variable, index(0), index(loop.variable.hi + 1))
         for name, before in state.items():
-            done = in_all_launches if is_shared_out and name in self.buffers else loop
-            state[name] += tuple(stored.within(done) for stored in inner[name][len(before) :])
-
-    def _is_of_launch(self, name: str) -> bool:
-        """Whether a value is made of those by which launches differ."""
-        match self.made.get(name):
-            case ir.Load(_, source):
-                return source.name == "iterations"
-            case ir.Let(_, _, args):
-                return any(
-                    self._is_of_launch(arg.name) for arg in args if isinstance(arg, ir.Value)
-                )
-        return False
+            state[name] += tuple(stored.within(loop) for stored in inner[name][len(before) :])
 
     def _choice(self, statement: ir.If, state: State) -> None:
         first, second = dict(state), dict(state)
         condition = self.made.get(str(statement.condition))
-        if self._is_later_launch(condition):  # the one before has left its carry
-            first |= {name: first[name] + _all_of(b) for name, b in self.buffers.items()}
         self._body(statement.body, first)
         self._body(statement.otherwise, second)
         for name, before in state.items():
             one, other = (branch[name][len(before) :] for branch in (first, second))
-            if self._goes_on(statement.body):
-                both = other
-            elif self._goes_on(statement.otherwise):
-                both = one
-            elif (iterations := _iterations_of(condition)) is not None and not other:
+            if (iterations := _iterations_of(condition)) is not None and not other:
                 both = tuple(stored.within(iterations) for stored in one)
             else:
                 both = tuple(stored for stored in one if stored in other)
@@ -178,21 +155,6 @@ class _Walk:
                 if self._is_stored(one, 0, memory.size) and self._is_stored(other, 0, memory.size):
                     both += _all_of(memory)
             state[name] += both
-
-    def _is_later_launch(self, condition: ir.Statement | None) -> bool:
-        """Whether the condition is `start > 0`, with the first iteration of this launch."""
-        if not isinstance(condition, ir.Let) or condition.op != "gt":
-            return False
-        start = self.made.get(str(condition.args[0]))
-        return (
-            isinstance(start, ir.Load)
-            and start.source.name == "iterations"
-            and start.index.is_const(0)
-        )
-
-    def _goes_on(self, body: Sequence[ir.Statement]) -> bool:
-        """Whether the statements ask for another launch: then what this one stores is not the result."""
-        return any(isinstance(s, ir.Store) and s.destination.name == "iterations" for s in body)
 
     # ---- loads ----
 

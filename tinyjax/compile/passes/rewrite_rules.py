@@ -9,6 +9,7 @@ Source: IEEE 754-2019; https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldber
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from tinyjax.compile.passes.patterns import Producer, Rule, Simpler, constant, parse, same_type
 from tinyjax.compile.record import event
 from tinyjax.core import primitives
-from tinyjax.core.bind import Primitive
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, substitute
 
@@ -68,7 +68,8 @@ for _line in ARITHMETIC.strip().splitlines():
 
 # ---- what no pattern can say: rules with a function, which says exactly when they apply ----
 
-Apply = Callable[[JaxprEqn, Producer], Simpler]
+# What (eqn, producer) becomes; after them come the equations in the pattern's parentheses.
+Apply = Callable[..., Simpler]
 ANY = "biufcV"
 IN_ORDER = "elements stay in the order that they have in memory"
 HELD = "the dtype on the way holds all values of x"
@@ -78,10 +79,22 @@ NOTHING_COMBINED = "along no axis there is nothing to combine"
 
 
 def rule(pattern: str, instead: str, kinds: str, why: str) -> Callable[[Apply], Apply]:
-    """The decorated function becomes a rule: the columns are those of the table above."""
+    """The decorated function becomes a rule: the columns are those of the table above. It is called where the
+    equations in parentheses make the first operands."""
+    names = re.findall(r"\((\w+) ", pattern)
 
     def add(apply: Apply) -> Apply:
-        made = Rule(pattern, instead, kinds, why, apply)
+        def apply_to(eqn: JaxprEqn, producer: Producer) -> Simpler:
+            chain = [eqn]
+            for name in names:
+                v = chain[-1].invars[0]
+                before = producer.get(v) if isinstance(v, Var) else None
+                if before is None or before.primitive.name != name:
+                    return None
+                chain.append(before)
+            return apply(eqn, producer, *chain[1:])
+
+        made = Rule(pattern, instead, kinds, why, apply_to)
         RULES.setdefault(made.primitive, []).append(made)
         return apply
 
@@ -111,6 +124,7 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 @rule("convert_element_type x", "x", ANY, "it has the dtype")
 @rule("reshape x", "x", ANY, "it has the shape")
+@rule("slice x", "x", ANY, "it is all of it")
 def unchanged(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """The operand, if shape and dtype are the result's."""
     (x,), (out,) = eqn.invars, eqn.outvars
@@ -118,37 +132,27 @@ def unchanged(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 
 @rule("convert_element_type (convert_element_type x)", "x", "biuf", HELD)
-def convert_back(eqn: JaxprEqn, producer: Producer) -> Simpler:
+def convert_back(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     """What was converted, if it is converted back from a dtype that holds all of its values."""
-    first = _converted_exactly(eqn, producer)
-    return first if first is not None and same_type(first, eqn.outvars[0]) else None
+    (first,) = before.invars
+    return first if _is_exact(before) and same_type(first, eqn.outvars[0]) else None
 
 
 @rule("convert_element_type (convert_element_type x)", "convert_element_type x", "biuf", HELD)
-def convert_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+def convert_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     """One conversion, if the dtype on the way holds all values of the first one.
 
     Not from integers by way of floats to other integers: a float that is too large becomes the largest
     integer, where an integer loses its upper bits."""
-    first = _converted_exactly(eqn, producer)
-    (x,), (out,) = eqn.invars, eqn.outvars
-    if first is None:
-        return None
-    kinds = [kind(v.aval.dtype) in "iu" for v in (first, x, out)]
-    return None if kinds == [True, False, True] else eqn.replace(invars=[first])
+    kinds = [kind(v.aval.dtype) in "iu" for v in (*before.invars, *eqn.invars, *eqn.outvars)]
+    is_wrong = kinds == [True, False, True] or not _is_exact(before)
+    return None if is_wrong else eqn.replace(invars=before.invars)
 
 
-def _converted_exactly(eqn: JaxprEqn, producer: Producer) -> Atom | None:
-    """What was converted before, to a dtype that holds all of its values."""
-    (x,) = eqn.invars
-    before = _made_by(x, eqn.primitive, producer)
-    if before is None or not _holds_all(x.aval.dtype, before.invars[0].aval.dtype):
-        return None
-    return before.invars[0]
-
-
-def _holds_all(wide: np.dtype, narrow: np.dtype) -> bool:
-    """Whether each value of `narrow` is one of `wide`. Complex numbers and keys are left alone."""
+def _is_exact(eqn: JaxprEqn) -> bool:
+    """Whether each value of the operand's dtype is one of the result's. Complex numbers and keys are left
+    alone."""
+    narrow, wide = eqn.invars[0].aval.dtype, eqn.outvars[0].aval.dtype
     if kind(wide) not in "biuf" or kind(narrow) not in "biuf":
         return False
     if kind(wide) == "f" and narrow.itemsize == 8 and kind(narrow) in "iu":
@@ -156,18 +160,10 @@ def _holds_all(wide: np.dtype, narrow: np.dtype) -> bool:
     return np.can_cast(narrow, wide, "safe")
 
 
-@rule("slice x", "x", ANY, "it is all of it")
-def sliced_nowhere(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """The operand, if its shape is the result's: then nothing is cut off or left out."""
-    (x,), (out,) = eqn.invars, eqn.outvars
-    return x if same_type(x, out) else None
-
-
 @rule("slice (slice x)", "slice x", ANY, SAME_PLACES)
-def slice_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+def slice_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     """A slice of a slice, if neither leaves elements out."""
-    before = _made_by(eqn.invars[0], eqn.primitive, producer)
-    if before is None or not _has_all_between(before) or not _has_all_between(eqn):
+    if not all(set(cut.params["strides"] or (1,)) <= {1} for cut in (before, eqn)):
         return None
     starts, limits = (
         tuple(a + b for a, b in zip(before.params["start_indices"], eqn.params[name]))
@@ -175,11 +171,6 @@ def slice_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
     )
     both = {"start_indices": starts, "limit_indices": limits}
     return eqn.replace(invars=before.invars, params=eqn.params | both)
-
-
-def _has_all_between(eqn: JaxprEqn) -> bool:
-    """Whether a slice has all elements from its start to its limit."""
-    return set(eqn.params["strides"] or (1,)) <= {1}
 
 
 @rule("concatenate x y", "x", ANY, "nothing is added to it")
@@ -192,12 +183,8 @@ def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 
 @rule("squeeze (slice (stack x y))", "x", ANY, "it is that operand")
-def part_of_stack(eqn: JaxprEqn, producer: Producer) -> Simpler:
+def part_of_stack(eqn: JaxprEqn, producer: Producer, cut: JaxprEqn, stack: JaxprEqn) -> Simpler:
     """The operand of a stack, if that is the slice and the axis goes."""
-    cut = _made_by(eqn.invars[0], "slice", producer)
-    stack = None if cut is None else _made_by(cut.invars[0], "stack", producer)
-    if cut is None or stack is None:
-        return None
     chosen = stack.invars[cut.params["start_indices"][stack.params["axis"]]]
     is_one = tuple(eqn.params["dimensions"]) == (stack.params["axis"],)
     return chosen if is_one and same_type(chosen, eqn.outvars[0]) else None
@@ -211,18 +198,14 @@ def transpose_in_order(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 
 @rule("transpose (transpose x)", "transpose x", ANY, SAME_PLACES)
-def transpose_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    before = _made_by(eqn.invars[0], eqn.primitive, producer)
-    if before is None:
-        return None
+def transpose_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     both = tuple(before.params["permutation"][axis] for axis in eqn.params["permutation"])
     return eqn.replace(invars=before.invars, params={"permutation": both})
 
 
 @rule("reshape (reshape x)", "reshape x", ANY, IN_ORDER)
-def reshape_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    before = _made_by(eqn.invars[0], eqn.primitive, producer)
-    return None if before is None else eqn.replace(invars=before.invars)
+def reshape_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
+    return eqn.replace(invars=before.invars)
 
 
 @rule("broadcast_in_dim x", "x", ANY, "nothing is repeated")
@@ -234,10 +217,7 @@ def broadcast_in_place(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 
 @rule("broadcast_in_dim (broadcast_in_dim x)", "broadcast_in_dim x", ANY, SAME_PLACES)
-def broadcast_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    before = _made_by(eqn.invars[0], eqn.primitive, producer)
-    if before is None:
-        return None
+def broadcast_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     dimensions = eqn.params["broadcast_dimensions"]
     both = tuple(dimensions[d] for d in before.params["broadcast_dimensions"])
     return eqn.replace(invars=before.invars, params=eqn.params | {"broadcast_dimensions": both})
@@ -247,11 +227,10 @@ def broadcast_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
 @rule("squeeze (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
 @rule("rev (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
 @rule("slice (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
-def repeated(eqn: JaxprEqn, producer: Producer) -> Simpler:
+def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     """Moving about the elements of one repeated number gives it, repeated."""
     (out,) = eqn.outvars
-    before = _made_by(eqn.invars[0], primitives.broadcast_in_dim_p, producer)
-    if before is None or before.invars[0].aval.shape:
+    if before.invars[0].aval.shape:
         return None
     return before.replace(
         outvars=eqn.outvars,
@@ -268,12 +247,6 @@ def no_axes(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """The operand, if nothing is combined."""
     (x,), (out,) = eqn.invars, eqn.outvars
     return x if not eqn.params["axes"] and same_type(x, out) else None
-
-
-def _made_by(atom: Atom, primitive: Primitive | str, producer: Producer) -> JaxprEqn | None:
-    """The equation that makes it, if that is one of the primitive, or of its name."""
-    eqn = producer.get(atom) if isinstance(atom, Var) else None
-    return eqn if eqn is not None and primitive in (eqn.primitive, eqn.primitive.name) else None
 
 
 # ---- all of it ----

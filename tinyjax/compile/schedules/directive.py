@@ -178,6 +178,13 @@ def with_loop(
 # ---- iterations that depend on each other ----
 
 
+def accumulators_in(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
+    """The accumulators that are combined into, but made before, with the operation."""
+    made = {s.array for s in every_statement(body) if isinstance(s, ir.Allocate)}
+    combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
+    return {s.array: s.op for s in combines if s.array not in made}
+
+
 def carried(loop: ir.For) -> str:
     """What an iteration of the loop leaves for others; empty if nothing.
 

@@ -17,18 +17,22 @@ from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import accumulators_in
 from tinyjax.compile.schedules.dependences import iterations
-from tinyjax.compile.schedules.directive import axis_of, find_loop, loop_over, perfect_nest
+from tinyjax.compile.schedules.directive import (
+    accumulators_in,
+    axis_of,
+    find_loop,
+    loop_over,
+    perfect_nest,
+)
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid, split_work
-from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.hoist import Hoist
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.split_reduction import SplitReduction
-from tinyjax.compile.schedules.tree_reduction import TreeReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
@@ -53,13 +57,13 @@ def _rows(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Tar
     if form.reduction_size < SHORT:
         if row:
             why = f"a row of {form.reduction_size} elements is no work for a group"
-            builder.apply(Grid(row, form.outer, target.local_size, why=why))
+            builder.apply(Parallelize(row, form.outer, target.local_size, why=why))
         return
     lanes = _lanes(form.reduction_size, target)
     for sweep in axes.sweeps:
         _as_tree(builder, builder.fuse_axes(sweep, "a row is contiguous"), lanes)
     if row:
-        builder.apply(Grid(row, form.outer, why="rows do not wait for each other"))
+        builder.apply(Parallelize(row, form.outer, why="rows do not wait for each other"))
     builder.apply(WorkGroups(lanes, why=f"for a row of {form.reduction_size:,} elements"))
 
 
@@ -70,7 +74,7 @@ def _columns(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: 
     _few_at_once(builder, row, column, target)
     unit = builder.fuse_axes([*axes.outer, f"{column}_outer"], "blocks of columns are numbered")
     builder.apply(
-        Grid(unit, builder.size(unit), why="blocks of columns do not wait for each other")
+        Parallelize(unit, builder.size(unit), why="blocks of columns do not wait for each other")
     )
     builder.apply(WorkGroups(target.group, why=f"for columns of {form.reduction_size:,} elements"))
 
@@ -82,13 +86,13 @@ def _split(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Ta
     pieces, run = split_work(form.reduction_size, target.reduction_grain, target.reduction_items)
     what = f"{form.reduction_size:,} elements for {form.results:,} results"
     why = f"{what}: {run:,} for each of {pieces} groups"
-    builder.apply(SplitReduction(axis, pieces, why=why))
+    builder.apply(RFactor(axis, pieces, why=why))
     if form.inner > 1:
         _few_at_once(builder, axis, result, target)
     else:
         _as_tree(builder, axis, target.group)
     _as_tree(builder, f"{axis}_partial", _lanes(pieces, target))
-    builder.apply(Grid(f"{axis}_piece", pieces, why="each leaves a partial result"))
+    builder.apply(Parallelize(f"{axis}_piece", pieces, why="each leaves a partial result"))
     builder.apply(WorkGroups(target.group, why=f"for a piece of {run:,} elements"))
 
 
@@ -97,7 +101,7 @@ def _few_at_once(builder: ScheduleBuilder, row: str, column: str, target: Target
     width = min(max(1, target.group // ROWS), _power_of_two(builder.size(column)))
     lanes = target.group // width
     builder.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
-    builder.apply(TreeReduction(row, lanes, why=f"each column has {lanes} items"))
+    builder.apply(RFactor(row, lanes, as_tree=True, why=f"each column has {lanes} items"))
     column, why = f"{column}_inner", "a row's elements are neighbours, a column's are not"
     builder.apply(Reorder(f"{row}_lane", (column,), why=why))
     for step in range(1, lanes.bit_length()):
@@ -111,10 +115,10 @@ def _as_tree(builder: ScheduleBuilder, axis: str, lanes: int) -> None:
         builder.apply(_tree(axis, lanes))
 
 
-def _tree(axis: str, lanes: int) -> TreeReduction:
+def _tree(axis: str, lanes: int) -> RFactor:
     steps = lanes.bit_length() - 1
-    why = f"items load neighbours, and combine what {lanes} of them have in {steps} steps"
-    return TreeReduction(axis, lanes, why=why)
+    why = f"items load neighbours, and combine in {steps} steps"
+    return RFactor(axis, lanes, as_tree=True, why=why)
 
 
 def _lanes(count: int, target: Target) -> int:
@@ -148,7 +152,7 @@ def sums_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder | None:
     if not builder.apply_if_possible(_tree(terms, lanes)):
         return None
     if element:
-        builder.apply(Grid(element, count, why="elements do not wait for each other"))
+        builder.apply(Parallelize(element, count, why="elements do not wait for each other"))
     builder.apply(WorkGroups(lanes, why=f"for a sum of {combined_terms:,} terms"))
     return builder
 
@@ -182,7 +186,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
     _pack(builder, k, *items)
     batch = ["batch"] if find_loop(naive, "batch") else []
     task = builder.fuse_axes([*batch, "row_outer", "column_outer"], "tiles are numbered")
-    builder.apply(Grid(task, builder.size(task), why="tiles do not wait for each other"))
+    builder.apply(Parallelize(task, builder.size(task), why="tiles do not wait for each other"))
     builder.apply(WorkGroups(target.group, why=f"what {size} items read is in local memory"))
     return builder
 
@@ -223,7 +227,7 @@ def _pack(builder: ScheduleBuilder, k: str, rows: str, columns: str) -> None:
         for axes in (order, order[::-1]):
             if iterations(loop_over(builder.kernel, axes[-1])).bit_count() == 1:
                 builder.apply_if_possible(
-                    Pack(other, axes, why="read again and again, loaded once")
+                    Hoist(other, axes, why="read again and again, loaded once")
                 )
                 break
 

@@ -8,6 +8,21 @@ what is computed from them.
       b:f32 = sin a                    for i1 in 0 .. 9:
       c:f32 = carry                      c:f32 = carry
       ...                                ...
+
+What a loop inside reads in each iteration goes to a private array: it is *packed*. All rows of a block are
+multiplied with the same panel of the right operand: in the order in which it is read, copied once, it stays
+in the fastest cache, whatever the strides of the operand are.
+
+    for tile in 0 .. 8:                    for k1 in 0 .. 100:
+      for k in 0 .. 100:                     b1:f32 x16 = b_in[k1 * 70 x16]
+        b:f32 x16 = b_in[k * 70 x16]         panel1[k1 x16] = b1
+        ...                                for tile in 0 .. 8:
+                                             for k in 0 .. 100:
+                                               b:f32 x16 = panel1[k x16]
+                                               ...
+
+Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008;
+Halide's compute_at, https://halide-lang.org/tutorials/tutorial_lesson_08_scheduling_2.html
 """
 
 from __future__ import annotations
@@ -15,35 +30,118 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tinyjax.compile.kernel.kernel_ir import (
-    BODIES,
-    For,
-    Kernel,
-    Let,
-    Load,
-    Statement,
-    While,
-    inner_bodies,
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.substitution import defined_names, substituted
+from tinyjax.compile.schedules.dependences import iterations, numbers, why_not_numbered
+from tinyjax.compile.schedules.directive import (
+    LoopDirective,
+    axis_of,
+    in_loops,
+    loop_over,
+    loops_of,
+    no_such_axis,
+    with_loop,
 )
-from tinyjax.compile.schedules.directive import LoopDirective
-from tinyjax.compile.schedules.nests import the_same, varying_in, without
+from tinyjax.compile.schedules.nests import Fresh, names_in, the_same, varying_in, without
+
+Statements = list[ir.Let | ir.Load]
 
 
 @dataclass(frozen=True)
 class Hoist(LoopDirective):
-    """What is the same in all iterations of the loop over `axis` (without one, of the outermost while)."""
+    """What is the same in all iterations of the loop over `axis` (without one, of the outermost while).
 
+    With `inner`, what the innermost of these loops reads, and each iteration of `axis` reads again: it is
+    copied to an array with an element for each of their iterations; those of the last axis are neighbours."""
+
+    inner: tuple[str, ...] = ()
     may_be_while = True
 
-    def _why_not(self, kernel: Kernel, loop: For | While) -> str:
-        return "" if _same(loop) else "its iterations compute nothing that is the same in all"
+    def _why_not(self, kernel: ir.Kernel, outer: ir.For | ir.While) -> str:
+        if not self.inner:
+            return "" if _same(outer) else "its iterations compute nothing that is the same in all"
+        if reason := no_such_axis(kernel, *self.inner):
+            return reason
+        varying = varying_in(outer)
+        for axis in self.inner:
+            loop = loop_over(kernel, axis)
+            if loop is outer or not any(loop is other for other in loops_of([outer])):
+                return f"the loop over {axis} is not in that over {self.axis}"
+            if reason := why_not_numbered(loop):
+                return reason
+            if names_in([loop.start, loop.stop]) & varying:
+                return f"the loop over {axis} is not the same in all iterations of {self.axis}"
+        if not self._packed(kernel)[1]:
+            return f"it reads nothing that is the same in all iterations of {self.axis}"
+        return ""
 
-    def _changed(self, loop: For | While) -> list[Statement]:
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
+        if not self.inner:
+            return super()._applied(kernel)
+        loops = [loop_over(kernel, axis) for axis in self.inner]
+        innermost, (same, packed) = self._innermost(kernel), self._packed(kernel)
+        fresh, (number, count) = Fresh(kernel), numbers(loops)
+        has_gaps = len(loops) > 1 and iterations(loops[-1]).bit_count() > 1
+        allocated, loads, stores = list[ir.Statement](), list[ir.Statement](), list[ir.Statement]()
+        for maker in packed:
+            with ir.statements_of(maker.origin):
+                v = maker.target
+                array = ir.PrivateArray(fresh("panel"), v.dtype, count, v.width)
+                # Rows of a power of two have gaps, which are then set as well.
+                zero = ir.Const(v.dtype.type(0), v.dtype) if has_gaps else None
+                allocated.append(ir.Allocate(array, zero))
+                stores.append(ir.Store(array, number, v))
+                loads.append(ir.Load(v, array, number))
+        copy = in_loops(loops, [*same, *stores])
+        names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
+        stay = _needed_for_places(innermost.body, same, self.inner[-1])
+        body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
+        rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
+        before = [*allocated, *substituted(copy, {}, names)]
+        return with_loop(rest, self.axis, lambda outer: [*before, outer])
+
+    def _changed(self, loop: ir.For | ir.While) -> list[ir.Statement]:
         same = _same(loop)
-        bodies: Any = {name: without(getattr(loop, name), same) for name in BODIES[type(loop)]}
+        bodies: Any = {name: without(getattr(loop, name), same) for name in ir.BODIES[type(loop)]}
         return [*same, replace(loop, **bodies)]
 
+    def _innermost(self, kernel: ir.Kernel) -> ir.For:
+        """The loop that all others of `inner` are around."""
+        loops = [loop_over(kernel, axis) for axis in self.inner]
+        return min(loops, key=lambda loop: len(loops_of(loop.body)))
 
-def _same(loop: For | While) -> list[Let | Load]:
+    def _packed(self, kernel: ir.Kernel) -> tuple[Statements, Statements]:
+        """The statements that compute the same in each iteration of the loop over `axis`, and those of them
+        whose values others use."""
+        body = self._innermost(kernel).body
+        varying = varying_in(loop_over(kernel, self.axis)) - set(self.inner)
+        from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
+        same = the_same(from_inputs, varying)
+        stay = _needed_for_places(body, same, self.inner[-1])
+        used = names_in([s for s in body if s not in same])
+        return same, [s for s in same if s.target.name in used and s not in stay]
+
+
+def _same(loop: ir.For | ir.While) -> Statements:
     """What can go out of the loop."""
-    return the_same(sum(inner_bodies(loop), []), varying_in(loop))
+    return the_same(sum(ir.inner_bodies(loop), []), varying_in(loop))
+
+
+def _needed_for_places(body: list[ir.Statement], same: Statements, axis: str) -> Statements:
+    """Those of the statements `same` that say where others load, and what they are computed from. If they
+    don't depend on `axis` they are not packed: from a panel, each lane would have a place of its own."""
+    along = {axis}
+    for s in same:
+        if names_in(s) & along:
+            along.add(s.target.name)
+    places = [s.index for s in body if isinstance(s, ir.Load) and s not in same]
+    wanted, stay = names_in(places) - along, Statements()
+    for s in reversed(same):
+        if s.target.name in wanted:
+            stay.insert(0, s)
+            wanted |= names_in(s)
+    return stay
+
+
+def _is_input(load: ir.Load) -> bool:
+    return isinstance(load.source, ir.Buffer) and load.source.role == "in"

@@ -19,7 +19,7 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.example_nest import example_nest
-from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, KernelError
+from tinyjax.compile.kernel.kernel_ir import Allocate, KernelError
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.scalarize import scalarized
@@ -40,10 +40,10 @@ from tinyjax.compile.schedules.loop_cost import (
     MAX_PRIVATE,
 )
 from tinyjax.compile.schedules.loop_schedule import (
-    elementwise_schedule,
-    example_schedule,
+    elements_schedule,
     sequential_schedule,
 )
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -83,9 +83,7 @@ def _elementwise(
     nest = naive_loop(loop.eqn, before, names, target, scalar)
     if isinstance(nest, str):
         return nest
-    kernel = elementwise_schedule(nest, scalar, target).finished()
-    vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
-    return replace(nest, kernel=replace(kernel, form="".join(["elementwise", *vectors])))
+    return _finished(nest, elements_schedule(nest, scalar.loop, target, scalar))
 
 
 def _by_example(
@@ -102,45 +100,41 @@ def _by_example(
         nest = example_nest(found, _before(found, producer, target), names, target)
         if isinstance(nest, str):
             return nest
-        operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
-        if (each := operations // nest.examples) > MAX_EXAMPLE_WORK:
+        if (each := _operations(found, target) // nest.examples) > MAX_EXAMPLE_WORK:
             return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
-        kernel = example_schedule(nest, found, target).finished()
+        return _finished(nest, elements_schedule(nest, found, target))
     except KernelError as error:
         return str(error)
-    if reason := _why_too_large(kernel):
-        return reason
-    vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
-    return replace(nest, kernel=replace(kernel, form="".join(["by example", *vectors])))
-
-
-def _why_too_large(kernel: Kernel) -> str:
-    """Why a work-item can't have the private arrays of a kernel; empty if it can."""
-    private = _private_elements(kernel)
-    if private <= MAX_PRIVATE:
-        return ""
-    return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
-
-
-def _private_elements(kernel: Kernel) -> int:
-    arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
-    return sum(array.size * array.width for array in arrays)
 
 
 def _sequential(
     found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    operations = sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
+    operations = _operations(found, target)
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
     nest = naive_loop(found.eqn, _before(found, producer, target), names, target)
     if isinstance(nest, str):
         return nest
-    kernel = sequential_schedule(nest, found, target).finished()
-    if reason := _why_too_large(kernel):
-        return reason
-    form = f"sequential: an iteration has {_private_elements(kernel)} elements"
+    return _finished(nest, sequential_schedule(nest, found, target))
+
+
+def _operations(found: Loop | Branches, target: Target) -> int:
+    """Those of an iteration, of all elements."""
+    return sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
+
+
+def _finished(nest: LoopKernel, builder: ScheduleBuilder) -> LoopKernel | str:
+    """The scheduled kernel, or why a work-item can't have its private arrays."""
+    kernel = builder.finished()
+    arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
+    private = sum(array.size * array.width for array in arrays)
+    if private > MAX_PRIVATE:
+        return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+    vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
+    of_one = [f": an iteration has {private} elements"]
+    form = "".join([kernel.form, *(vectors if nest.elements else of_one)])
     return replace(nest, kernel=replace(kernel, form=form))
 
 

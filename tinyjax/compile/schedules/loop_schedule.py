@@ -14,18 +14,17 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
-from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
 from tinyjax.compile.schedules.directive import (
+    accumulators_in,
     axis_of,
     loop_over,
     loops_of,
     perfect_nest,
 )
-from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import INSIDE
-from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.stoppable import Stoppable
@@ -38,45 +37,31 @@ WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
 
 
-def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -> ScheduleBuilder:
-    """The schedule of a naive nest with a loop for each element."""
-    builder, loop = ScheduleBuilder(nest.kernel), scalar.loop
-    count = math.prod(scalar.shape)
-    axis = builder.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
-    builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
-    axis, width = _in_vectors(builder, axis, count, target)
-    chunks, jammed = math.ceil(count / width), _jammed(scalar, width)
-    items, run = split_work(math.ceil(chunks / jammed), 1, target.max_items)
-    if chunks > 1:
-        why = "elements do not wait for each other"
-        builder.apply(Grid(axis, items, target.local_size, jammed, why=why))
-    if jammed > 1 and is_short(loop_over(builder.kernel, axis).body):
-        why = "while one vector waits for a result, others go on"
-        builder.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
-    operations = total(jaxpr_cost(body.jaxpr, target) for body in loop.bodies.values())
-    one = operations.work_in_vectors(width) + ITERATION_WORK
-    # The few work-items of a CPU wait for each other; those of a GPU run at once.
-    _make_stoppable(builder, nest, loop, one * (chunks if target.width > 1 else run * jammed))
-    return builder
-
-
-def example_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> ScheduleBuilder:
-    """The schedule of a naive nest that each example runs."""
+def elements_schedule(
+    nest: LoopKernel, found: Loop | Branches, target: Target, scalar: ScalarLoop | None = None
+) -> ScheduleBuilder:
+    """The schedule of a naive nest that each element of the arrays runs by itself, as `scalar`; or else each
+    example."""
     builder = ScheduleBuilder(nest.kernel)
-    (axis,) = nest.elements
-    count = builder.size(axis)
+    count = math.prod(map(builder.size, nest.elements))
+    axis = builder.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
     if isinstance(found, Loop):
         builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     axis, width = _in_vectors(builder, axis, count, target)
-    chunks = math.ceil(count / width)
-    items, run = split_work(chunks, 1, target.max_items)
+    chunks, jammed = math.ceil(count / width), _jammed(scalar, width) if scalar else 1
+    items, run = split_work(math.ceil(chunks / jammed), 1, target.max_items)
     if chunks > 1:
-        why = "examples do not wait for each other"
-        builder.apply(Grid(axis, items, target.local_size, why=why))
+        why = f"{'elements' if scalar else 'examples'} do not wait for each other"
+        builder.apply(Parallelize(axis, items, target.local_size, jammed, why=why))
+    if jammed > 1 and is_short(loop_over(builder.kernel, axis).body):
+        why = "while one vector waits for a result, others go on"
+        builder.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
     if isinstance(found, Loop):
-        bodies = found.bodies.values()
-        operations = total(jaxpr_cost(body.jaxpr, target) for body in bodies).work // width
-        _make_stoppable(builder, nest, found, operations + ITERATION_WORK)
+        cost = total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
+        one = cost.work_in_vectors(width) if scalar else cost.work // nest.examples
+        # The few work-items of a CPU wait for each other; those of a GPU run at once.
+        times = chunks if target.width > 1 else run * jammed
+        _make_stoppable(builder, nest, found, (one + ITERATION_WORK) * times)
     return builder
 
 
@@ -116,8 +101,8 @@ def sequential_schedule(
     for axis in [axis_of(loop) for loop in loops_of(builder.kernel.body)]:
         if axis != nest.axis:
             builder.partition(axis, INSIDE)
-    if target.width > 1:
-        vectorize_maps(builder, vector_width(builder.kernel, target))
+    if target.width > 1:  # of half the width: so other loops store what these load
+        vectorize_maps(builder, vector_width(builder.kernel, target) // 2)
     if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
@@ -141,13 +126,13 @@ def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> No
             continue
         if loops_of(loop_over(builder.kernel, around).body):
             continue
-        pack = Pack(main, (axis, around), why="neighbours are then neighbours in memory")
+        pack = Hoist(main, (axis, around), why="neighbours are then neighbours in memory")
         if target.width > 1 and _reads_apart(builder.kernel, around):
             builder.apply_if_possible(pack)
         if builder.size(axis) > 1:
             count = min(UNROLLED, builder.size(axis))
             why = "the sums are loaded and stored once for so many terms"
-            builder.apply_if_possible(Accumulators(axis, count, why=why))
+            builder.apply_if_possible(UnrollAndJam(axis, count, why=why))
 
 
 def _loop_around(kernel: Kernel, axis: str) -> str:

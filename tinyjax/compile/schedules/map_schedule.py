@@ -22,7 +22,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     perfect_nest,
 )
-from tinyjax.compile.schedules.grid import Grid, split_work
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
@@ -74,7 +74,7 @@ def _schedule_gpu_map(builder: ScheduleBuilder, axes: list[str], target: Target)
     items, run = split_work(builder.size(axis), target.grain, target.max_items)
     each = "an element" if run == 1 else f"{run} elements, and its neighbours those beside them"
     why = f"a work-item has {each}"
-    builder.apply(Grid(axis, items, target.local_size, cyclic=run > 1, why=why))
+    builder.apply(Parallelize(axis, items, target.local_size, cyclic=run > 1, why=why))
 
 
 # ---- a CPU ----
@@ -157,5 +157,7 @@ def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> in
     """Shares a loop out among work-items with at least `grain` iterations each; gives their number."""
     items, run = split_work(builder.size(axis), grain, most)
     if items > 1:
-        builder.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}"))
+        builder.apply(
+            Parallelize(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}")
+        )
     return items

@@ -13,8 +13,8 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.schedules.directive import loop_over
-from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.map_schedule import iterations, vector_width
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -41,7 +41,7 @@ def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> Sche
         grain = target.grain // iterations(loop_over(builder.kernel, axis).body)
         items, run = split_work(builder.size(axis), grain, target.max_items)
         if items > 1:
-            builder.apply_if_possible(Grid(axis, items, why=f"{run} iterations each"))
+            builder.apply_if_possible(Parallelize(axis, items, why=f"{run} iterations each"))
     if vectors is not None:
         builder.apply(vectors)
     return builder

@@ -19,9 +19,9 @@ from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid, split_work
 from tinyjax.compile.schedules.group_schedule import product_in_groups
-from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.hoist import Hoist
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
@@ -110,7 +110,7 @@ class _ProductScheduler:
     def pack(self) -> None:
         """A copy of each panel, and full tiles, which go through it."""
         again = f"the panel is read {self.tiles} times, in the order of the copy"
-        panel = Pack("row_outer_inner", (*self.sums, "column_inner"), why=again)
+        panel = Hoist("row_outer_inner", (*self.sums, "column_inner"), why=again)
         # Not if it is the same number everywhere.
         self.is_packed = self.builder.apply_if_possible(panel)
         self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
@@ -142,7 +142,7 @@ class _ProductScheduler:
         most = 4 * self.target.max_items
         items, _ = split_work(self.builder.size(task), math.ceil(GRAIN / work), most)
         why = f"{GRAIN:,} multiplications are worth a work-item"
-        self.builder.apply(Grid(task, items, why=why))
+        self.builder.apply(Parallelize(task, items, why=why))
 
     def _are_looked_up(self) -> bool:
         """Whether a row's place in memory is found by division: they are lines of images, say."""

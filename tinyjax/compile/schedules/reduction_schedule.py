@@ -16,15 +16,14 @@ from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import Accumulators
-from tinyjax.compile.schedules.directive import loop_over
-from tinyjax.compile.schedules.grid import Grid, split_work
+from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
+from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
 from tinyjax.compile.schedules.group_schedule import group_schedule
-from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vector_axes import lanes_of_rows, vector_width
 from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
@@ -105,13 +104,18 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         if sweep.endswith("_outer") and (columns % scheduler.width or columns == scheduler.width):
             builder.partition(sweep, LAST)
         count = several // at_once
-        accumulators = Accumulators(sweep, count, why=NEED_NOT_WAIT)
-        if count > 1 and columns >= several * scheduler.width:
-            builder.apply_if_possible(accumulators)
+        loop = find_loop(builder.kernel, sweep)
+        if (
+            loop
+            and accumulators_in(loop.body)
+            and count > 1
+            and columns >= several * scheduler.width
+        ):
+            builder.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
     if row:
         grain = target.grain // (columns * at_once)
         items, _ = split_work(math.ceil(rows / at_once), grain, target.max_items)
-        builder.apply(Grid(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
+        builder.apply(Parallelize(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
         if at_once > 1:
             why = "the sum of one row need not wait for that of another"
             builder.apply(UnrollAndJam(row, at_once, why=why))
@@ -128,7 +132,7 @@ def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
         grain //= builder.size(units)
         units = builder.fuse_axes(others, "rows are numbered")
     items, _ = split_work(builder.size(units), grain, target.max_items)
-    builder.apply(Grid(units, items, why="rows do not wait for each other"))
+    builder.apply(Parallelize(units, items, why="rows do not wait for each other"))
 
 
 def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
@@ -137,7 +141,9 @@ def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None
     while True:
         for value, axis, cost in repeated_work(builder.kernel, sweeps):
             size = columns * value.dtype.itemsize
-            keep = Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
+            keep = ComputeAt(
+                value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache"
+            )
             if cost <= CHEAP_WORK or kept + size > KEPT_BYTES:
                 continue
             builder.apply(keep)
@@ -168,7 +174,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         pieces, _ = split_work(max(1, form.reduction_size // at_once), grain, PIECES // units)
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
-        builder.apply(SplitReduction(row, pieces, at_once, why=why))
+        builder.apply(RFactor(row, pieces, at_once, why=why))
     chunk = builder.vectorize(vectors, overlap=True) if vectors else column
     unit = outer
     if blocks > 1:
@@ -179,17 +185,17 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     if chunk:
         why = "a row's elements are neighbours, a column's are not"
         builder.apply(Reorder(row, (chunk,), in_memory=True, why=why))
-    several = Accumulators(row, at_once, why=NEED_NOT_WAIT)
+    several = UnrollAndJam(row, at_once, why=NEED_NOT_WAIT)
     if at_once > 1:
         builder.apply_if_possible(several)
     if pieces > 1:
         if vectors:
             builder.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
-        builder.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
+        builder.apply(Parallelize(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
         grain = target.grain * pieces // (form.reduction_size * unit_columns)
         items, _ = split_work(units, grain, max(1, target.max_items // pieces))
-        builder.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
+        builder.apply(Parallelize(unit, items, why="blocks of columns do not wait for each other"))
 
 
 # ---- split ----
@@ -209,11 +215,11 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     grain = target.reduction_grain // block
     items, _ = split_work(form.reduction_size // block, grain, target.reduction_items)
     why = f"{form.reduction_size} elements for {form.results} results"
-    builder.apply(SplitReduction(axis, items, block, why=why))
+    builder.apply(RFactor(axis, items, block, why=why))
     chunk = builder.vectorize(vectors) if vectors else axis
     if at_once > 1:
-        builder.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
-    builder.apply(Grid(f"{axis}_piece", items, why="each leaves a partial result"))
+        builder.apply(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
+    builder.apply(Parallelize(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
 def _long_rows(scheduler: _ReductionScheduler, axes: Sequence[str]) -> Vectorize | None:
@@ -234,10 +240,10 @@ def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     grain = target.reduction_grain // columns
     items, _ = split_work(rows, grain, target.reduction_items)
     why = f"{form.reduction_size} elements for {form.results} results"
-    builder.apply(SplitReduction(row, items, why=why))
+    builder.apply(RFactor(row, items, why=why))
     chunk = builder.vectorize(vectors)
     if columns % scheduler.width:
         builder.partition(chunk, LAST)
     if columns >= at_once * scheduler.width > scheduler.width:
-        builder.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
-    builder.apply(Grid(f"{row}_piece", items, why="each leaves a partial result"))
+        builder.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
+    builder.apply(Parallelize(f"{row}_piece", items, why="each leaves a partial result"))

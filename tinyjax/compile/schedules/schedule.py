@@ -14,8 +14,8 @@ from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.record import Event, event, run_pass
-from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive, loop_over
+from tinyjax.compile.schedules.fuse import Fuse
 from tinyjax.compile.schedules.lanes import Lanes, obstacles
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
@@ -78,7 +78,7 @@ class ScheduleBuilder:
         """The one axis that several become, empty for none. Indices are found by division only if they must
         be."""
         if len(axes) > 1:
-            collapse = Collapse(tuple(axes), why=why)
+            collapse = Fuse(tuple(axes), why=why)
             must_divide = bool(collapse.why_not(self.kernel))
             self.apply(replace(collapse, may_divide=must_divide))
         return "_".join(axes)
@@ -87,7 +87,7 @@ class ScheduleBuilder:
         """The axes that are left when neighbours are made one, the last ones first, as far as no index is
         then found by division."""
         first = 0
-        while len(axes) - first > 1 and Collapse(tuple(axes[first:])).why_not(self.kernel):
+        while len(axes) - first > 1 and Fuse(tuple(axes[first:])).why_not(self.kernel):
             first += 1
         before = self.fuse_contiguous_axes(axes[:first], why) if first else []
         return [*before, self.fuse_axes(axes[first:], why)]

@@ -8,6 +8,8 @@ iterations.
       ...                              for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
                                          ...
 
+With `overlap`, the last chunk begins earlier instead (Halide's tail strategy ShiftInwards).
+
 Source: Halide's split, https://halide-lang.org/tutorials/tutorial_lesson_05_scheduling_1.html
 """
 

@@ -9,99 +9,195 @@ turn, and the loops within them are jammed into one loop. What is the same in al
       for i3 in 0 .. 10:               a_x1:f32 x16 = ...
         ...                            for i3 in 0 .. 10:
                                          ...
+
+Iterations that add to an accumulator depend on each other in nothing else. So each copy adds to one of its
+own, and at the end these are added in pairs. That is also more accurate than one long sum. Where the
+accumulator is an element of an array, the terms of the copies are added in pairs before they go there.
+
+    acc1:f32 = variable of 0.0           acc1:f32 = variable of 0.0
+    for i2 in 0 .. 40:                   acc1_y1:f32 = variable of 0.0
+      a:f32 = x_in[i2]                   for i2b in 0 .. 20:
+      acc1 = add acc1 a                    a:f32 = x_in[i2b * 2]
+    b:f32 = acc1                           a_y1:f32 = x_in[i2b * 2 + 1]
+                                           acc1 = add acc1 a
+                                           acc1_y1 = add acc1_y1 a_y1
+                                         t1:f32 = acc1
+                                         t2:f32 = acc1_y1
+                                         b:f32 = add t1 t2
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Let, Load, Statement
-from tinyjax.compile.kernel.substitution import defined_names, every_statement, substituted
+from tinyjax.compile.kernel.substitution import (
+    defined_names,
+    every_statement,
+    replaced,
+    substituted,
+)
 from tinyjax.compile.schedules.dependences import ends, starts_at_multiple, why_dependent
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of
-from tinyjax.compile.schedules.nests import stored_names, the_same
+from tinyjax.compile.schedules.directive import (
+    LoopDirective,
+    accumulators_in,
+    axis_of,
+    loop_over,
+)
+from tinyjax.compile.schedules.lanes import why_no_parts
+from tinyjax.compile.schedules.nests import Fresh, stored_names, the_same
 
 SHORT = 24  # statements of an iteration
 
 
 @dataclass(frozen=True)
 class UnrollAndJam(LoopDirective):
-    """`count` iterations of the loop over `axis` in one, and then those that are left."""
+    """`count` iterations of the loop over `axis` in one, and then those that are left. Each has accumulators
+    of its own for those that the loop combines into, or takes its term to the others'."""
 
     count: int
 
-    def _why_not(self, kernel: Kernel, loop: For) -> str:
-        return why_not_by(loop, self.count) or why_dependent(loop)
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
+        last = index(loop.variable.hi + 1)
+        bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
+        if not all(starts_at_multiple(at, self.count) for at in bounds):
+            return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
+        sums = accumulators_in(loop.body)
+        if sums and loop.variable.hi + 1 < self.count:
+            return f"{self.axis} has fewer than {self.count} iterations"
+        return why_no_parts(kernel, loop, sums, False) if sums else why_dependent(loop)
 
-    def _changed(self, loop: For) -> list[Statement]:
-        name = f"{self.axis}_by{self.count}"
-        names = defined_names(loop.body)  # some may be copies already
-        mark = next(m for m in "xyz" if not any(n.endswith(f"_{m}1") for n in names))
-        first, *rest = unroll_and_jam(loop, self.count, name, mark=mark)
-        if isinstance(first, For) and first.start.is_const(0) and first.stop.is_const(1):
-            return [first, *rest] if rest else substituted(first.body, {name: index(0)})
-        return [first, *rest]
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
+        ops = accumulators_in(loop_over(kernel, self.axis).body)
+        fresh, mark = Fresh(kernel), self._mark(kernel, bool(ops))
+        copies = {
+            a: [a, *(replace(a, name=f"{a.name}_{mark}{n}") for n in range(1, self.count))]
+            for a in ops
+            if a.size == 1
+        }
 
+        def change(statement: ir.Statement) -> list[ir.Statement]:
+            match statement:
+                case ir.For() if axis_of(statement) == self.axis:
+                    return _terms_in_pairs(self._unrolled(statement, copies, mark), fresh)
+                case ir.Allocate(array) if array in copies:
+                    return [replace(statement, array=copy) for copy in copies[array]]
+                case ir.Load(_, array) if array in copies:
+                    return list(_load_of_all(statement, copies[array], ops[array], fresh))
+            return [statement]
 
-def why_not_by(loop: For, count: int) -> str:
-    """Why the iterations can't be taken `count` at a time, from the first on; empty if they can."""
-    last = index(loop.variable.hi + 1)
-    bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
-    if all(starts_at_multiple(at, count) for at in bounds):
-        return ""
-    return f"{axis_of(loop)} runs from {loop.start} to {loop.stop}, not {count} at a time"
+        return replace(kernel, body=replaced(kernel.body, change))
 
+    def _mark(self, kernel: ir.Kernel, has_sums: bool) -> str:
+        """Names of copies end in it, and a number: some may be copies already."""
+        names = list(defined_names(loop_over(kernel, self.axis).body))
+        marks = "yz" if has_sums else "xyz"
+        return next(m for m in marks if not any(n.endswith(f"_{m}1") for n in names))
 
-def unroll_and_jam(
-    loop: For, count: int, name: str, private: Set[str] = frozenset(), mark: str = "x"
-) -> list[Statement]:
-    """`loop`, `count` iterations at a time, and then those that are left. They do not depend on each
-    other, and it starts at a multiple of `count`; `name` is that of the new loop's variable. Of the
-    arrays in `private`, each copy of the body but the first has one of its own. The copies' names end in _x1,
-    _x2, ..., or another `mark`."""
-    size = loop.variable.hi + 1
-    if size < count:
-        return [loop]
-    groups = index_var(name, 0, size // count - 1)
-    own = {*defined_names(loop.body), *private} - _same_in_all(loop)
-    copies = []
-    for number in range(count):
-        renamed = {n: f"{n}_{mark}{number}" for n in own} if number else {}
-        places = {loop.variable.args[0]: groups * count + number}
-        copies.append(substituted(loop.body, places, renamed))
-    start, stop = loop.start // count, loop.stop // count
-    jammed = For(groups, start, stop, _jammed(copies), origin=loop.origin)
-    if size % count == 0:
+    def _unrolled(
+        self, loop: ir.For, copies: Mapping[ir.PrivateArray, object], mark: str
+    ) -> list[ir.Statement]:
+        """So many iterations at a time, and then those that are left. Each copy of the body but the first has
+        accumulators of its own."""
+        count, size = self.count, loop.variable.hi + 1
+        if size < count:
+            return [loop]
+        groups = index_var(f"{self.axis}_by{count}", 0, size // count - 1)
+        own = {*defined_names(loop.body), *(a.name for a in copies)} - _same_in_all(loop)
+        bodies = []
+        for number in range(count):
+            renamed = {n: f"{n}_{mark}{number}" for n in own} if number else {}
+            bodies.append(substituted(loop.body, {self.axis: groups * count + number}, renamed))
+        start, stop = loop.start // count, loop.stop // count
+        jammed = ir.For(groups, start, stop, _jammed(bodies), origin=loop.origin)
+        if size % count:
+            return [jammed, replace(loop, start=loop.stop // count * count)]
+        if start.is_const(0) and stop.is_const(1):
+            return substituted(jammed.body, {axis_of(jammed): index(0)})
         return [jammed]
-    return [jammed, replace(loop, start=loop.stop // count * count)]
 
 
-def is_short(body: Sequence[Statement]) -> bool:
+def is_short(body: Sequence[ir.Statement]) -> bool:
     """Whether a loop with this body is better off jammed: its iterations are few lines, and all that they
     keep may be in registers."""
-    made = [s.array.size for s in every_statement(body) if isinstance(s, Allocate)]
+    made = [s.array.size for s in every_statement(body) if isinstance(s, ir.Allocate)]
     return len(list(every_statement(body))) <= SHORT and max(made, default=1) == 1
 
 
-def _same_in_all(loop: For) -> set[str]:
+def _same_in_all(loop: ir.For) -> set[str]:
     """The names of values that are the same in all iterations: nothing that they are made of differs."""
     differing = {axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
     return {s.target.name for s in the_same(every_statement(loop.body), differing)}
 
 
-def _jammed(bodies: Sequence[list[Statement]]) -> list[Statement]:
+def _jammed(bodies: Sequence[list[ir.Statement]]) -> list[ir.Statement]:
     """The statements of all bodies in turn, and their loops as one; what is the same in all, once."""
-    result: list[Statement] = []
+    result: list[ir.Statement] = []
     for statements in zip(*bodies, strict=True):
         first, *others = statements
-        if isinstance(first, For) and all(
+        if isinstance(first, ir.For) and all(
             (first.start, first.stop) == (other.start, other.stop) for other in others
         ):
             result.append(replace(first, body=_jammed([s.body for s in statements])))
-        elif isinstance(first, Let | Load) and all(other == first for other in others):
+        elif isinstance(first, ir.Let | ir.Load) and all(other == first for other in others):
             result.append(first)
         else:
             result += statements
+    return result
+
+
+# ---- sums ----
+
+
+def _load_of_all(
+    load: ir.Load, copies: Sequence[ir.PrivateArray], op: str, fresh: Fresh
+) -> Iterator[ir.Statement]:
+    """The load of one accumulator, as that of all, combined in pairs."""
+    with ir.statements_of(load.origin):
+        parts = [replace(load.target, name=fresh("t")) for _ in copies]
+        for part, copy in zip(parts, copies):
+            yield ir.Load(part, copy, load.index)
+        yield from in_pairs(op, parts, load.target, fresh)
+
+
+def in_pairs(
+    op: str, values: Sequence[ir.Scalar], target: ir.Value, fresh: Fresh
+) -> list[ir.Statement]:
+    """The statements by which the target is all values combined: halves, then quarters, ..."""
+    lets: list[ir.Statement] = []
+    halves: list[ir.Scalar] = []
+    middle = len(values) // 2
+    for half in (values[:middle], values[middle:]):
+        if len(half) == 1:
+            halves += half
+        else:
+            part = replace(target, name=fresh("t"))
+            halves.append(part)
+            lets += in_pairs(op, half, part, fresh)
+    return [*lets, ir.Let(target, op, tuple(halves))]
+
+
+def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.Statement]:
+    """What is combined into the same element of an array, as one term: all added in pairs before."""
+    terms: dict[tuple, list[ir.Combine]] = {}
+    for statement in body:
+        if isinstance(statement, ir.Combine) and statement.array.size > 1:
+            terms.setdefault((statement.array, statement.index), []).append(statement)
+    result: list[ir.Statement] = []
+    for statement in body:
+        if isinstance(statement, ir.For):
+            result.append(replace(statement, body=_terms_in_pairs(statement.body, fresh)))
+            continue
+        same = []
+        if isinstance(statement, ir.Combine):
+            same = terms.get((statement.array, statement.index), [])
+        if len(same) < 2:
+            result.append(statement)
+        elif statement is (last := same[-1]):
+            op, value = last.op, ir.Value(fresh("t"), last.array.dtype, last.array.width)
+            with ir.statements_of(last.origin):
+                result += in_pairs(op, [s.value for s in same], value, fresh)
+            result.append(replace(last, value=value))
     return result

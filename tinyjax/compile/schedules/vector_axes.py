@@ -9,10 +9,16 @@ from __future__ import annotations
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import Accumulators, accumulators_in
 from tinyjax.compile.schedules.dependences import why_dependent
-from tinyjax.compile.schedules.directive import axis_of, changed_again, loop_over, loops_of
+from tinyjax.compile.schedules.directive import (
+    accumulators_in,
+    axis_of,
+    changed_again,
+    loop_over,
+    loops_of,
+)
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
 
 ACCUMULATORS = 8  # of a sum that is not in vectors
@@ -87,7 +93,7 @@ def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
             builder.vectorize(vectors)
         elif count >= 4 * ACCUMULATORS:
             why = "sums that need not wait for another"
-            builder.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
+            builder.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
 
 
 def _is_sum(loop: For) -> bool:

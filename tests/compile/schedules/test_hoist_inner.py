@@ -12,7 +12,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Load,
     Store,
 )
-from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.split import Split
 
 
@@ -29,7 +29,7 @@ def matrix_by_vector(rows, depth):
 
 
 def test_what_all_rows_read_is_copied_before_them():
-    text = str(Pack("i1", ("i2",)).apply(matrix_by_vector(3, 5)))
+    text = str(Hoist("i1", ("i2",)).apply(matrix_by_vector(3, 5)))
     assert text.splitlines()[1:6] == [
         "  panel1:f32 = 8 elements",
         "  for i3 in 0 .. 5:",
@@ -43,17 +43,17 @@ def test_what_all_rows_read_is_copied_before_them():
 @pytest.mark.parametrize("rows, depth", [(1, 1), (3, 5), (4, 8)])
 def test_what_is_computed_from_the_copy_is_the_same(rows, depth):
     naive = matrix_by_vector(rows, depth)
-    assert_computes_the_same(Pack("i1", ("i2",)).apply(naive), naive)
+    assert_computes_the_same(Hoist("i1", ("i2",)).apply(naive), naive)
     chunks = Split("i1", 2).apply(naive)
-    assert_computes_the_same(Pack("i1_inner", ("i2",)).apply(chunks), naive)
+    assert_computes_the_same(Hoist("i1_inner", ("i2",)).apply(chunks), naive)
 
 
 @pytest.mark.parametrize(
     "directive, reason",
     [
-        (Pack("i1", ("i2",)), "reads nothing that is the same in all iterations of i1"),
-        (Pack("i2", ("i1",)), "the loop over i1 is not in that over i2"),
-        (Pack("i1", ("i9",)), "no axis 'i9'"),
+        (Hoist("i1", ("i2",)), "reads nothing that is the same in all iterations of i1"),
+        (Hoist("i2", ("i1",)), "the loop over i1 is not in that over i2"),
+        (Hoist("i1", ("i9",)), "no axis 'i9'"),
     ],
 )
 def test_what_differs_is_not_copied(directive, reason):

@@ -1,4 +1,4 @@
-"""Keep: what two loops compute for the same element is computed in the first, and loaded in the others.
+"""ComputeAt: what two loops compute for the same element is computed in the first, and loaded in the others.
 
 A softmax calls exp once for each element: the loop that adds up also writes each exp(x - max) into a private
 array, and the loop that divides reads it there. That pays where the value costs more than memory does, and as
@@ -40,7 +40,7 @@ from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
 
 
 @dataclass(frozen=True)
-class Keep(Directive):
+class ComputeAt(Directive):
     """What is computed as `value` in the loop `axis`, and again in loops after it, is kept."""
 
     value: str

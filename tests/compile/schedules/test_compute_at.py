@@ -16,8 +16,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
 )
 from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work
 from tinyjax.compile.schedules.directive import axis_of, loops_of
-from tinyjax.compile.schedules.keep import Keep, repeated_work
 from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -41,7 +41,7 @@ def test_what_two_loops_compute_is_found_in_spite_of_other_names():
 
 
 def test_the_second_loop_loads_what_the_first_stores():
-    lines = [line.strip() for line in str(Keep("e", "i3").apply(softmax(5, 40))).splitlines()]
+    lines = [line.strip() for line in str(ComputeAt("e", "i3").apply(softmax(5, 40))).splitlines()]
     assert lines.index("kept1[i3] = e") == lines.index("e:f32 = exp d") + 1
     assert lines[lines.index("for i4 in 0 .. 40:") + 1 :] == [
         "e2:f32 = kept1[i4]",
@@ -52,19 +52,21 @@ def test_the_second_loop_loads_what_the_first_stores():
 
 @pytest.mark.parametrize("columns", [7, 40])
 @pytest.mark.parametrize(
-    "directives", [[Keep("e", "i3")], [*VECTORS, Keep("e", "i3_outer")]], ids=["one", "vectors"]
+    "directives",
+    [[ComputeAt("e", "i3")], [*VECTORS, ComputeAt("e", "i3_outer")]],
+    ids=["one", "vectors"],
 )
 def test_what_is_kept_is_what_was_computed(columns, directives):
     x = np.random.default_rng(0).uniform(-2, 2, (3, columns)).astype(np.float32)
     kept = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
-    directives = [d for d in directives if not isinstance(d, Keep)]
+    directives = [d for d in directives if not isinstance(d, ComputeAt)]
     anew = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
     np.testing.assert_array_equal(kept, anew)
 
 
 def test_what_is_not_computed_can_not_be_kept():
-    assert "no axis 'i7'" in Keep("e", "i7").why_not(softmax(5, 40))
-    assert Keep("e", "i2").why_not(softmax(5, 40)) == "the loop over i2 computes no 'e'"
+    assert "no axis 'i7'" in ComputeAt("e", "i7").why_not(softmax(5, 40))
+    assert ComputeAt("e", "i2").why_not(softmax(5, 40)) == "the loop over i2 computes no 'e'"
 
 
 def test_what_is_computed_again_where_it_could_not_be_loaded_is_not_kept():
@@ -73,7 +75,7 @@ def test_what_is_computed_again_where_it_could_not_be_loaded_is_not_kept():
     row = [Load(A, x, inner), Let(B, "exp", (A,)), Store(y, outer * 4 + inner, B)]
     rows = [loop(outer, 2, loop(inner, 4, *row))]
     again = substituted(rows, {}, {"a": "d", "b": "e", "i1": "i3", "i2": "i4"})
-    reason = Keep("b", "i2").why_not(Kernel("k0", [x, y], 1, [*rows, *again]))
+    reason = ComputeAt("b", "i2").why_not(Kernel("k0", [x, y], 1, [*rows, *again]))
     assert reason == "no loop that stands after that over i2 computes 'b' again"
 
 
@@ -86,7 +88,7 @@ def test_what_costs_little_once_its_operand_is_kept_is_not_kept():
         line.split(" = ")[1].split()[0] for line in str(kernel).splitlines() if " = " in line
     ]
     assert operations.count("tanh") == operations.count("exp") == 4  # rows at once
-    assert sum(isinstance(directive, Keep) for directive in kernel.schedule) == 2
+    assert sum(isinstance(directive, ComputeAt) for directive in kernel.schedule) == 2
 
 
 def test_what_is_made_of_what_is_kept_can_be_kept_too():
@@ -94,7 +96,7 @@ def test_what_is_made_of_what_is_kept_can_be_kept_too():
     kept = kernel
     for _ in range(2):
         found = max(repeated_work(kept, ["i2", "i3", "i4"]), key=lambda found: found.cost)
-        kept = Keep(found.value.name, found.axis).apply(kept)
+        kept = ComputeAt(found.value.name, found.axis).apply(kept)
     operations = [
         line.split(" = ")[1].split()[0] for line in str(kept).splitlines() if " = " in line
     ]
@@ -119,4 +121,4 @@ def test_what_is_made_of_a_variable_is_no_longer_the_same_after_a_store_to_it():
     first = loop(i, 4, Load(A, variable, index(0)), Let(B, "add", (A, A)), Store(y, i, B))
     second = loop(j, 4, Load(A, variable, index(0)), Let(C, "add", (A, A)), Store(z, j, C))
     body = [Allocate(variable, one), first, Store(variable, index(0), five), second]
-    assert "computes 'b' again" in Keep("b", "i1").why_not(Kernel("k0", [y, z], 1, body))
+    assert "computes 'b' again" in ComputeAt("b", "i1").why_not(Kernel("k0", [y, z], 1, body))

@@ -1,4 +1,4 @@
-"""Grid: a loop's iterations shared out among work-items, which run at once.
+"""Parallelize: a loop's iterations shared out among work-items, which run at once.
 
 Work-item 3 runs the iterations of the fourth run. On a CPU runs are long and items few. On a GPU runs are
 *cyclic*: of n items, item 3 has iterations 3, 3 + n, 3 + 2 n, ..., so that neighbours load neighbours (CUDA
@@ -33,7 +33,7 @@ from tinyjax.compile.schedules.nests import without
 
 
 @dataclass(frozen=True)
-class Grid(LoopDirective):
+class Parallelize(LoopDirective):
     """The iterations of the loop over `axis` in `items` runs, one for each work-item (or for each that there
     was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop. Runs
     begin at multiples of `multiple`, or are `cyclic`. What follows the loop is for the work-item that is done

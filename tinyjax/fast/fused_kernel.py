@@ -115,6 +115,16 @@ class FusedKernel:
     items: int = 1
     local_size: int = field(default=1, init=False)
 
+    def text(self, calls: Calls) -> str:
+        """The kernel as OpenCL C; `calls` gets what it calls."""
+        writer = _FusedText(self, calls)
+        lines = list(writer.lines())
+        for called in writer.called.values():
+            inner = Calls()
+            text = "\n".join([line for line, _ in kernel_lines(called, inner, is_called=True)])
+            calls.append(Helper(f"{called.name}_item", text, tuple(inner), inner.has_double))
+        return "\n".join(lines)
+
 
 def calls_of(steps: Sequence[Step]) -> Iterator[Call]:
     """The calls of kernels in the steps, also within loops and branches."""
@@ -225,17 +235,6 @@ static void {{name}}_leave(__global volatile int *control, int items) {{{{
 
 
 # ---- C text ----
-
-
-def fused_text(kernel: FusedKernel, calls: Calls) -> str:
-    """The kernel as OpenCL C; `calls` gets what it calls."""
-    writer = _FusedText(kernel, calls)
-    lines = list(writer.lines())
-    for called in writer.called.values():
-        inner = Calls()
-        text = "\n".join([line for line, _ in kernel_lines(called, inner, is_called=True)])
-        calls.append(Helper(f"{called.name}_item", text, tuple(inner), inner.has_double))
-    return "\n".join(lines)
 
 
 def steps_text(kernel: FusedKernel) -> str:

@@ -27,11 +27,11 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
     Value,
 )
-from tinyjax.compile.schedules.tree_reduction import TreeReduction
+from tinyjax.compile.schedules.rfactor import RFactor
 
 
 def test_lanes_take_neighbours_and_are_combined_in_pairs():
-    assert str(TreeReduction("i2", 4).apply(row_sums(3, 102))).splitlines()[2:-2] == [
+    assert str(RFactor("i2", 4, as_tree=True).apply(row_sums(3, 102))).splitlines()[2:-2] == [
         "    items1:f32 = 4 elements",
         "    for i2_lane in 0 .. 4:",
         "      acc1:f32 = variable of 0.0",
@@ -54,16 +54,18 @@ def test_lanes_take_neighbours_and_are_combined_in_pairs():
 @pytest.mark.parametrize("op, initial", [("add", 0.0), ("max", -np.inf)])
 def test_no_element_is_left_out(columns, op, initial):
     for naive in (row_sums(3, columns, op, initial), column_sums(3, columns)):
-        assert_computes_the_same(TreeReduction("i2", 16).apply(naive), naive)
+        assert_computes_the_same(RFactor("i2", 16, as_tree=True).apply(naive), naive)
 
 
 def test_what_can_not_be_a_tree_is_explained():
-    assert "no axis 'i7'" in TreeReduction("i7", 4).why_not(doubled(8))
-    assert "3 is no power of two" in TreeReduction("i2", 3).why_not(row_sums(3, 40))
-    assert "combines into no variables" in TreeReduction("i1", 4).why_not(doubled(8))
-    assert "would begin with 5.0" in TreeReduction("i2", 4).why_not(row_sums(3, 40, initial=5.0))
-    tree = TreeReduction("i2", 4).apply(row_sums(3, 40))
-    assert "every 4th iteration" in TreeReduction("i2", 4).why_not(tree)
+    assert "no axis 'i7'" in RFactor("i7", 4, as_tree=True).why_not(doubled(8))
+    assert "3 is no power of two" in RFactor("i2", 3, as_tree=True).why_not(row_sums(3, 40))
+    assert "combines into no variables" in RFactor("i1", 4, as_tree=True).why_not(doubled(8))
+    assert "would begin with 5.0" in RFactor("i2", 4, as_tree=True).why_not(
+        row_sums(3, 40, initial=5.0)
+    )
+    tree = RFactor("i2", 4, as_tree=True).apply(row_sums(3, 40))
+    assert "every 4th iteration" in RFactor("i2", 4, as_tree=True).why_not(tree)
 
 
 def running(is_variable):
@@ -96,7 +98,7 @@ def running(is_variable):
     "is_variable, why", [(False, "each iteration loads acc1"), (True, "leave in p")]
 )
 def test_what_the_iteration_before_leaves_is_no_part_of_a_tree(is_variable, why):
-    assert why in TreeReduction("i2", 4).why_not(running(is_variable))
+    assert why in RFactor("i2", 4, as_tree=True).why_not(running(is_variable))
 
 
 def test_a_variable_may_be_combined_twice_in_an_iteration():
@@ -105,4 +107,4 @@ def test_a_variable_may_be_combined_twice_in_an_iteration():
     allocate, sweep, *after = rows.body
     twice = replace(sweep, body=[*sweep.body, sweep.body[1]])
     naive = replace(naive, body=[replace(rows, body=[allocate, twice, *after])])
-    assert_computes_the_same(TreeReduction("i2", 4).apply(naive), naive)
+    assert_computes_the_same(RFactor("i2", 4, as_tree=True).apply(naive), naive)

@@ -3,7 +3,7 @@ from loop_nests import F32, A, assert_computes_the_same, axis, doubled, loop, ro
 
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load, Store
-from tinyjax.compile.schedules.collapse import Collapse
+from tinyjax.compile.schedules.fuse import Fuse
 from tinyjax.compile.schedules.split import Split
 
 
@@ -21,7 +21,7 @@ def copied(*shape):
 
 
 def test_elements_are_numbered_as_they_lie_in_memory():
-    kernel = Collapse(("i1", "i2", "i3")).apply(copied(2, 3, 5))
+    kernel = Fuse(("i1", "i2", "i3")).apply(copied(2, 3, 5))
     assert str(kernel).splitlines()[1:] == [
         "  for i1_i2_i3 in 0 .. 30:",
         "    a:f32 = x_in[i1_i2_i3]",
@@ -33,13 +33,13 @@ def test_elements_are_numbered_as_they_lie_in_memory():
 @pytest.mark.parametrize("axes", [("i1", "i2"), ("i2", "i3")])
 @pytest.mark.parametrize("shape", [(2, 3, 17), (17, 3, 2)])
 def test_some_of_the_axes_can_be_collapsed(axes, shape):
-    assert_computes_the_same(Collapse(axes).apply(copied(*shape)), copied(*shape))
+    assert_computes_the_same(Fuse(axes).apply(copied(*shape)), copied(*shape))
 
 
 def test_divisions_are_made_only_where_they_are_allowed():
     naive = scaled_rows(5, 7)
-    assert "by division: i1_i2 / 7" in Collapse(("i1", "i2")).why_not(naive)
-    kernel = Collapse(("i1", "i2"), may_divide=True).apply(naive)
+    assert "by division: i1_i2 / 7" in Fuse(("i1", "i2")).why_not(naive)
+    kernel = Fuse(("i1", "i2"), may_divide=True).apply(naive)
     assert "row_in[i1_i2 / 7]" in str(kernel) and "x_in[i1_i2]" in str(kernel)
     assert_computes_the_same(kernel, naive)
 
@@ -55,4 +55,4 @@ def test_divisions_are_made_only_where_they_are_allowed():
     ],
 )
 def test_loops_that_are_not_nested_perfectly_are_left(kernel, axes, reason):
-    assert reason in Collapse(axes).why_not(kernel)
+    assert reason in Fuse(axes).why_not(kernel)

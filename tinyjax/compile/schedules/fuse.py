@@ -1,4 +1,4 @@
-"""Collapse: loops that are nested perfectly, as one.
+"""Fuse: loops that are nested perfectly, as one.
 
 Most elementwise kernels have a single loop: the elements are numbered as they lie in memory, and the position
 `i1 * 100 + i2` is that number. What asks for a row or a column by itself needs division for it: `i1` is
@@ -8,7 +8,7 @@ Most elementwise kernels have a single loop: the elements are numbered as they l
       for i2 in 0 .. 100:              a:f32 = a_in[i1_i2]
         a:f32 = a_in[i1 * 100 + i2]
 
-Source: OpenMP's collapse clause, https://www.openmp.org/spec-html/5.0/openmpsu41.html
+Source: Halide's fuse, https://halide-lang.org/tutorials/tutorial_lesson_05_scheduling_1.html
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tinyjax.compile.schedules.directive import (
 
 
 @dataclass(frozen=True)
-class Collapse(Directive):
+class Fuse(Directive):
     """The loops over `axes`, each of which is all that the one before it has inside, as one loop.
 
     Its axis has their names, joined by _. With `may_divide`, indices may be found by division."""

@@ -1,8 +1,8 @@
-"""Split reductions: a sum in pieces, each of which a work-item of its own can add up.
+"""RFactor: a sum as several sums, which are then added up.
 
 The loop is cut into pieces, each stores its partial result in memory, and then a second loop combines these
 and goes on to what is computed from the result. Shared out among work-items, that is for the one that is done
-last. (Halide calls it rfactor.)
+last.
 
     acc1:f32 = variable of 0.0        for i1_piece in 0 .. 4:
     for i1 in 0 .. 100:                 acc1:f32 = variable of 0.0
@@ -17,6 +17,28 @@ last. (Halide calls it rfactor.)
                                         acc2 = add acc2 t2
                                       b:f32 = acc2
                                       b_out[0] = b
+
+As a tree, the pieces are lanes: the first takes elements 0, 256, 512, ..., its neighbour 1, 257, 513, ..., so
+that what all load at once lies side by side in memory ("coalesced"). Their results are added in pairs, and
+these in pairs: 256 work-items take 8 steps. Nothing runs in parallel yet: the loops over lanes are for the
+directive that makes work-groups. (TVM calls all of it a cross-thread reduction.)
+
+    acc1:f32 = variable of 0.0         items1:f32 = 4 elements
+    for i2 in 0 .. 100:                for i2_lane in 0 .. 4:
+      a:f32 = a_in[i2]                   acc1:f32 = variable of 0.0
+      acc1 = add acc1 a                  for i2 in i2_lane .. 100 by 4:
+    b:f32 = acc1                           ...
+                                         t1:f32 = acc1
+                                         items1[i2_lane] = t1
+                                       for i2_half1 in 0 .. 2:
+                                         t2:f32 = items1[i2_half1 + 2]
+                                         items1[i2_half1] = add items1[i2_half1] t2
+                                       for i2_half2 in 0 .. 1:
+                                         ...
+                                       b:f32 = items1[0]
+
+Source: Halide's rfactor, https://halide-lang.org/tutorials/tutorial_lesson_18_parallel_associative_reductions.html;
+M. Harris, "Optimizing Parallel Reduction in CUDA", 2007
 """
 
 from __future__ import annotations
@@ -28,8 +50,16 @@ from typing import NamedTuple
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.substitution import every_statement, substituted
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of, in_loops
+from tinyjax.compile.kernel.substitution import every_statement, replaced, substituted
+from tinyjax.compile.schedules.directive import (
+    LoopDirective,
+    accumulators_in,
+    axis_of,
+    body_with,
+    in_loops,
+    loop_over,
+    with_body,
+)
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
@@ -38,15 +68,25 @@ Combines = Sequence[tuple[ir.Combine, ir.Buffer | ir.PrivateArray]]
 
 
 @dataclass(frozen=True)
-class SplitReduction(LoopDirective):
+class RFactor(LoopDirective):
     """The reductions of the loop over `axis` in `pieces`, each of a multiple of so many iterations; what is
     left over (axis_rest) is combined with the partial results. Loops around it end before that, and are there
-    again with names that end in _total."""
+    again with names that end in _total.
+
+    As a tree, each piece (axis_lane) takes every n-th element, and loops around it stay."""
 
     pieces: int
     multiple: int = 1
+    as_tree: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
+        if self.as_tree:
+            if self.pieces < 2 or self.pieces & (self.pieces - 1):
+                return f"{self.pieces} is no power of two"
+            variables = _variables(body_with(kernel, loop), loop)
+            if not variables:
+                return f"the loop over {self.axis} combines into no variables that are made right before it"
+            return why_no_parts(kernel, loop, variables)
         if not loop.start.is_const(0) or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
         if loop.stop.lo < self.multiple * self.pieces:
@@ -59,6 +99,9 @@ class SplitReduction(LoopDirective):
         return why_no_parts(kernel, loop, _arrays(parts))
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
+        return self._in_tree(kernel) if self.as_tree else self._in_pieces(kernel)
+
+    def _in_pieces(self, kernel: ir.Kernel) -> ir.Kernel:
         parts = _parts(kernel, self.axis)
         assert parts is not None
         loop, fresh = parts.loop, Fresh(kernel)
@@ -69,16 +112,16 @@ class SplitReduction(LoopDirective):
         results = math.prod(outer.stop.lo for outer in parts.around)
         combines = [
             (s, ir.Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
-            for s in combines_of(loop, _arrays(parts))
+            for s in _combines(loop, _arrays(parts))
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
-        stores = left_partial(combines, piece * results + parts.number, fresh)
+        stores = _left(combines, piece * results + parts.number, fresh)
         body = in_loops(parts.around, [*parts.before, whole, *stores])
         pieces = ir.For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
-        body = with_partial(combines, other * results + parts.number, fresh)
+        body = _with_partial(combines, other * results + parts.number, fresh)
         finish = [*parts.before, ir.For(other, index(0), index(count), body, origin=loop.origin)]
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
@@ -88,14 +131,57 @@ class SplitReduction(LoopDirective):
         buffers = [*kernel.buffers, *(buffer for _, buffer in combines)]
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
+    def _in_tree(self, kernel: ir.Kernel) -> ir.Kernel:
+        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
+        body = body_with(kernel, loop)
+        variables = _variables(body, loop)
+        combines = [
+            (s, ir.PrivateArray(fresh("items"), s.array.dtype, self.pieces))
+            for s in _combines(loop, variables)
+        ]
+        arrays = {s.array: array for s, array in combines}
+        allocated = [ir.Allocate(array, None, origin=s.origin) for s, array in combines]
+        lane = index_var(f"{self.axis}_lane", 0, self.pieces - 1)
+        every = replace(loop, start=loop.start + lane, step=self.pieces)
+        own = [variables[array] for array in arrays]
+        part = [*own, every, *_left(combines, lane, fresh)]
+        lanes = ir.For(lane, index(0), index(self.pieces), part, origin=loop.origin)
+        tree = [*allocated, lanes, *self._halves(loop, combines, fresh)]
 
-def combines_of(loop: ir.For, accumulators: Container[ir.PrivateArray]) -> list[ir.Combine]:
+        def change(s: ir.Statement) -> list[ir.Statement]:
+            match s:
+                case ir.For() if s is loop:
+                    return tree
+                case ir.Allocate(array) if array in arrays:
+                    return []
+                case ir.Load(_, array) if array in arrays:
+                    return [replace(s, source=arrays[array])]
+            return [s]
+
+        return with_body(kernel, body, replaced(body, change))
+
+    def _halves(
+        self, loop: ir.For, combines: Sequence[tuple[ir.Combine, ir.PrivateArray]], fresh: Fresh
+    ) -> list[ir.Statement]:
+        """The upper half of what is left is combined into the lower one, until that is one element."""
+        loops: list[ir.Statement] = []
+        half = self.pieces // 2
+        while half:
+            lane = index_var(fresh(f"{self.axis}_half"), 0, half - 1)
+            elements = [(replace(s, array=array, index=lane), array) for s, array in combines]
+            body = _with_partial(elements, lane + half, fresh)
+            loops.append(ir.For(lane, index(0), index(half), body, origin=loop.origin))
+            half //= 2
+        return loops
+
+
+def _combines(loop: ir.For, accumulators: Container[ir.PrivateArray]) -> list[ir.Combine]:
     """What the loop does with accumulators: one statement for each of these."""
     combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
     return list({s.array: s for s in combines if s.array in accumulators}.values())
 
 
-def left_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
+def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
     """What a part leaves: each accumulator, as that element of its memory."""
     stores: list[ir.Statement] = []
     for combine, memory in combines:
@@ -105,7 +191,7 @@ def left_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Stateme
     return stores
 
 
-def with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
+def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
     """Each accumulator combined with what a part left, which is that element of its memory."""
     body: list[ir.Statement] = []
     for combine, memory in combines:
@@ -113,6 +199,14 @@ def with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Stateme
         body.append(ir.Load(value, memory, at, origin=combine.origin))
         body.append(replace(combine, value=value))
     return body
+
+
+def _variables(body: Sequence[ir.Statement], loop: ir.For) -> dict[ir.PrivateArray, ir.Allocate]:
+    """The variables that are made beside the loop, combined in it, and loaded after it."""
+    at = body.index(loop)
+    made = [s for s in body[:at] if isinstance(s, ir.Allocate) and s.initial is not None]
+    sums = accumulators_in(loop.body)
+    return {s.array: s for s in made if s.array.size == 1 and s.array in sums}
 
 
 class _Parts(NamedTuple):

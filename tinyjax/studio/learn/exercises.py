@@ -84,7 +84,7 @@ class Exercise:
 
 
 def in_clone(file: str) -> Path:
-    """The path of a file such as "tinyjax/core/bind.py", "practice/tape.py", "story.py" or "tests/judged.py"."""
+    """The path of a file such as "tinyjax/core/bind.py", "practice/tape.py" or "story.py"."""
     if file == STORY:
         return ROOT / "tutorials" / f"{NAMES[0]}.py"
     folders = {PACKAGE.name: PACKAGE.parent, PRACTICE: ROOT / "tutorials"}

@@ -55,3 +55,4 @@ def write(root: Path, monkeypatch, files: dict[str, str]) -> None:
         (root / file).write_text(text)
     for module in (exercises, work_folder):
         monkeypatch.setattr(module, "ROOT", root)
+    monkeypatch.setattr(exercises, "PACKAGE", root / "tinyjax")

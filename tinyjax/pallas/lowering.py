@@ -2,9 +2,9 @@
 
 A nest of loops, where the kernel allows it. The first axes of the grid, along which programs have their own
 blocks of the outputs, become axes of the arrays, by vmap: they run in parallel. Along the others, programs
-write to one block again and again: a scan, whose carry is the block.
+write to one block again and again: a scan, whose carry are these blocks.
 
-    grid (i, j, k), output block (i, j)   ->   vmap over i and j of scan over k
+    grid (i, j, k), output block (i, j)   ->   scan over k of vmap over i and j
 
 All other kernels are one scan over the grid, whose carry are the outputs (loops.py).
 """

@@ -1,4 +1,4 @@
-"""Kernels of one's own: interpreted, compiled and transformed."""
+"""Custom kernels: interpreted, compiled and transformed."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def sum_kernel(x_ref, o_ref):
 
 
 def sums(x, interpret=False):
-    """Of each row, the blocks of two elements added up."""
+    """Adds up the blocks of two elements of each row."""
     return pl.pallas_call(
         sum_kernel,
         struct(x.shape[0], 2),

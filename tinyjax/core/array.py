@@ -32,8 +32,8 @@ class ShapedArray:
     `extra`: what a feature says besides; mostly None. Features name its fields in `aval_fields`.
     Equal avals are one object, made once: they are compared and looked up all the time.
 
-    A feature may have a subclass for values that are no arrays. Its methods getitem, setitem and moved_batch
-    are what x[i], x[i] = y and vmap's out_axes do with them."""
+    A feature may have a subclass for values that are no arrays. Its methods getitem, setitem, view and
+    moved_batch are what x[i], x[i] = y, x.at[i] and vmap's out_axes do with them."""
 
     __slots__ = ("shape", "dtype", "weak_type", "extra")
     shape: tuple[int, ...]

@@ -16,6 +16,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes, type_promotion
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import as_array
 from tinyjax.core.tracing import user_level
 from tinyjax.lax.placing import with_place
@@ -36,7 +37,9 @@ class IndexUpdateHelper:
     def __init__(self, array: Any):
         self.array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdateRef:
+    def __getitem__(self, index: Any) -> Any:
+        if type(self.array.aval) is not ShapedArray:
+            return self.array.aval.view(self.array, index)
         return IndexUpdateRef(self.array, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:

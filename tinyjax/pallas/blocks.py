@@ -70,9 +70,11 @@ def followed_axes(mapping: BlockMapping, axes: Sequence[int]) -> dict[int, int]:
     return found
 
 
-def in_blocks(x: Any, mapping: BlockMapping, followed: dict[int, int]) -> Any:
-    """The padded array, with the axes of `followed` cut into blocks, whose numbers are the first axes, in the
-    order of the grid's."""
+def in_blocks(
+    x: Any, mapping: BlockMapping, followed: dict[int, int]
+) -> tuple[Any, dict[int, int]]:
+    """The padded array, with the axes of `followed` cut into blocks; and {axis of the grid: axis along which
+    the numbers of blocks are}."""
     grid = mapping.indices.shape
     shape: list[int] = []
     places = {}
@@ -85,17 +87,27 @@ def in_blocks(x: Any, mapping: BlockMapping, followed: dict[int, int]) -> Any:
             shape += [count, size]
         else:
             shape.append(n)
-    first = [places[axis] for axis in sorted(places)]
-    rest = [i for i in range(len(shape)) if i not in first]
-    return transpose(reshape(x, shape), [*first, *rest])
+    return reshape(x, shape), places
+
+
+def slices_of_blocks(x: Any, places: dict[int, int], starts: Any, mapping: BlockMapping) -> Any:
+    """What `in_blocks` gives, reduced to a block along the axes that are not cut: `starts` has its first
+    elements along the axes of the array."""
+    numbers = places.values()
+    axes = [axis for axis in range(x.ndim) if axis not in numbers]
+    sizes = list(x.shape)
+    begin: list[Any] = [0] * x.ndim
+    for dim, axis in enumerate(axes):
+        sizes[axis], begin[axis] = mapping.sizes[dim], starts[dim]
+    return x if tuple(sizes) == x.shape else dynamic_slice(x, begin, sizes)
 
 
 def joined(
     blocks: Any, numbers: np.ndarray, grid: Sequence[int], mapping: BlockMapping, begin: Any
 ) -> Any:
-    """The array of these blocks: `blocks` has one for each program, along axis 0, and `numbers` says which
-    one each program's is, along each axis: shape (programs, ndim). The programs are those of `grid`, in
-    order. Other elements are as in `begin`, the padded array."""
+    """The array of these blocks: `blocks` has one for each program of `grid`, along axis 0, and `numbers` has
+    the number of each program's block along each axis: shape (programs, ndim). Other elements are as in
+    `begin`, the padded array."""
     if not mapping.aval.size:
         return unpadded(begin, mapping)
     counts = mapping.block_counts

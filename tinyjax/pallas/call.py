@@ -1,4 +1,4 @@
-"""pallas_call: a kernel of one's own, run as each program of a grid on blocks of the arrays.
+"""pallas_call: runs a custom kernel as each program of a grid, on blocks of the arrays.
 
 To a trace it is one equation, whose parameter is the kernel as a jaxpr that takes Refs. It is compiled
 (lowering.py). Outside of jit, `interpret=True` runs the Python function itself, program after program
@@ -46,12 +46,10 @@ from tinyjax.refs.types import AbstractRef
 from tinyjax.transform.jit.primitive import Inline, jit_p
 
 # Parameters: jaxpr, the kernel; grid_mapping, input_output_aliases (pairs of numbers), out_avals, interpret,
-# and those that say nothing here: compiler_params, cost_estimate, debug, mesh, metadata and name.
+# and those that change nothing: compiler_params, cost_estimate, debug, mesh, metadata and name.
 pallas_call_p = BodyPrimitive("pallas_call", multiple_results=True, impl_binds_primitives=True)
 abstract_eval_rules[pallas_call_p] = lambda *avals, out_avals, **params: list(out_avals)
-no_rule_reasons[pallas_call_p, "lowering"] = (
-    "compile/passes/inline.py puts its programs in its place"
-)
+no_rule_reasons[pallas_call_p, "lowering"] = "compile/passes/inline.py replaces it by its programs"
 
 
 def lowered_call(params: Mapping[str, Any]) -> ClosedJaxpr:
@@ -139,7 +137,11 @@ def pallas_call(
     }
     out_shape = tuple(out_shape) if isinstance(out_shape, list) else out_shape
     call = _Call(kernel, out_shape, grid_spec, params)
-    return lambda *args: call.run(args)
+
+    def wrapped(*args: Any) -> Any:
+        return call.run(args)
+
+    return wrapped
 
 
 def _check_not_given(given: dict[str, Any]) -> None:
@@ -161,7 +163,7 @@ class _Call:
         self.out_origins = [f"outputs{keystr(path)}" for path, _ in paths]
         self.out_avals = tuple(_out_aval(x) for _, x in paths)
         scratch, self.scratch_tree = tree_flatten(spec.scratch_shapes)
-        self.scratch_avals = [x.get_array_aval() for x in scratch]
+        self.scratch_avals = [x.get_ref_aval() for x in scratch]
         self._mappings: dict[Any, GridMapping] = {}
         self._jaxprs: dict[Any, ClosedJaxpr] = {}
 
@@ -262,7 +264,7 @@ class _Call:
 
 
 def _check_arrays(avals: Sequence[ShapedArray], origins: Sequence[str]) -> None:
-    """Raises NotImplementedError for a Ref, ValueError for an array of a type that speaks of a mesh."""
+    """Raises NotImplementedError for a Ref, ValueError for an array whose type has a mesh."""
     for aval, origin in zip(avals, origins):
         if isinstance(aval, AbstractRef):
             raise NotImplementedError(

@@ -32,6 +32,7 @@ from tinyjax.pallas.specs import (
     GridSpec,
     IndexMap,
     Indirect,
+    MemorySpace,
     Squeezed,
     block_dim,
     block_size,
@@ -54,6 +55,7 @@ class BlockMapping:
     aval: ShapedArray
     indices: np.ndarray
     origin: str  # such as args[0]
+    memory_space: Any
 
     @functools.cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -71,7 +73,8 @@ class BlockMapping:
 
     @property
     def ref_aval(self) -> AbstractRef:
-        return AbstractRef(self.aval.update(shape=self.ref_shape, weak_type=False))
+        aval = self.aval.update(shape=self.ref_shape, weak_type=False)
+        return AbstractRef(aval, self.memory_space)
 
     @functools.cached_property
     def padding(self) -> tuple[tuple[int, int], ...]:
@@ -129,7 +132,7 @@ class GridMapping:
     grid: tuple[int, ...]
     grid_names: tuple | None
     block_mappings: tuple[BlockMapping, ...]
-    scratch_avals: tuple[ShapedArray, ...]
+    scratch_avals: tuple[AbstractRef, ...]
     num_inputs: int
     vmapped_dims: tuple[int, ...] = ()
 
@@ -164,7 +167,7 @@ class GridMapping:
     def ref_avals(self) -> list[AbstractRef]:
         """The types of a kernel's arguments."""
         blocks = [mapping.ref_aval for mapping in self.block_mappings]
-        return blocks + [AbstractRef(aval) for aval in self.scratch_avals]
+        return [*blocks, *self.scratch_avals]
 
     def __repr__(self) -> str:
         return f"GridMapping(grid={self.grid}, block_mappings={self.block_mappings})"
@@ -177,8 +180,8 @@ def in_row_major(numbers: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
 
 
 def uninitialized(dtype: np.dtype) -> Any:
-    """What stands where nothing was written, and beyond the end of an array: NaN, the smallest integer or
-    False; of int16 zero, as JAX's semaphores are int16."""
+    """The value of elements that nothing was written to, or beyond the end of an array: NaN, the smallest
+    integer or False. For int16 it is zero, since JAX's semaphores are int16."""
     if is_inexact(dtype):
         return np.nan
     return 0 if kind(dtype) == "b" or dtype == np.int16 else iinfo(dtype).min
@@ -217,7 +220,8 @@ def _flat_specs(specs: Any, tree: Any, what: str) -> list[BlockSpec]:
             f"Pytree for {ours} and {theirs} do not match. There are {len(errors)} mismatches, including:\n"
             + "\n".join(lines)
         )
-    return [BlockSpec() if spec is no_block_spec else spec for spec in flat]
+    whole = BlockSpec(memory_space=MemorySpace.ANY)
+    return [whole if spec is no_block_spec else spec for spec in flat]
 
 
 def _block_mapping(
@@ -244,7 +248,8 @@ def _block_mapping(
         indices = np.zeros((*sizes, aval.ndim), np.int32)
     else:
         indices = _evaluated(spec.index_map, block_shape, origin, sizes)
-    return BlockMapping(block_shape, aval, indices, origin)
+    space = MemorySpace.DEFAULT if spec.memory_space is None else spec.memory_space
+    return BlockMapping(block_shape, aval, indices, origin, space)
 
 
 def _evaluated(

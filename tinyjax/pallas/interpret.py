@@ -28,8 +28,8 @@ def run_programs(
 ) -> list[ArrayImpl]:
     """The outputs. `kernel` takes Refs, of inputs, outputs and scratch arrays.
 
-    What a program writes to a block, also of an input, the later ones read. What no program writes is NaN, or
-    the smallest integer."""
+    Later programs read what a program writes to a block, also to one of an input. Elements that no program
+    writes are NaN, or the smallest integer."""
     arrays = _padded_arrays(mapping, aliases, args)
     scratch = [Ref(_as_array(_empty(aval))) for aval in mapping.scratch_avals]
     sizes = mapping.seen_grid.sizes

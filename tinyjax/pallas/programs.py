@@ -26,7 +26,7 @@ from tinyjax.core.bind import (
 
 program_id_p = Primitive("program_id")  # axis
 abstract_eval_rules[program_id_p] = lambda *, axis: ShapedArray((), np.dtype("int32"))
-no_rule_reasons[program_id_p, "lowering"] = "pallas/lowering.py puts the number in its place"
+no_rule_reasons[program_id_p, "lowering"] = "pallas/kernel_jaxpr.py replaces it by the number"
 
 
 class Grid:

@@ -59,14 +59,16 @@ def block_numbers(mapping: BlockMapping) -> np.ndarray:
 
 
 def _check_revisits(output: BlockMapping) -> None:
-    last_program: dict[tuple[int, ...], int] = {}
+    """Each block must be that of programs that follow each other: of one run."""
     grid = output.indices.shape[:-1]
-    blocks = block_numbers(output).reshape(math.prod(grid), output.aval.ndim).tolist()
-    for number, block in enumerate(map(tuple, blocks)):
-        before = last_program.get(block, number - 1)
-        if before != number - 1:
-            raise _race(output, grid, before, number, f"block {block}")
-        last_program[block] = number
+    numbers = block_numbers(output).reshape(math.prod(grid), output.aval.ndim)
+    places = in_row_major(numbers, output.block_counts)
+    starts = np.flatnonzero(np.diff(places, prepend=-1))  # where a run begins
+    _, first = np.unique(places[starts], return_index=True)
+    if len(first) < len(starts):
+        again = int(np.setdiff1d(starts, starts[first])[0])
+        before = int(np.flatnonzero(places[:again] == places[again])[-1])
+        raise _race(output, grid, before, again, f"block {_text(numbers[again])}")
 
 
 def _check_overlaps(output: BlockMapping) -> None:

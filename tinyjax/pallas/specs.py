@@ -1,4 +1,4 @@
-"""What a pallas_call is told: the grid, and for each array the blocks that its programs get.
+"""The arguments of pallas_call: the grid, and for each array the blocks that its programs get.
 
 Source: https://docs.jax.dev/en/latest/pallas/grid_blockspec.html
 """
@@ -120,7 +120,7 @@ class MemoryRef:
         return self.inner_aval
 
     def get_ref_aval(self) -> AbstractRef:
-        return AbstractRef(self.inner_aval)
+        return AbstractRef(self.inner_aval, self.memory_space)
 
 
 ANY = MemorySpace.ANY

@@ -8,3 +8,4 @@ from tinyjax.refs import into_refs as into_refs
 from tinyjax.refs import loops as loops
 from tinyjax.refs import printing as printing
 from tinyjax.refs import rules as rules
+from tinyjax.refs import views as views

@@ -11,36 +11,43 @@ from tinyjax.core.bind import Primitive, ResultsOf, check_values
 
 
 class AbstractRef(ShapedArray):
-    """The aval of a Ref, which holds an array of aval `inner_aval`. Equal ones are one object, too."""
+    """The aval of a Ref, which holds an array of aval `inner_aval`. Equal ones are one object, too.
+    `memory_space` is what a kernel's jaxpr says of it, and changes nothing."""
 
-    __slots__ = ("inner_aval",)
+    __slots__ = ("inner_aval", "memory_space")
     inner_aval: ShapedArray
+    memory_space: Any
     getitem: ClassVar[Callable[..., Any]]  # of (ref, index); set in ref.py, as is
     setitem: ClassVar[Callable[..., None]]  # of (ref, index, value)
+    view: ClassVar[Callable[..., Any]]  # of (ref, index); set in views.py
 
-    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
-        if inner_aval not in _ref_avals:
+    def __new__(cls, inner_aval: ShapedArray, memory_space: Any = None) -> AbstractRef:
+        key = inner_aval, memory_space
+        if key not in _ref_avals:
             aval = object.__new__(cls)
-            aval.inner_aval = inner_aval
+            aval.inner_aval, aval.memory_space = key
             for name in ShapedArray.__slots__:
                 setattr(aval, name, getattr(inner_aval, name))
-            _ref_avals.setdefault(inner_aval, aval)
-        return _ref_avals[inner_aval]
+            _ref_avals.setdefault(key, aval)
+        return _ref_avals[key]
+
+    def _with(self, inner_aval: ShapedArray) -> AbstractRef:
+        return AbstractRef(inner_aval, self.memory_space)
 
     def update(self, **changes: Any) -> AbstractRef:
-        return AbstractRef(self.inner_aval.update(**changes))
+        return self._with(self.inner_aval.update(**changes))
 
     def without_axis(self, axis: int) -> AbstractRef:
-        return AbstractRef(self.inner_aval.without_axis(axis))
+        return self._with(self.inner_aval.without_axis(axis))
 
     def with_axis(self, axis: int, size: int) -> AbstractRef:
-        return AbstractRef(self.inner_aval.with_axis(axis, size))
+        return self._with(self.inner_aval.with_axis(axis, size))
 
     def to_tangent_aval(self) -> AbstractRef:
-        return AbstractRef(self.inner_aval.to_tangent_aval())
+        return self._with(self.inner_aval.to_tangent_aval())
 
     def strip_weak_type(self) -> AbstractRef:
-        return AbstractRef(self.inner_aval.strip_weak_type())
+        return self._with(self.inner_aval.strip_weak_type())
 
     def moved_batch(self, ref: Any, dim: int | None, out_dim: int) -> Any:
         """A Ref as a result of vmap: itself. Raises ValueError if its batch is not where out_axes has it."""
@@ -55,7 +62,8 @@ class AbstractRef(ShapedArray):
         return ref
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+        space = "" if self.memory_space is None else f"<{self.memory_space}>"
+        return f"Ref{space}{{{self.inner_aval.str_short(short_dtypes)}}}"
 
     def __str__(self) -> str:
         return self.str_short()
@@ -63,10 +71,10 @@ class AbstractRef(ShapedArray):
     __repr__ = __str__
 
     def __reduce__(self) -> tuple[Any, tuple]:
-        return AbstractRef, (self.inner_aval,)
+        return AbstractRef, (self.inner_aval, self.memory_space)
 
 
-_ref_avals: dict[ShapedArray, AbstractRef] = {}
+_ref_avals: dict[tuple[ShapedArray, Any], AbstractRef] = {}
 
 
 def is_ref(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The names of jax.experimental.pallas, from the folder pallas: kernels of one's own."""
+"""The names of jax.experimental.pallas, from the folder pallas: custom kernels."""
 
 from __future__ import annotations
 

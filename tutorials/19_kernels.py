@@ -174,9 +174,9 @@ print(jax.make_jaxpr(in_blocks(wave_of_block, 4))(x))
 
 # %% [markdown]
 # The compiler puts its programs in its place, as loops over blocks, and treats those as it treats all else.
-# `viz.kernel` plays what comes of that: which elements each step loads and stores. In a notebook it is a page
-# with a slider; here it is a table, and three steps. Of `kernels.double`, on four cores that have vectors of
-# four elements:
+# `viz.kernel` plays both: first which blocks each program is given, then which elements each step of the
+# compiled kernel loads and stores, on four cores that have vectors of four. In a notebook it is a page with a
+# slider; here it is tables, and three steps of each. A digit is the program, or the core:
 
 # %%
 print(viz.kernel(kernels.double, jnp.arange(40.0)))

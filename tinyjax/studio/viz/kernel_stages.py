@@ -51,10 +51,11 @@ class Stage:
 
     title: str
     why: str
-    kernel: Kernel
+    kernel: Any  # a Kernel, or the Programs of a pallas_call: it has a name, items and a text
     grids: list[Grid]
     accesses: list[Access] = field(repr=False)
     traffic: Traffic
+    word: str = "work-item"  # for what runs at once
 
 
 def played_kernels(
@@ -62,9 +63,7 @@ def played_kernels(
 ) -> list[list[Stage]]:
     """The stages of each kernel of a plan, run with the values that the program has.
 
-    Raises ValueError if there are none; TooManyAccesses, also if all stages have more than `total`."""
-    if not plan.kernels:
-        raise ValueError("this function has no kernel: all of it runs on the host")
+    Raises TooManyAccesses, also if all stages have more than `total`."""
     values = all_values(plan.closed, list(map(_in_words, args)))
     kernels: list[list[Stage]] = []
     for number, made in plan.kernels.items():

@@ -23,6 +23,8 @@ from tinyjax.compile.schedules.directive import Directive
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.dtypes import short_name
 from tinyjax.core.tree_util.pytrees import tree_leaves
+from tinyjax.studio.viz.accesses import TooManyAccesses
+from tinyjax.studio.viz.grid_programs import stages_of_programs
 from tinyjax.studio.viz.kernel_stages import Stage, played_kernels
 from tinyjax.studio.viz.page_files import Page, filled
 from tinyjax.studio.viz.player_text import played_text
@@ -37,6 +39,7 @@ MACHINES = {
 }
 TOTAL_OF_PAGE = 3000  # on the page of `explain`, which should take no longer for them
 STYLES = ("page.css", "player.css")
+NO_KERNEL = "this function has no kernel: all of it runs on the host"
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +60,9 @@ def kernel(
 ) -> Played:
     """Runs the kernels of `f` in Python, and keeps every load and store, before and after each directive.
 
+    For a pallas_call, the blocks that its programs are given come first; what the compiler makes of it
+    follows, if it has few enough accesses.
+
     Args:
       args: small arrays, numbers, or pytrees of them.
       machine: "cpu" (four cores, vectors of four elements) or "gpu" (groups of eight work-items). The
@@ -74,7 +80,14 @@ def kernel(
     plan = make_plan(simplify(lower_prng_keys(traced)), target)
     if schedule and len(plan.kernels) != 1:
         raise ValueError(f"a schedule is for one kernel, and this function has {len(plan.kernels)}")
-    kernels = played_kernels(plan, tree_leaves(args), schedule)
+    kernels = list(stages_of_programs(traced.jaxpr))
+    try:
+        kernels += played_kernels(plan, tree_leaves(args), schedule)
+    except TooManyAccesses:
+        if not kernels:
+            raise
+    if not kernels:
+        raise ValueError(NO_KERNEL)
     title, data = fun_name(f), {"kernels": played_data(kernels)}
     page = filled("player.html", {"name": title}, STYLES, ("common.js", "player.js"), data)
     return Played(title, played_text(kernels), page, kernels)
@@ -96,9 +109,10 @@ def played_data(kernels: Sequence[Sequence[Stage]] | str) -> list[dict[str, Any]
 def kernels_or_reason(plan: Plan, args: Sequence[Any]) -> list[list[Stage]] | str:
     """The kernels of a compiled program that is small, or why there are none."""
     try:
-        return played_kernels(plan, tree_leaves(args), total=TOTAL_OF_PAGE)
-    except ValueError as error:
+        kernels = played_kernels(plan, tree_leaves(args), total=TOTAL_OF_PAGE)
+    except TooManyAccesses as error:
         return f"There is nothing to play: {error}."
+    return kernels or f"There is nothing to play: {NO_KERNEL}."
 
 
 def _stage_data(stage: Stage) -> dict[str, Any]:
@@ -110,6 +124,7 @@ def _stage_data(stage: Stage) -> dict[str, Any]:
         "why": stage.why,
         "lines": str(stage.kernel).splitlines(),
         "items": stage.kernel.items,
+        "word": stage.word,
         "grids": [
             {
                 "name": grid.name,

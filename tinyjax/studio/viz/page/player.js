@@ -136,7 +136,7 @@ class Player {
       swatch.style.background = itemColour(item);
       return swatch;
     }) : [];
-    const who = stage.items > 1 ? ["work-items", ...swatches, ...(stage.items > items ? [`and so on, ${inWords(stage.items)} in all;`] : [";"])] : ["one work-item;"];
+    const who = stage.items > 1 ? [`${stage.word}s`, ...swatches, ...(stage.items > items ? [`and so on, ${inWords(stage.items)} in all;`] : [";"])] : [`one ${stage.word};`];
     this.legend.replaceChildren(...who, " filled: loaded now; framed: stored now");
   }
 
@@ -193,7 +193,7 @@ class Player {
     }
     const first = current[0];
     const loops = first ? (stage.loops[first[2]] ?? []).map((name, n) => `${name} = ${first[8 + n]}`).join(", ") : "";
-    const who = loops ? `${stage.items > 1 ? `work-item ${first[1]}: ` : ""}${loops}. ` : "";
+    const who = loops ? `${stage.items > 1 ? `${stage.word} ${first[1]}: ` : ""}${loops}. ` : "";
     return `${who}So far ${inWords(loads)} elements loaded (${inWords(redundant)} of them again), ${inWords(stores)} stored.`;
   }
 

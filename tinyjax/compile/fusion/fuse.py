@@ -232,7 +232,9 @@ class _Plan:
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
-        products = {v: self.product[v] for v in operands - self.stored if v in self.product}
+        # In the order of the operands: a set's is another in each process.
+        computed = [v for v in variables(eqn) if v not in self.stored]
+        products = {v: self.product[v] for v in computed if v in self.product}
         if not products:
             return
         first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape

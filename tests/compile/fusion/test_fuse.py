@@ -227,3 +227,19 @@ def test_operands_that_a_loop_has_no_use_for_are_none_of_its_work():
 
     x = np.ones((1, 4), np.float32)
     np.testing.assert_allclose(jax.jit(program)(x), program(x), rtol=1e-6)
+
+
+def test_of_two_products_the_same_one_ends_each_time():
+    def program(x, w):
+        for _ in range(8):
+            x = (x @ w) * (w @ x)
+        return x
+
+    def made(kept):
+        closed = make_jaxpr(program)(aval(64, 64), aval(64, 64))
+        kept += [closed, [[] for _ in range(len(kept))]]  # the next one's variables are elsewhere
+        numbers = {v: n for n, eqn in enumerate(closed.eqns) for v in eqn.outvars}
+        return tuple(numbers[v] for group in fuse(closed.jaxpr, CPU) for v in group.outputs)
+
+    kept = []
+    assert len({made(kept) for _ in range(10)}) == 1

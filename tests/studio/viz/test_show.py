@@ -57,6 +57,8 @@ def test_every_dtype_becomes_numbers_without_loss(dtype):
 def test_numbers_of_a_table_have_their_points_below_each_other():
     texts = table_texts(np.array([[1.5, -0.25], [12.0, 3.0]]), np.dtype("f4"))
     assert texts == [["1.50", "-0.25"], ["12.00", "3.00"]]
+    halves = table_texts(np.array([[0.0, -0.5]]), np.dtype("f4"))
+    assert halves == [["0.0", "-0.5"]]
     assert table_texts(np.array([[1e-9, 2.5]]), np.dtype("f4")) == [["1e-09", "2.5"]]
 
 

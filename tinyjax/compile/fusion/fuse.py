@@ -238,9 +238,9 @@ class _Plan:
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
-        products = {  # in the operands' order: the first decides
-            v: self.product[v] for v in variables(eqn) if v in self.product and v not in self.stored
-        }
+        # In the order of the operands: a set's is another in each process.
+        computed = [v for v in variables(eqn) if v not in self.stored]
+        products = {v: self.product[v] for v in computed if v in self.product}
         if not products:
             return
         first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape

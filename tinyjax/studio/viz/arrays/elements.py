@@ -188,7 +188,7 @@ def element_text(x: bool | float | complex) -> str:
 
 
 def table_texts(cells: np.ndarray, dtype: np.dtype) -> list[list[str]]:
-    """The numbers of a table, with as many decimals each if that shows all of them."""
+    """The numbers of a table, all with as many decimals if that shows each of them."""
     if dtype.kind == "b":
         return [[str(bool(x)) for x in row] for row in cells.tolist()]
     sizes = np.abs(cells[np.isfinite(cells) & (cells != 0)])
@@ -196,4 +196,6 @@ def table_texts(cells: np.ndarray, dtype: np.dtype) -> list[list[str]]:
     is_even = (cells[np.isfinite(cells)] % 1).any() and 0 < decimals <= 5
     if not (is_even and sizes.min() >= 10.0**-decimals):
         return [[number_text(x) for x in row] for row in cells.tolist()]
+    while (np.round(sizes, decimals) == np.round(sizes, decimals - 1)).all():  # zeros alone
+        decimals -= 1
     return [[f"{x:.{decimals}f}" for x in row] for row in cells.tolist()]

@@ -448,6 +448,24 @@ viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)
 # Questions people ask: [where StableHLO and XLA come
 # in](questions.md#where-do-stablehlo-and-xla-come-in).
 #
+# ## Do you know?
+#
+# <details><summary>Where does the writing of a kernel begin?</summary>
+#
+# At its results. The rule of the equation that makes an element asks for the elements that it needs, and
+# so on back to the kernel's arguments.
+# </details>
+#
+# <details><summary>Why may a compiler not put 0 in place of <code>x * 0</code> for floats?</summary>
+#
+# If `x` is NaN or infinite, the product is NaN; and if `x` is negative, it is -0.0.
+# </details>
+#
+# <details><summary>What becomes of the call of a jitted function within a jitted function?</summary>
+#
+# The first pass puts the equations of the called jaxpr in its place.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 11` makes a folder in which these functions are empty, for you to

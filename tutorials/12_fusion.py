@@ -529,6 +529,24 @@ viz.kernels(fast_layer.lower(x, w), step_times)
 #   computation.
 # - Explain each factor before you believe it: bytes, instructions, cores, or a mistake.
 #
+# ## Do you know?
+#
+# <details><summary>A cheap value is read by two kernels. Is it stored?</summary>
+#
+# No. Each of them computes it again, which takes less time than to write it to memory and to read it.
+# </details>
+#
+# <details><summary>Why isn't the first call of a jitted function measured?</summary>
+#
+# It traces and compiles. And of any call, wait for the result: it returns before its kernels have run.
+# </details>
+#
+# <details><summary>A kernel reads 16 MB, and the memory gives 16 GB a second. How fast can it
+# be?</summary>
+#
+# It takes a millisecond at least, however little it computes.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 12` makes a folder in which these functions are empty, for you to

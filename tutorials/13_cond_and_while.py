@@ -426,6 +426,25 @@ viz.dot(jax.make_jaxpr(zero_near)(3.0))
 # Questions people ask: [the gradient of a
 # while_loop](questions.md#why-cant-i-take-the-gradient-of-a-while_loop).
 #
+# ## Do you know?
+#
+# <details><summary>Why must both branches of a <code>cond</code> have results of the same
+# types?</summary>
+#
+# It is one equation, and its outvars have one type each, whichever branch runs.
+# </details>
+#
+# <details><summary>Why has a <code>while_loop</code> no reverse mode?</summary>
+#
+# How often it goes round is not known while tracing, so neither is how much memory the residuals need.
+# Forward mode needs none, and works.
+# </details>
+#
+# <details><summary>A <code>while_loop</code> under <code>vmap</code>: when does it end?</summary>
+#
+# When the slowest example is done. Those that are done before keep what they have.
+# </details>
+#
 # ## Exercises
 #
 # Write the rules of `cond`, the fixed point that loops need, and a loop of your own:

@@ -347,6 +347,25 @@ viz.dot(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
 # - `fori_loop` is a scan if its bounds are known while tracing, and can be differentiated; else it is a
 #   while_loop, and can not.
 #
+# ## Do you know?
+#
+# <details><summary>A scan of 100 steps gives a carry and <code>ys</code>. Which of them has an axis of
+# 100?</summary>
+#
+# `ys`, in front: a slice for each step. The carry is that of the last step.
+# </details>
+#
+# <details><summary>Why does a scan compile faster than the same loop in Python?</summary>
+#
+# Its body is traced once, and is one equation, however many steps there are.
+# </details>
+#
+# <details><summary>What does the gradient of a scan keep in memory?</summary>
+#
+# The residuals of each step, stacked: the memory grows with the number of steps. `jax.checkpoint`
+# computes them again instead.
+# </details>
+#
 # ## Exercises
 #
 # Write scan's batching rule and its transposition, a recurrence, and a `checkpoint` where it pays:

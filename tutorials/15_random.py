@@ -282,6 +282,24 @@ viz.dot(jax.make_jaxpr(f_somewhere)(key))
 # - A uniform float is random bits as the fraction of a number between 1 and 2, minus 1; others are made of
 #   that.
 #
+# ## Do you know?
+#
+# <details><summary>Two arrays of one shape are drawn with the same key. How do they differ?</summary>
+#
+# Not at all: a draw is a pure function of its key.
+# </details>
+#
+# <details><summary>Can the last of a million random numbers be computed without the others?</summary>
+#
+# Yes. Its bits are its own number, encrypted with the key.
+# </details>
+#
+# <details><summary>Why is a uniform float made of a number between 1 and 2?</summary>
+#
+# Between 1 and 2 all floats are equally far apart, so random bits as the fraction are uniform. Then 1 is
+# subtracted.
+# </details>
+#
 # ## Exercises
 #
 # Write the cipher, what is made of it, and keys for a training run: `python -m tinyjax learn start 15`

@@ -490,6 +490,24 @@ viz.dot(jax.make_jaxpr(club_scores)((jnp.zeros((34, 16)), jnp.zeros((16, 2)))))
 # - A collective combines all blocks of a named axis. `vmap` turns the name into a position: a sum over
 #   devices is one over an axis.
 #
+# ## Do you know?
+#
+# <details><summary>Where is the state of an optimizer kept?</summary>
+#
+# In a pytree that the step takes and returns. Nothing is changed in place.
+# </details>
+#
+# <details><summary>Why is the model written for one example?</summary>
+#
+# `vmap` makes the batch of it, so no line of the model has to know which axis counts the examples.
+# </details>
+#
+# <details><summary>Several devices have a part of the batch each. What must they exchange in a
+# step?</summary>
+#
+# Their gradients: all of them take the mean over the named axis, and so come to the same parameters.
+# </details>
+#
 # ## Exercises
 #
 # Write a schedule, an optimizer, a batch in pieces, and what `vmap` makes of a psum:

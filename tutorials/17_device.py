@@ -450,6 +450,25 @@ viz.kernels(jax.jit(there_and_back).lower(jax.device_put(x, cpu)))
 # - Work-items run in any order and see nothing of each other; how many there are is chosen for the device.
 # - Values that are never live together share memory, and rows that do not need each other share a launch.
 #
+# ## Do you know?
+#
+# <details><summary>A call has launched a kernel, and returns. Is the result there?</summary>
+#
+# Not necessarily. The kernel is in the queue, and an event says when it is done. Whoever reads the result
+# waits for that.
+# </details>
+#
+# <details><summary>When can two values share a buffer?</summary>
+#
+# If they are never live together: the one is read for the last time before the other is written.
+# </details>
+#
+# <details><summary>Why is one work-item enough for 100 elements on a CPU?</summary>
+#
+# To begin a work-item takes time as well. With a grain of 4096, a second one begins to pay after 4096
+# elements.
+# </details>
+#
 # ## Exercises
 #
 # `python -m tinyjax learn start 17` makes a folder in which these functions are empty, for you to write

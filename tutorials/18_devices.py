@@ -530,6 +530,25 @@ viz.sharding(placed)
 # - A psum makes one value of many, a pvary many of one; they are each other's transposes, and so gradients
 #   are summed where parameters are shared.
 #
+# ## Do you know?
+#
+# <details><summary>What does <code>P('x', None)</code> say of a matrix?</summary>
+#
+# Its rows are cut over the axis `x` of the mesh, its columns are not cut. Devices that differ in another
+# axis of the mesh have the same part.
+# </details>
+#
+# <details><summary>Within <code>shard_map</code> each device has some rows of a matrix. How do they get
+# the sum of all rows?</summary>
+#
+# Each sums its own, and `psum` over the axis that cuts the rows adds up these sums.
+# </details>
+#
+# <details><summary>Does a result depend on how its operands are split?</summary>
+#
+# No, up to rounding: only where its parts are, and how long it takes.
+# </details>
+#
 # ## Exercises
 #
 # Write what cuts arrays, the table's rules, what becomes of collectives under `vmap` and `grad`, and last a

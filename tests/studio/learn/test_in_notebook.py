@@ -1,5 +1,6 @@
 """Exercises in a notebook, as nbgrader hands them out and judges them."""
 
+import ast
 import json
 
 import pytest
@@ -81,3 +82,9 @@ def test_a_function_that_is_missing_is_named(shell):
     shell.magic["cell", "exercise"]("02.1", "def __mul__(self, other):\n    return self\n")
     with pytest.raises(LearnError, match="no function __truediv__"):
         shell.names["check"]("02.1")
+
+
+def test_a_solution_in_one_line_stands_between_the_marks():
+    (cell,) = [c for c in in_notebook.nbgrader_cells([find(load(), "00.3")]) if c["id"] == "minus"]
+    text = "".join(cell["source"]).partition("\n")[2]
+    assert ast.parse(text) and text.count("    ### BEGIN SOLUTION\n    return ") == 3

@@ -82,6 +82,8 @@ def _solution(exercise: Exercise) -> str:
         plain = name.rpartition(".")[2]
         heading = emptied(text, plain, "").rstrip().rpartition("\n")[0]
         body = text.removeprefix(heading).strip("\n")
+        if "\n" not in text.strip():  # `def f(x): return x`
+            body = f"    {body.strip()}"
         marked = f"    ### BEGIN SOLUTION\n{body}\n    ### END SOLUTION"
         texts.append(f"{heading}\n{marked}")
     return "\n\n\n".join([f"%%exercise {exercise.number}", *texts])

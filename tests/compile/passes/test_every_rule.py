@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes.patterns import parse
@@ -18,8 +19,23 @@ from tinyjax.core.tracing import make_jaxpr
 
 PRIMITIVES = {p.name: p for p in impl_rules}
 ALL_RULES = [rule for rules in RULES.values() for rule in rules]
-FLOATS = [0.0, -0.0, 1.0, -1.5, 1e-40, 6e-8, 6e4, 3e38, np.inf, -np.inf, np.nan, 2**24 + 1]
-PARTS = [0.0, -0.0, 1.0, -1.5, np.inf, np.nan]  # of complex numbers
+FLOATS = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    1e-40,
+    -1e-40,
+    6e-8,
+    6e4,
+    3e38,
+    -3e38,
+    np.inf,
+    -np.inf,
+    np.nan,
+    2**24 + 1,
+]
+PARTS = [0.0, -0.0, 1.0, -1.5, -1e-40, np.inf, -np.inf, np.nan]  # of complex numbers
 INTEGERS = [0, 1, -1, 5, 127, -128, 2**31 - 1, -(2**31)]
 
 
@@ -186,12 +202,16 @@ def test_a_rule_with_a_function_changes_no_bit_of_special_values(pattern):
             assert not changed_bits(EXAMPLES[pattern], x, expected_rule=rule), x.dtype
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("divisor", [*(2.0**n for n in range(-98, 99, 9)), -4.0, 3.0, 0.1, np.inf])
-def test_a_division_by_a_number_changes_no_bit(divisor):
-    x = special("float32")
+def test_a_division_by_a_number_changes_no_bit(divisor, dtype):
+    x = special("float32").astype(dtype)
+    if dtype == "float64":
+        x = np.append(x, [5e-324, 1e308])
     (rule,) = DIVISIONS
     expected = rule if abs(np.frexp(divisor)[0]) == 0.5 else None
-    assert not changed_bits(lambda x: x / np.float32(divisor), x, expected_rule=expected)
+    with jax.enable_x64(dtype == "float64"):
+        assert not changed_bits(lambda x: x / x.dtype.type(divisor), x, expected_rule=expected)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 from website.assets import write_scripts  # noqa: E402
 from website.exercises import catalogue, write_exercises  # noqa: E402
 from website.frame import write_frame, write_picture_frame  # noqa: E402
+from website.front import write_front  # noqa: E402
 from website.kernels import examples, write_kernels, write_players  # noqa: E402
 from website.lessons import code_html, write_lessons, write_map  # noqa: E402
 from website.mending import mend  # noqa: E402
@@ -43,9 +44,9 @@ def f(x):
 def write_pages(folder: Path) -> Pages:
     """All pages, as Markdown; but for the sources, a shell for them."""
     pages = Pages(folder)
-    for page in ("index", "playground"):
-        text = (WEBSITE / f"{page}.md").read_text(encoding="utf-8")
-        pages.write(page, page, text.replace("@program@", code_html(PROGRAM)))
+    playground = (WEBSITE / "playground.md").read_text(encoding="utf-8")
+    pages.write("playground", "playground", playground.replace("@program@", code_html(PROGRAM)))
+    write_front(pages)
     write_map(pages)
     write_lessons(pages)
     write_exercises(pages)

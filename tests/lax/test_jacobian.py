@@ -103,3 +103,12 @@ def test_a_holomorphic_jacobian_needs_complex_results():
 def test_integers_have_no_jacobian(jacobian):
     with pytest.raises(TypeError, match="real.*-valued inputs.*int32"):
         jacobian(lambda n: n)(np.arange(3))
+
+
+def test_the_jacobian_of_an_integer_result_is_zeros_of_its_dtype():
+    x, i = jnp.ones(2), jnp.arange(3, dtype="uint8")
+    of_x, of_i = jax.jacfwd(lambda x: (2 * x, i))(x)
+    assert of_x.tolist() == [[2, 0], [0, 2]]
+    assert (of_i.shape, of_i.dtype, of_i.sum()) == ((3, 2), "uint8", 0)
+    by_integers = jax.jacrev(lambda i: i * 2.0, allow_int=True)(i)
+    assert (by_integers.shape, by_integers.dtype) == ((3, 3), "uint8")

@@ -72,6 +72,14 @@ def test_function_equals_numpy(name):
         np.testing.assert_allclose(x, y, rtol=2e-5, atol=2e-6)
 
 
+def test_only_a_python_number_has_an_axis_to_sum_up_along():
+    assert jnp.cumsum(0.5, 0).tolist() == [0.5]
+    with pytest.raises(ValueError, match="axis 1 is out of bounds for array of dimension 1"):
+        jnp.cumsum(0.5, 1)
+    with pytest.raises(ValueError, match="axis 0 is out of bounds for array of dimension 0"):
+        jnp.cumsum(jnp.float32(0.5), 0)
+
+
 # ---- sizes that must be known ----
 
 

@@ -14,6 +14,18 @@ KNOWN = [
         r"^ValueError: scan got value with no leading axis .*\nJAX: IndexError: tuple index out of range",
         "JAX asks a scalar for its first axis before it can complain that there is none",
     ),
+    (
+        r"^ValueError: axis .* is out of bounds .*\nJAX: IndexError: tuple index out of range",
+        "JAX's argmin and argmax read the axis's size before they check it, as other reductions do",
+    ),
+    (
+        r"^JAX: TypeError: a bytes-like object is required, not 'int'",
+        "JAX's jacfwd fails for a function that returns bools",
+    ),
+    (
+        r"^TypeError: can't apply forward-mode .*\nJAX: NotImplementedError: .*'custom_lin' not implemented",
+        "the gradient of a jvp of a custom_vjp function: JAX names a primitive that users don't know",
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.joining import split_p
 from tinyjax.transform.batching import vmap
-from tinyjax.transform.jvp import jvp
+from tinyjax.transform.jvp import full, jvp
 from tinyjax.transform.vjp import check_reverse_input, vjp
 
 
@@ -144,9 +144,9 @@ def _split(x: Any, axis: int, avals: Sequence[ShapedArray]) -> list[Any]:
 
 
 def _of_type(derivative: Any, aval: ShapedArray) -> Any:
-    """In the dtype and weak type of the result, or of the argument; integers' (float0) as they are."""
-    if dtypes.kind(aval.dtype) not in "fc":
-        return derivative
+    """In the dtype and weak type of the result, or of the argument: float0 becomes zeros of integers."""
+    if derivative.dtype == dtypes.float0:
+        return full(ShapedArray(derivative.shape, aval.dtype, aval.weak_type), 0)
     return convert_type(derivative, aval.dtype, aval.weak_type)
 
 

@@ -55,9 +55,9 @@ def _cumulative(
 ) -> Any:
     check_no_out(name, out)
     a = ensure_arraylike(name, a)
-    if axis is None or a.ndim == 0:
-        a, axis = lax.reshape(a, (a.size,)), 0
-    axis = canonicalize_axis(axis, a.ndim)
+    if axis is None or (a.ndim == 0 and a.aval.weak_type):
+        a = lax.reshape(a, (a.size,))
+    axis = canonicalize_axis(axis or 0, a.ndim)
     if nan_as is not None:
         a = where_(isnan(a), constant_like(a, nan_as), a)
     if dtype is not None:

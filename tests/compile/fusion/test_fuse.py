@@ -58,6 +58,12 @@ def test_what_argmin_looks_for_again_is_not_added_up_again():
     assert sums.outputs == best.inputs == [jaxpr.eqns[-1].invars[0]]
 
 
+def test_a_short_sum_in_a_loop_has_the_same_bits_wherever_it_is_read():
+    jaxpr = make_jaxpr(lambda x: (s := x.sum(-1)) == s.max())(aval(5, 3)).jaxpr
+    (first, *_) = fuse(jaxpr, for_one_item(CPU))
+    assert first.outputs == jaxpr.eqns[0].outvars
+
+
 @pytest.mark.parametrize("size", [1000, 1_000_000])
 def test_a_reduction_and_its_elementwise_inputs_are_one_kernel(size):
     v = aval(size)

@@ -10,7 +10,8 @@ lower.py), so fusing is choosing where to stop: the values that are *stored* in 
 - a product (of matrices, or a convolution) reads it, and it is computed or joined of several arrays; or it
   is one itself and what follows is not elementwise;
 - it is made in order (see InOrder in rules.py), or read in order and costly;
-- it adds up, and argmax or argmin reads it, which looks for the greatest element again;
+- it adds up, and would be computed again in another order: argmax and argmin look for the greatest element
+  again, and a loop's kernel adds up as each reader likes;
 - its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
@@ -196,7 +197,8 @@ class _Plan:
             size += self.size[v]
         work *= reduction_size(eqn, lowering)
         depth += not isinstance(lowering, Elementwise)
-        if isinstance(lowering, Reduction) or not recomputed.isdisjoint(self.sums):
+        adds_up = isinstance(lowering, Reduction) and lowering.op in ("add", "mul")
+        if adds_up or not recomputed.isdisjoint(self.sums):
             self.sums.update(eqn.outvars)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
@@ -268,13 +270,15 @@ class _Plan:
             return "the host reads it"
         if v in self.sums and any(isinstance(self.lowerings[e], ArgReduction) for e in readers):
             return "an argmax or argmin reads it twice"
+        moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
+        moved = (moved or any(eqn in self.cluster for eqn in readers)) and len(readers) > 1
+        if moved and v in self.sums and self.target.name == "work-item":
+            return "it adds up, and is read at several places"
         if self.work[v] <= CHEAP_WORK:
             return ""
         if any(self._reads(eqn) > v.aval.size for eqn in readers):
             return "it is costly, and a reader repeats it"
-        moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
-        moved = moved or any(eqn in self.cluster for eqn in readers)
-        return "it is costly, and read at several places" if moved and len(readers) > 1 else ""
+        return "it is costly, and read at several places" if moved else ""
 
     def _reads(self, eqn: JaxprEqn) -> int:
         """How many elements of an operand the equation asks for."""

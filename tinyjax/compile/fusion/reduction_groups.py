@@ -207,7 +207,7 @@ class Clusters:
         if eqn in self.alone or eqn in self.effects:
             return None, ""
         form = self.forms[eqn]
-        homes = {home for v in variables(eqn) if (home := self._home(v)) is not None}
+        homes = dict.fromkeys(home for v in variables(eqn) if (home := self._home(v)) is not None)
         for home in sorted(homes, key=lambda home: -home.stage):
             if self._continues(eqn, lowering, form, home):
                 what = "row" if home.form.kind == "rows" else "result"

@@ -133,8 +133,9 @@ def _finished(nest: LoopKernel, builder: ScheduleBuilder) -> LoopKernel | str:
     if private > MAX_PRIVATE:
         return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
     vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
-    of_one = [f": an iteration has {private} elements"]
-    form = "".join([kernel.form, *(vectors if nest.elements else of_one)])
+    if kernel.form == "sequential":
+        vectors = [f": an iteration has {private} elements"]
+    form = "".join([kernel.form, *vectors])
     return replace(nest, kernel=replace(kernel, form=form))
 
 

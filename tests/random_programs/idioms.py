@@ -42,7 +42,7 @@ def write_idiom(writer: Writer) -> list[Variable]:
             count = _leaves(writer, [*writer.scope, *draft.new], text)
         except Refused as error:
             variables = [*writer.scope, *draft.new]
-            writer.limits.refused.append((error.__cause__ or error, Statement([], text), variables))
+            writer.limits.refused.append((error.cause, Statement([], text), variables))
             continue
         draft.keep_arguments()
         if count and (
@@ -64,7 +64,7 @@ def _leaves(writer: Writer, scope: list[Variable], text: str) -> int:
         statement = Statement([Variable("leaves1", (), "")], f"jax.tree.leaves({text})")
         return len(types_of(statement, scope, jax)[0])
     except Exception as error:
-        raise Refused from error
+        raise Refused(error) from error
 
 
 @dataclass

@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import workloads as tuned
+from chart import write_chart
 from people import PEOPLE
 from reasons import reason
-from report import machine, table, write_section
+from report import FOLDER, machine, table, write_section
 from workloads import Workload
 
 WORKLOADS = [*tuned.WORKLOADS, *PEOPLE]
@@ -147,6 +148,18 @@ def speed_table(workloads: list[Workload], medians: list[dict[Contender, float]]
     return table(lines)
 
 
+def draw(workloads: list[Workload], medians: list[dict[Contender, float]]) -> None:
+    """The chart of the jitted workloads, beside their table."""
+    ratios = {
+        workload.name: row["JAX", "jit"] / row["tinyjax", "jit"]
+        for workload, row in zip(workloads, medians)
+        if ("JAX", "jit") in row
+    }
+    title = "How many times as fast as JAX, jitted on a CPU (logarithmic)"
+    if ratios:
+        write_chart(FOLDER / "speed.svg", title, ratios)
+
+
 def jitted_mean(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
     """The geometric means of how many times as fast as JAX jitted workloads are, for each kind."""
     ratios: dict[str, list[float]] = {}
@@ -198,9 +211,10 @@ def main() -> None:
     medians = list(compare(numbers, options.jax_python, options.rounds))
     text = f"""## Speed
 
-Written by `benchmarks/compare.py`. "JAX / tinyjax" is how many times as fast as JAX tinyjax is, and
-the column after it how many times it is meant to be; then the same for NumPy. Medians of
-{options.rounds} rounds.
+Written by `benchmarks/compare.py`: medians of {options.rounds} rounds. "JAX / tinyjax" is how many times as
+fast as JAX tinyjax is, and the column after it the goal; then the same for NumPy.
+
+![How many times as fast as JAX each jitted workload is](results/speed.svg)
 
 {speed_table(workloads, medians)}
 
@@ -211,6 +225,7 @@ the column after it how many times it is meant to be; then the same for NumPy. M
 {machine()}
 """
     if not options.only:
+        draw(workloads, medians)
         write_section("speed", text)
     print(text)
 

@@ -55,7 +55,7 @@ def pictures(tmp_path_factory):
 def results(pictures):
     """What each program prints on tinyjax with the settings that were recorded, and its error.
 
-    One process for all, as most of the time goes to imports; but some choose their devices."""
+    One process for all, as most of the time goes to imports; but some choose their devices, or x64."""
     commands = {
         name: [str(PROGRAMS[name]), *RECORDED[name]["arguments"].split()] for name in PROGRAMS
     }
@@ -63,7 +63,7 @@ def results(pictures):
     if not needs_matplotlib.args[0]:
         for name in PICTURED:
             commands[name] += ["--picture", str(pictures / f"{name}.svg")]
-    alone = {"many_devices": commands.pop("many_devices")[1:]}
+    alone = {name: commands.pop(name)[1:] for name in ("many_devices", "newton")}
     process = subprocess.run(
         [sys.executable, "-c", RUN_ALL],
         input=json.dumps(commands),

@@ -70,7 +70,12 @@ def _det(a: Any) -> Any:
 
 @_det.defjvp
 def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (a,), (a_dot,) = primals, tangents
+    """Of one matrix, or of a stack of small ones."""
+    derivative = vectorize(_det_and_derivative, signature="(n,n),(n,n)->(),()")
+    return derivative(*primals, *tangents)
+
+
+def _det_and_derivative(a: Any, a_dot: Any) -> tuple[Any, Any]:
     lu, pivots, permutation = linalg.lu(a)
     sign = _parity(pivots).astype(a.dtype)
     moved = linalg.triangular_solve(

@@ -1,4 +1,4 @@
-"""Batching rules of one's own: `custom_vmap`.
+"""Custom batching rules: `custom_vmap`.
 
 A call is a primitive with a jaxpr, so that all other transformations look inside, and with the rule, which
 vmap calls in place of it.
@@ -96,7 +96,7 @@ abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_ava
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp
 no_rule_reasons[custom_vmap_p, "lowering"] = (
-    "compile/passes/inline.py puts its equations in its place"
+    "compile/passes/inline.py replaces it by its equations"
 )
 no_rule_reasons[custom_vmap_p, "transpose"] = (
     "custom_vmap has no reverse mode: put a custom_vjp function around it"

@@ -2,8 +2,8 @@
 
 A kernel's output reuses the buffer
 
-- of an input that nothing reads afterwards, *in place*: if the kernel reads each of its elements before, and
-  where, it writes one;
+- of an input that nothing reads afterwards, *in place*: if the kernel reads each element before it writes to
+  the same index;
 - else of any array with as many bytes that nothing reads any longer.
 
 The sum over the processes of a program reuses the buffer of the summands.

@@ -121,8 +121,8 @@ def check_equations(jaxpr: Jaxpr) -> None:
 
     if count(jaxpr) > MAX_EQUATIONS:
         raise JaxRuntimeError(
-            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations, counting those of "
-            f"called functions and branches, and the limit is {MAX_EQUATIONS:,}. "
+            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations with those of all calls and "
+            f"branches, and compiles with at most {MAX_EQUATIONS:,}. "
             "Write what is repeated as lax.fori_loop, lax.scan or lax.map, jit smaller functions, or "
             "run it uncompiled: `with jax.disable_jit():`"
         )

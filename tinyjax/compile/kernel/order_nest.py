@@ -1,4 +1,4 @@
-"""Sequential computations as naive loops: updates, cumulative sums, argmax and argmin.
+"""Sequential computations as naive loops: updates, cumulative sums, sorting and top_k.
 
 The outer loops go over independent parts: rows of a sum, columns of an update.
 

@@ -49,13 +49,13 @@ class Lanes:
     firsts: set[str] = field(default_factory=set)
 
     def needs_gather(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether loading from that input needs a gather."""
+        """Whether loads from that input are gathers: allowed, and needed."""
         is_input = isinstance(memory, ir.Buffer) and memory.role == "in"
         is_vector = not self.is_data(at) and self.stride(at) in (0, 1)
         return self.gather and is_input and not is_vector
 
     def needs_scatter(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether storing to that output needs a scatter."""
+        """Whether stores to that output are scatters: allowed, and needed."""
         is_output = isinstance(memory, ir.Buffer) and memory.role != "in"
         is_known = not self.is_data(at) and self.stride(at) is not None
         return self.gather and is_output and is_known and self.stride(at) not in (0, 1)

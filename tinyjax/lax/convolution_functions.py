@@ -49,7 +49,7 @@ def conv_general_dilated(
     of the axes (see conv_dimension_numbers). With `feature_group_count`, the features are in that many
     groups, and each part of the kernels sees one of them; with `batch_group_count`, one part of the batch.
     Both sides are of one dtype, in which sums are kept, or in a wider `preferred_element_type`.
-    `out_sharding` is the result's sharding.
+    `out_sharding` splits the result over devices.
     Raises TypeError and ValueError for parameters that fit neither each other nor the shapes."""
     dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     window = [shape_of(rhs)[axis] for axis in dims.rhs_spec[2:]]

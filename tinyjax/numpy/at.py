@@ -57,8 +57,8 @@ class IndexUpdateRef:
 
     Options of all methods: indices_are_sorted and unique_indices (promises), mode ('drop' or 'fill'
     ignore what is out of range, the default; 'clip' clamps; 'promise_in_bounds'), and
-    wrap_negative_indices (False: negative indices are out of range); and out_sharding, the result's
-    sharding."""
+    wrap_negative_indices (False: negative indices are out of range); and out_sharding, which splits
+    the result over devices."""
 
     __slots__ = ("array", "index")
 
@@ -80,7 +80,7 @@ class IndexUpdateRef:
         out_sharding: Any = None,
     ) -> Any:
         """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range. `out_sharding`
-        is the result's sharding."""
+        splits the result over devices."""
         take = functools.partial(
             rewriting_take,
             index=self.index,

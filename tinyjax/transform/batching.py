@@ -283,7 +283,7 @@ def vmap(
     `in_axes` is an int, None (not mapped) or a tuple with an entry for each positional argument, an
     int, None or a tree prefix of the argument; keyword arguments are mapped along axis 0. `out_axes`
     is the same for the results. Within `fun`, `axis_name` is the axis's name for collectives, such as
-    lax.psum. Where `fun` has sharding constraints, it splits the batch over the mesh axis `spmd_axis_name`.
+    lax.psum. Where `fun` computes on several devices, it splits the batch over their axis `spmd_axis_name`.
     Raises TypeError or ValueError where in_axes don't match the arguments, the mapped sizes differ or a
     batched result is declared None.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html"""

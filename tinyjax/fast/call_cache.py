@@ -2,10 +2,10 @@
 
 It saves 20 microseconds a call: `jit(lambda x: x * 2 + 1)` of a number takes 11 us instead of 31, a function
 of four numbers 12 instead of 36, of a tree of four arrays 28 instead of 55. Programs that are one launch save
-as much again: see prepared_launch.py.
+a similar share of the rest: see prepared_launch.py.
 
 An ordinary call binds `jit_p`, looks at the current trace, and looks up the jaxpr and then its executable.
-When nothing is traced and no `with` block changes the configuration, the result is the same as last time:
+When nothing is traced and no `with` block changes the configuration, they are the same as last time:
 that is remembered here.
 """
 

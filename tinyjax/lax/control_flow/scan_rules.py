@@ -1,7 +1,7 @@
 """The jvp, vmap and dce rules of `scan`: each transforms the body.
 
-Each is a fixed point: what an element of the carry has after an iteration (a tangent, a batch dim, a use), it
-also has before the next.
+Each iterates to a fixed point: what an element of the carry has after an iteration (a tangent, a batch dim, a
+use), it also has before the next.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """

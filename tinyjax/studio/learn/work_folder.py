@@ -186,8 +186,8 @@ def start(
     assignment: Mapping[str, Any] | None = None,
 ) -> WorkFolder:
     """Make the folder; `kept` are the files in which functions of these exercises are the learner's own.
-    `assignment` has a "title", and the names of the "exercises" to write. Raises LearnError if `path` exists
-    already, or there is nothing to do yet."""
+    `assignment` has a "title", and the names of the "exercises" to write. Raises LearnError if `path` is
+    not empty, or there is nothing to do yet."""
     check_place(lesson, path)
     notes: dict[str, Any] = {"assignment": assignment} if assignment else {}
     notes["kept"] = [{"name": e.name, "functions": e.functions} for e in kept_exercises]

@@ -55,9 +55,7 @@ class CallWithRules(Primitive):
         staging_rules[self] = functools.partial(_stage, self)
         partial_eval_rules[self] = _run_linear_function
         transpose_rules[self] = _transpose_function
-        no_rule_reasons[self, "lowering"] = (
-            "compile/passes/inline.py replaces it by its equations"
-        )
+        no_rule_reasons[self, "lowering"] = "compile/passes/inline.py replaces it by its equations"
 
     def bind(self, *args: Any, **params: Any) -> Any:
         return super().bind(*args, **self.from_eqn(**params) if "call_jaxpr" in params else params)

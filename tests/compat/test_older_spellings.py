@@ -42,13 +42,13 @@ def test_an_older_module_is_what_it_is_called_today(old, new):
 
 @pytest.mark.parametrize("old", [n for n in older_spellings.GONE if n.count(".") == 1])
 def test_a_name_that_is_gone_says_what_to_do(old):
-    with pytest.raises(AttributeError, match=f"{old} is no more in JAX, nor here: "):
+    with pytest.raises(AttributeError, match=f"{old} is in neither JAX nor tinyjax any longer: "):
         named(old)
 
 
 @pytest.mark.parametrize("old", [n for n in older_spellings.GONE if n.count(".") == 2])
 def test_a_module_that_is_gone_says_what_to_do(old):
-    with pytest.raises(ImportError, match=f"{old} is no more in JAX, nor here: "):
+    with pytest.raises(ImportError, match=f"{old} is in neither JAX nor tinyjax any longer: "):
         importlib.import_module(f"tiny{old}")
 
 

@@ -10,6 +10,6 @@ def test_an_operation_on_such_types_says_that_there_are_none():
         pass
 
     with pytest.raises(
-        NotImplementedError, match="'Get' was called: tinyjax has no types of one's own"
+        NotImplementedError, match="'Get' was called: tinyjax has no user-defined types"
     ):
         Get()(1.0)

@@ -1,4 +1,4 @@
-"""jax.dtypes, and the base of dtypes of one's own, of which tinyjax has none but that of random keys."""
+"""jax.dtypes, and the base class of extended dtypes, of which tinyjax has only random keys."""
 
 import numpy as np
 

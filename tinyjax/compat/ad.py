@@ -1,4 +1,4 @@
-"""Derivative rules for primitives of one's own, under the names of jax.interpreters.ad.
+"""Derivative rules for custom primitives, under the names of jax.interpreters.ad.
 
 `defjvp` is for forward mode; `primitive_transposes`, or `deflinear2` and `defbilinear`, for the linear
 primitives, which reverse mode needs too.

@@ -27,8 +27,8 @@ from tinyjax.core.tracing import trace_to_jaxpr
 
 
 class LoweredFun:
-    """A lowering rule that is the function it was made of. Called with the results of others, as rules that
-    write MLIR are, it says that there is no MLIR here."""
+    """A lowering rule that wraps a function. Calling it directly, as rules that emit MLIR are, raises:
+    there is no MLIR here."""
 
     def __init__(self, fun: Callable, multiple_results: bool):
         self.fun = fun

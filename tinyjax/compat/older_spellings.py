@@ -57,7 +57,7 @@ RENAMED = {
     "jax.treedef_tuple": "jax.tree_util.treedef_tuple",
 }
 
-# What it was called -> how the same is said today; older_functions has it.
+# Older name -> today's equivalent expression, for names that are expressions; see older_functions.
 SAID_OTHERWISE = {
     "jax.curry": "functools.partial(f, x)",
     "jax.device_put_replicated": "jax.device_put of jnp.stack([x] * n)",
@@ -84,12 +84,12 @@ RENAMED_MODULES = {
     "jax.util": "jax._src.util",
 }
 
-# Private modules that libraries import: what has their names here. Nothing is said of these.
+# Private modules that libraries import -> the public module with their names. They don't warn.
 PRIVATE_MODULES = {
     f"jax._src.{name}": f"jax.{name}" for name in ("core", "flatten_util", "tree_util")
 }
 
-# Names inside of JAX that libraries use, and where they are here. Nothing is said of these either.
+# Private names that libraries use -> where they are here. They don't warn either.
 PRIVATE = {
     "jax.api_util.debug_info": "tinyjax.compat.partial_values.debug_info",
     "jax.api_util.flatten_fun": "tinyjax.compat.partial_values.flatten_fun",
@@ -192,17 +192,16 @@ class Alias(Loader):
 
 
 def _gone(name: str) -> str:
-    return f"{name} is no more in JAX, nor here: {GONE[name]}"
+    return f"{name} is in neither JAX nor tinyjax any longer: {GONE[name]}"
 
 
 def _warn(name: str, today: str) -> None:
-    """The warning is said of the line that asks for the name: the first outside of tinyjax and of
-    Python's import."""
+    """Warns at the line that uses the name: the first frame outside of tinyjax and of Python's import."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_code.co_filename.startswith((_HERE, "<frozen", _IMPORTLIB)):
         level += "importlib._bootstrap" not in frame.f_code.co_filename
         frame = frame.f_back
-    text = f"{name} is an older spelling, which JAX has no more: {today}"
+    text = f"{name} is an older spelling, which JAX no longer has: {today}"
     warnings.warn(text, DeprecationWarning, stacklevel=level)
 
 

@@ -52,7 +52,7 @@ class LoweredProgram:
     closed: ClosedJaxpr
     device: Device
     target: Target | None  # None: all of it runs on the host
-    planned: Plan  # each kernel with memory of its own
+    planned: Plan  # each kernel with separate memory
     donated: tuple[bool, ...]  # which arguments can't be used after a call
     memory: MemoryPlan
     plan: Plan  # as it runs: some kernels work in place
@@ -62,7 +62,7 @@ class LoweredProgram:
         """One of STAGES, or what a pass made (by the title of its record), as text; by default the OpenCL C
         and the schedule. "schedule of k0" is that of the one kernel whose name begins with k0.
 
-        Raises ValueError for another name, which says what there is."""
+        Raises ValueError, with the list of stages, for another name."""
         if stage is None:
             return (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip()
         if stage.startswith("schedule of "):
@@ -89,7 +89,7 @@ class LoweredProgram:
         return records
 
     def _after(self, title: str) -> Any:
-        """What a pass made; of passes that were run several times, the last one."""
+        """The result of a pass; of its last run, if it ran several times."""
         made = {record.title: record.after for record in self.passes}
         if title not in made:
             import difflib
@@ -138,7 +138,7 @@ class LoweredProgram:
         return self._with_loop_nests().all_kernels()
 
     def _with_loop_nests(self) -> Plan:
-        """The plan with the naive nest of each kernel in its place; a kernel that has none stays."""
+        """The plan with kernels replaced by their naive nests; a kernel without one stays."""
         return with_kernels(self.planned, lambda kernel: kernel.naive or kernel)
 
 
@@ -183,8 +183,8 @@ def lower_jaxpr(
     donated: Sequence[bool] = (),
     target: Target | None = None,
 ) -> LoweredProgram:
-    """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
-    results; warns of those that are of no use for it. With another `target` than its own, only to be read."""
+    """Takes a jaxpr through all stages for `device`. `donated` marks arguments whose memory results may
+    reuse; warns of those that can't be reused. With another `target` it can only be printed."""
     if compiling_logger.isEnabledFor(level := log_level()):
         types = ", ".join(aval.str_short() for aval in closed.in_avals)
         compiling_logger.log(level, "Compiling jit(%s) for arguments (%s)", name, types)

@@ -1,15 +1,15 @@
-"""The memory plan: which arrays take over whose memory, and how much a call needs, before it runs.
+"""The memory plan: how buffers are reused, and how much memory a call needs, before it runs.
 
-A kernel's output takes over the memory
+A kernel's output reuses the buffer
 
-- of an input that nothing reads afterwards, *in place*: if the kernel reads each element of it where it
-  then writes one, and before;
-- else of any array of as many bytes that nothing reads any more.
+- of an input that nothing reads afterwards, *in place*: if the kernel reads each element before it writes to
+  the same index;
+- else of any array with as many bytes that nothing reads any longer.
 
-What the processes of a program sum takes over the memory of what is summed.
+The sum over the processes of a program reuses the buffer of the summands.
 
-Arrays that kernels and loops made can be taken over, and arguments that the caller donated. All steps run in
-order, so memory may be written to again as soon as the step that read it last is under way.
+The buffers of arrays that kernels and loops made can be reused, and those of donated arguments. All steps run
+in order, so memory may be written to again as soon as the last step that reads it is launched.
 
 Source: liveness analysis, https://en.wikipedia.org/wiki/Live-variable_analysis
 """

@@ -72,7 +72,7 @@ class Plan:
         return "\n".join(groups_lines(self))
 
     def made_on_device(self) -> set[Var]:
-        """What kernels, loops and the like make: memory that can be used again when nothing reads it."""
+        """The values that the device computes: their memory can be reused when nothing reads it."""
         return {
             v
             for group in self.groups
@@ -155,7 +155,7 @@ class _Planner:
         return plan
 
     def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
-        """The kernel of each loop, or why it has none: it says what of the loop's operands is stored."""
+        """The kernel of each loop, or the reason why it has none: which of its operands are stored."""
         producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         return {
             eqn: loop_kernel(eqn, producer, names, self.target)
@@ -180,7 +180,7 @@ class _Planner:
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)
         if key not in self.shared:
-            # The name says what is inside, and begins so that it is no word of OpenCL C.
+            # The name lists the primitives, and its prefix keeps it from being a word of OpenCL C.
             inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
             inside = inside.replace("-", "_")
             self.shared[key] = lower_group(group, prefix + inside, names, self.target)

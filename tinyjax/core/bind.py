@@ -67,7 +67,7 @@ class Primitive:
         """Applies the primitive to arrays, scalars or tracers, in the current trace."""
         return context.trace.process_primitive(self, args, params)
 
-    # The way JAX's documentation registers rules for a primitive of one's own.
+    # How JAX's documentation registers rules for a custom primitive.
     def def_impl(self, rule: Callable) -> Callable:
         impl_rules[self] = rule
         return rule
@@ -108,7 +108,7 @@ check_values: list[Callable[[Any, Sequence[Any]], None]] = []
 
 
 class ResultsOf(NamedTuple):
-    """Takes the results of a function, for `check_values`; a str says which, where its name is not known."""
+    """Identifies the function whose results `check_values` gets; a str, where only its name is known."""
 
     fun: Callable | str
 
@@ -318,8 +318,8 @@ class EvalTrace(Trace):
         return results if primitive.multiple_results else results[0]
 
 
-# Called as (primitive, params, operands, results) after each evaluation, by who has to look at it: for NaNs,
-# or for the device that the results go to. An array that is made of a NumPy value is the result of None.
+# Called as (primitive, params, operands, results) after each evaluation, to check for NaNs or to place the
+# results. The primitive is None for an array made of a NumPy value.
 Watcher = Callable[[Primitive | None, dict[str, Any], Sequence[Any], Sequence[ArrayImpl]], None]
 watchers: list[Watcher] = []
 
@@ -340,8 +340,8 @@ def watched(
 
 
 class _Context(threading.local):
-    """What `bind` looks at, one a thread: the current trace, the named axes around it, and while a
-    jaxpr is run, the line of the user's program that the present equation is from."""
+    """The thread-local state of `bind`: the current trace, the named axes around it, and while a jaxpr
+    runs, the user's source line of the current equation."""
 
     trace: Trace = EvalTrace()
     axis_env: AxisEnv = ()

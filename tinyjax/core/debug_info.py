@@ -47,9 +47,9 @@ class DebugInfo(NamedTuple):
     """The function that a jaxpr is traced from, its static positions, and the trees of its (args, kwargs) and
     of its result, once that is known.
 
-    For errors about tracers: `traced_for` is the transformation, such as "jax.jit". `roles` says what the
-    positional arguments are, such as the carry. `static_option` is the option by which arguments can be made
-    static, and `types` has the type of each leaf at the call."""
+    Used by errors about tracers. `traced_for` is the transformation, such as "jax.jit"; `roles` describes
+    the positional arguments, such as the carry; `static_option` is the option that makes arguments static;
+    `types` has the type of each leaf at the call."""
 
     fun: Callable
     static: Collection[int]

@@ -178,7 +178,7 @@ _ABOVE_KIND = {
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """np.issubdtype that knows bfloat16 and its like (a floating) and random keys (no number)."""
+    """np.issubdtype for all dtypes: bfloat16 and 8-bit floats are floating, random keys aren't numbers."""
     if b in (prng_key, extended):
         return issubclass(a, b) if isinstance(a, type) else np_dtype(a) == key_dtype
     if a is prng_key:

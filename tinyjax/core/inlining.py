@@ -34,19 +34,19 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
     "custom_vmap_call": "call",
     "remat2": "jaxpr",
 }
-# primitive of one's own -> what makes the jaxpr that an equation of it stands for
+# custom primitive -> a function from its equation to the jaxpr that the equation stands for
 custom_inline_rules: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
 
 
 def inline_calls(
     closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool] = lambda eqn: False
 ) -> ClosedJaxpr:
-    """Puts the equations of called jaxprs in place of the calls, but for those that `keep` names; their
-    constants become our own.
+    """Replaces calls by the equations of the called jaxprs, except calls that `keep` selects; their
+    constants become constants of the result.
 
-    Calls are those of `is_call`, and calls within them; each has variables of its own. Equations of
-    primitives that are the identity go: what reads their results reads their operands. Our own variables
-    stay, and `closed` stays as it is."""
+    Calls are those of `is_call`, nested ones too; each gets fresh variables. Identity primitives are
+    removed: readers of their results read their operands. The caller's variables stay, and `closed`
+    is not changed."""
     eqns: list[JaxprEqn] = []
     constants: dict[Var, Any] = {}
 
@@ -121,8 +121,8 @@ def check_equations(jaxpr: Jaxpr) -> None:
 
     if count(jaxpr) > MAX_EQUATIONS:
         raise JaxRuntimeError(
-            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations where each function that it "
-            f"calls and each branch stands in its place, and compiles with at most {MAX_EQUATIONS:,}. "
+            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations with those of all calls and "
+            f"branches, and compiles with at most {MAX_EQUATIONS:,}. "
             "Write what is repeated as lax.fori_loop, lax.scan or lax.map, jit smaller functions, or "
             "run it uncompiled: `with jax.disable_jit():`"
         )

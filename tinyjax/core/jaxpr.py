@@ -32,7 +32,7 @@ class SourceLine(tuple[str, int, str]):
 
 
 class Var:
-    """A variable: bound once, by an argument or an equation. It is itself alone, having no name."""
+    """A variable: bound once, by an argument or an equation. Compared by identity; named when printed."""
 
     __slots__ = ("aval",)
 
@@ -351,7 +351,7 @@ def without_dead_code(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 def dce_closed_jaxpr(
     closed_jaxpr: ClosedJaxpr, used_outputs: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """As dce_jaxpr, with unused inputs gone too; also says which are used."""
+    """dce_jaxpr, which also removes unused inputs; returns which ones are used."""
     jaxpr, used_consts, used_invars = dce_jaxpr(closed_jaxpr.jaxpr, used_outputs)
     invars, consts = pick(jaxpr.invars, used_invars), pick(closed_jaxpr.consts, used_consts)
     return ClosedJaxpr(jaxpr.replace(invars=invars), consts), used_invars

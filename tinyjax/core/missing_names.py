@@ -109,7 +109,7 @@ def feature(module: str) -> ModuleType:
 
 
 def older(name: str) -> Any:
-    """What an older name of JAX stands for (older_spellings says which there are); KeyError if it is none."""
+    """What an older name of JAX stands for, from older_spellings; KeyError for others."""
     if not is_submodule("tinyjax", "compat"):
         raise KeyError(name)
     older_spellings = importlib.import_module("tinyjax.compat.older_spellings")

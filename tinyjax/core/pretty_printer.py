@@ -47,7 +47,7 @@ class Nest:
 
 @dataclass(frozen=True)
 class Group:
-    """`doc` on one line if that fits, else with all of its own breaks as line breaks."""
+    """`doc` on one line if that fits, else with all its direct breaks as line breaks."""
 
     doc: Doc
 
@@ -195,15 +195,14 @@ def jaxpr_text(jaxpr: Jaxpr) -> str:
 
 
 def jaxpr_lines(jaxpr: Jaxpr, names: Mapping[Var, str]) -> list[str]:
-    """The text with each equation on lines of its own; `names` are those that variables have already."""
+    """The text, each equation on separate lines; `names` are the names that variables already have."""
     *shared, body = _program_doc(jaxpr, JaxprPpContext(jaxpr, names))
     return render([*shared, body.doc if isinstance(body, Group) else body]).splitlines()
 
 
 def variable_names(jaxpr: Jaxpr, names: Mapping[Var, str] = MappingProxyType({})) -> dict[Var, str]:
-    """The names in a jaxpr's text, for who shows it in another way; variables in `names` have theirs
-    already. A jaxpr that is printed as any other value, such as one of several in a named tuple,
-    has a text and names of its own."""
+    """The names in a jaxpr's text, for other renderers; variables in `names` keep theirs. A jaxpr that is
+    printed like any other value, such as one of several in a named tuple, has its own text and names."""
     context = JaxprPpContext(jaxpr, names)
     inside = [*all_jaxprs(jaxpr)]
     if len(inside) > 1:
@@ -321,7 +320,7 @@ def _jit_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     return shown
 
 
-# primitive name -> (eqn, context) -> the text of an equation that is written in a way of its own
+# primitive name -> (eqn, context) -> the text of an equation with custom notation
 printed_eqns: dict[str, Callable[[JaxprEqn, JaxprPpContext], Doc]] = {}
 
 

@@ -14,8 +14,8 @@ from tinyjax.core.avals import get_aval
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array without the array; can stand for one in eval_shape. `sharding` says
-    where the array is; None, if nothing is said."""
+    """The shape and dtype of an array without the array; can stand for one in eval_shape. `sharding` is
+    the array's sharding, or None if unspecified."""
 
     __slots__ = ("shape", "dtype", "weak_type", "sharding")
     shape: tuple[int, ...]

@@ -128,8 +128,8 @@ class JaxprTracer(Tracer):
 class JaxprTrace(Trace):
     """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values constvars.
 
-    It is JAX's DynamicJaxprTrace: "dynamic" was said of a stack of traces that there is no more.
-    JAX's JaxprTrace is another one, for partial evaluation, which LinearizeTrace does here."""
+    JAX calls it DynamicJaxprTrace. JAX's JaxprTrace is another class, for partial evaluation, which
+    LinearizeTrace does here."""
 
     def __init__(self, debug_info: DebugInfo | None = None) -> None:
         self.debug_info = debug_info

@@ -127,7 +127,7 @@ def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:
         return dtypes.canonicalize_dtype(dtypes.PYTHON_SCALARS[x]), x is not bool
     if isinstance(x, (np.dtype, str, type)):
         return dtypes.canonicalize_dtype(x), False
-    if hasattr(x, "dtype") and not hasattr(x, "shape"):  # jnp.float32 and the like
+    if hasattr(x, "dtype") and not hasattr(x, "shape"):  # jnp.float32 and other scalar types
         return dtypes.canonicalize_dtype(x.dtype), False
     return dtypes.dtype(x), dtypes.is_weakly_typed(x)
 

@@ -1,6 +1,6 @@
-"""Layers of layers: one after the other, side by side, or chosen by the shape of the inputs.
+"""Combinators of layers: in sequence, in parallel, or chosen by the inputs' shapes.
 
-Each layer gets a key and parameters of its own.
+Each layer gets its own key and parameters.
 
 Source: https://docs.jax.dev/en/latest/jax.example_libraries.stax.html
 """
@@ -18,8 +18,8 @@ Layer = tuple[Callable[..., Any], Callable[..., Any]]
 def serial(*layers: Layer) -> Layer:
     """One layer after the other. Parameters: a list with those of each.
 
-    A key `rng` is split, so that each layer gets one of its own. Raises ValueError for no layers, and
-    TypeError for what is no pair of functions."""
+    The key `rng` is split: each layer gets its own. Raises ValueError for no layers, and TypeError for
+    anything but a pair of functions."""
     init_funs, apply_funs = _unzipped("serial", layers)
 
     def init_fun(rng: Any, input_shape: Any) -> tuple:

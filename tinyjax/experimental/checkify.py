@@ -6,7 +6,7 @@ failed. Loops carry it, branches give it, jit returns it.
     error, out = checkify(f)(x)
     error.throw()
 
-A function with a derivative rule of its own is opened: what is differentiated around checkify is its body.
+A function with a custom derivative rule is inlined: differentiating around checkify differentiates its body.
 
 Source: https://docs.jax.dev/en/latest/debugging/checkify_guide.html
 """

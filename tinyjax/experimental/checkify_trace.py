@@ -50,8 +50,7 @@ from tinyjax.transform.jvp import full
 
 
 class CheckPrimitive(Primitive):
-    """Where no transformation is active, it raises at once; there is no impl rule, for compiled code
-    cannot."""
+    """Raises immediately if no transformation is active. It has no impl rule: compiled code can't raise."""
 
     def bind(self, *args: Any, **params: Any) -> Any:
         if not isinstance(context.trace, EvalTrace):

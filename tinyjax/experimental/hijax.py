@@ -19,7 +19,7 @@ from tinyjax.transform.transposition import is_undefined_primal as is_undefined_
 
 def _refuse(what: str) -> NoReturn:
     raise NotImplementedError(
-        f"{what}: tinyjax has no types of one's own (jax.experimental.hijax). A pytree of arrays and Refs "
+        f"{what}: tinyjax has no user-defined types (jax.experimental.hijax). A pytree of arrays and Refs "
         "can mostly stand for one; of Flax's NNX, leave the flag flax_hijax_variable unset"
     )
 
@@ -32,7 +32,7 @@ class HiPrim:
 
 
 class HiType:
-    """A type of one's own."""
+    """A user-defined type."""
 
 
 class aval_property:  # noqa: N801  (JAX's name)

@@ -79,7 +79,7 @@ def _abs(u: Series) -> Series:
 
 
 def _larger(primitive: Primitive, is_first: Callable, x: Series, y: Series) -> Series:
-    """Of the operand that was chosen; where they are equal, the mean of both."""
+    """The series of the operand that was chosen; the mean of both where they are equal."""
     first, same = is_first(x[0], y[0]), x[0] == y[0]
     terms = (jnp.where(same, (a + b) / 2, jnp.where(first, a, b)) for a, b in zip(x[1:], y[1:]))
     return [primitive.bind(x[0], y[0]), *terms]

@@ -72,7 +72,7 @@ class JetTrace(Trace):
 
 
 def taylor(fun: Callable, *series: Series) -> Series:
-    """The series of fun(x, ...) for those of x, ...; for rules that are said by other operations."""
+    """The series of fun(x, ...) for those of x, ...; for rules that are written as other operations."""
     trace = JetTrace(context.trace, len(series[0]) - 1)
     with set_current_trace(trace):
         out = fun(*[JetTracer(trace, u) for u in series])

@@ -1,13 +1,13 @@
-"""Where libraries say which of their files are to be left out of lines that are told to users.
+"""Where libraries register their files for exclusion from the source lines shown to users.
 
-tinyjax tells the line of the program that it runs, and leaves out its own alone.
+tinyjax shows the line of the program that it runs, and excludes only its own files.
 """
 
 from tinyjax.core.missing_names import getattr_of
 
 
 def register_exclusion(path: str) -> None:
-    """Nothing: no line is told of a file that is not the user's."""
+    """Does nothing: only lines of the user's program are shown."""
 
 
 __getattr__ = getattr_of(__name__)

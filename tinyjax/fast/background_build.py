@@ -109,7 +109,7 @@ class BackgroundBuild:
         self.closed = closed
         self.device = device
         self.name = name
-        # Here, as what it warns of is said where the function was called.
+        # Computed here, so that its warnings point to the call.
         self.donated = usable_donations(closed, donated) if any(donated) else ()
         self.executable: Executable | None = None
         self.error: BaseException | None = None
@@ -139,7 +139,7 @@ class BackgroundBuild:
             build_thread.todo.put(weakref.ref(self))
 
     def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
-        """The results from NumPy, each in memory of its own, as those of a compiled program."""
+        """The results, computed by NumPy; each in separate memory, like those of a compiled program."""
         donated = [number for number, is_donated in enumerate(self.donated) if is_donated]
         for number in donated:
             check_donated(number, args)

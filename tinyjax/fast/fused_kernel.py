@@ -28,7 +28,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 
 @dataclass(frozen=True)
 class Point:
-    """Declares a pointer, so many bytes after `base`; `row` is a loop's variable and what it is times."""
+    """Declares a pointer, `offset` bytes after `base`; `row` is a loop variable and its factor."""
 
     name: str
     base: str
@@ -46,8 +46,8 @@ class Move:
 
 @dataclass(frozen=True)
 class Call:
-    """Runs all work-items of a kernel, on the arrays at these pointers. `patience` says how many pauses the
-    leader waits for the others at the end; 0 that it runs all by itself."""
+    """Runs all work-items of a kernel, on the arrays at these pointers. `patience` is how many pauses the
+    leader waits for the others at the end; with 0 it runs all items itself."""
 
     kernel: ir.Kernel
     places: Sequence[str]
@@ -56,7 +56,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Copy:
-    """Copies so many bytes, which may be there already."""
+    """Copies `nbytes` bytes, unless they are there already."""
 
     to: str
     source: str
@@ -143,7 +143,7 @@ def calls_of(steps: Sequence[Step]) -> Iterator[Call]:
 
 # ---- sharing ----
 
-# The start of the state: counters, each in a cache line of its own, then the arguments of a shared kernel.
+# The start of the state: counters, each in a separate cache line, then the arguments of a shared kernel.
 ITEM, DONE, WHICH, ARRIVED, LEFT, ENDED, REST, NEXT_REST = range(0, 128, 16)
 PLACES = 4 * 128
 MAX_REST = 63  # launches

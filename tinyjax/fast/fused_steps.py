@@ -73,7 +73,7 @@ class StepWriter:
         return f"{v if isinstance(v, str) else names.get(v, '')}_{self.count}"  # type: ignore[arg-type]
 
     def allocate(self, nbytes: int, name: str, where: str = "arena") -> str:
-        """A pointer to memory of its own, for as long as nobody frees it."""
+        """A pointer to new memory, which stays allocated until it is freed."""
         nbytes = -(-nbytes // ALIGNMENT) * ALIGNMENT
         if where == "arena":
             for block in self.free:

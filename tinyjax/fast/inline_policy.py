@@ -32,10 +32,10 @@ from tinyjax.fast.fused_steps import can_be_fused
 # kernel of a stretch, which the threads share.
 WAKING_SECONDS = 30e-6
 KERNEL_SECONDS = 1e-6
-# What a kernel must take for others to help: they are told, and waited for.
+# The shortest kernel that is worth sharing: the other threads must be notified, and waited for.
 SHARING_SECONDS = 3e-6
 PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
-# For this long nobody minds that Ctrl-C is not heeded.
+# Up to this long, Ctrl-C may be delayed.
 LONG_SECONDS = 0.1
 # Longer than this Python's other threads are not kept waiting: a thread that runs a kernel holds the GIL.
 MAX_INLINE_SECONDS = 200e-6
@@ -48,8 +48,8 @@ def may_run_long(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
 
 
 def is_inline(plan: Plan, stretch: Sequence[int], cores: int) -> bool:
-    """Whether the calling thread runs the groups of a stretch, on a device of so many cores: together, as
-    they run one after the other."""
+    """Whether the calling thread runs the groups of a stretch itself, on a device of `cores` cores. Their
+    work counts together, as they run one after the other."""
     seconds, saved, kernels = sum(_work(plan, number, cores) for number in stretch)
     return seconds < math.inf and is_small(seconds, saved - KERNEL_SECONDS * (kernels - 1))
 
@@ -64,7 +64,7 @@ def patience(plan: Plan, number: int, cores: int) -> int:
 
 
 def is_small(seconds: float, saved: float) -> bool:
-    """Whether work of so many seconds, of which the device's threads would save some, is done inline."""
+    """Whether to run work of `seconds` inline, if the device's threads would save `saved` of them."""
     return seconds <= MAX_INLINE_SECONDS and saved <= WAKING_SECONDS
 
 

@@ -1,10 +1,10 @@
-"""A program that is one inline launch: its call, prepared.
+"""A prepared call, for a program that is one inline launch.
 
-It buys, on top of call_cache.py: a jitted x * sin(x) of a number takes 6.4 us for 10.6, a function of a
-tree of four arrays 18 for 28; both together 4.8 and 3 times less than without them.
+With call_cache.py alone, a jitted x * sin(x) of a number takes 10.6 us and a function of a tree of four
+arrays 28; with this too, 6.4 and 18. Both together are 4.8 and 3 times as fast as neither.
 
-The kernel gets the memory of the arguments, and new memory for each result, and runs. Slots, memory that is
-used again and calls under way are for programs that have more to do.
+The kernel gets the memory of the arguments, and new memory for each result, and runs. Slots, reused memory
+and pending calls are for programs with more steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`jax.interpreters.ad`: derivative rules for primitives of one's own; compat/ad.py has their names."""
+"""`jax.interpreters.ad`: derivative rules for custom primitives, from compat/ad.py."""
 
 from tinyjax.compat.ad import *
 from tinyjax.core.missing_names import getattr_of

@@ -1,4 +1,4 @@
-"""`jax.interpreters.mlir`: the names; compat/mlir.py says what is there."""
+"""`jax.interpreters.mlir`: the names of compat/mlir.py."""
 
 from tinyjax.compat.mlir import *
 from tinyjax.core.missing_names import getattr_of

@@ -1,4 +1,4 @@
-"""`jax.interpreters.xla`: the names; compat/xla.py says what is there."""
+"""`jax.interpreters.xla`: the names of compat/xla.py."""
 
 from tinyjax.compat.xla import *
 from tinyjax.core.missing_names import getattr_of

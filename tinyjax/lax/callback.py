@@ -44,7 +44,7 @@ class _FlatCallback:
 
 
 def argument(x: Any) -> ArrayImpl:
-    """An operand as what a callback gets: an Array, which is weakly typed no more."""
+    """An operand as a callback gets it: an Array that isn't weakly typed."""
     array = as_array(x)
     return ArrayImpl(array._value, array.aval.strip_weak_type())
 
@@ -131,8 +131,8 @@ def pure_callback(
 ) -> Any:
     """The results of `callback(*args, **kwargs)`, a Python function without side effects.
 
-    It gets Arrays and gives a tree of arrays, of the shapes and dtypes of `result_shape_dtypes` (a tree
-    of ShapeDtypeStructs or arrays). `vmap_method` says how vmap calls it: "sequential" once for each
+    It takes Arrays and returns a tree of arrays, of the shapes and dtypes of `result_shape_dtypes` (a tree of
+    ShapeDtypeStructs or arrays). `vmap_method` is the way in which vmap calls it: "sequential" once for each
     example; "expand_dims" once, all arguments with a leading axis, of size 1 where they have no batch;
     "broadcast_all" the same with the batch's size; "legacy_vectorized" with no axis there.
     Raises ValueError for another vmap_method and under jvp and grad, NotImplementedError under vmap

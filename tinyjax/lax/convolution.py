@@ -98,7 +98,7 @@ def _conv_aval(
 
 
 def _check_groups(images: Sequence[int], kernels: Sequence[int], features: int, batch: int) -> None:
-    """Raises ValueError unless the numbers of groups divide what is to be in groups."""
+    """Raises ValueError unless the numbers of groups divide the sizes of the grouped axes."""
     for name, count in (("feature_group_count", features), ("batch_group_count", batch)):
         if count < 1:
             raise ValueError(
@@ -280,8 +280,8 @@ def _conv_examples(
     batch_group_count: int,
     **params: Any,
 ) -> Any:
-    """More images are a longer batch, more kernels more features. If both are more, each kernel has
-    images of its own: they become features, in one group more for each."""
+    """More images are a longer batch, more kernels more features. If both are batched, each kernel has its
+    own images: they become features, with one more group for each."""
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     size = shapes.batch_size(vals, dims)

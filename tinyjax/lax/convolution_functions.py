@@ -45,11 +45,11 @@ def conv_general_dilated(
 
     Element (n, o, p) is the sum over c and k of lhs[n, c, p * stride + k * rhs_dilation] * rhs[o, c, k],
     of the images with `lhs_dilation - 1` holes between the elements and padded: by (low, high) an axis,
-    or as 'VALID', 'SAME' and 'SAME_LOWER' say (see padtype_to_pads). `dimension_numbers` says which axis
-    is what (see conv_dimension_numbers). With `feature_group_count`, the features are in as many groups,
-    and each part of the kernels sees one of them; with `batch_group_count`, one part of the batch.
+    or as 'VALID', 'SAME' and 'SAME_LOWER' specify (see padtype_to_pads). `dimension_numbers` is the layout
+    of the axes (see conv_dimension_numbers). With `feature_group_count`, the features are in that many
+    groups, and each part of the kernels sees one of them; with `batch_group_count`, one part of the batch.
     Both sides are of one dtype, in which sums are kept, or in a wider `preferred_element_type`.
-    `out_sharding` says how the result is split over devices.
+    `out_sharding` splits the result over devices.
     Raises TypeError and ValueError for parameters that fit neither each other nor the shapes."""
     dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     window = [shape_of(rhs)[axis] for axis in dims.rhs_spec[2:]]
@@ -255,9 +255,9 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: Any = None,
 ) -> Array:
-    """A convolution with a kernel of its own at each place of the result.
+    """A convolution with a separate kernel at each position of the result.
 
-    The window's shape is `filter_shape`; `rhs` has (outputs, inputs * prod(filter_shape), *places of the
+    The window's shape is `filter_shape`; `rhs` has (outputs, inputs * prod(filter_shape), *positions of the
     result), in the layout of `dimension_numbers`. Other parameters and errors are those of
     conv_general_dilated."""
     dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)

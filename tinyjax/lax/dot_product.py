@@ -301,8 +301,8 @@ def dot_general(
 
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); the result has
     the batch axes, then lhs's others, then rhs's others. Sums are kept in `preferred_element_type`,
-    which is also the result's dtype. `out_sharding`, a PartitionSpec, says how the result is split over
-    devices. Raises TypeError where axes, sizes or dtypes do not fit."""
+    which is also the result's dtype. `out_sharding`, a PartitionSpec, splits the result over
+    devices. Raises TypeError where axes, sizes or dtypes do not match."""
     preferred = preferred_element_type
     return dot_general_p.bind(
         lhs,

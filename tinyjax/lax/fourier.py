@@ -145,8 +145,8 @@ def _irfft_transpose(ct: Any, fft_lengths: tuple[int, ...]) -> Any:
 
 
 def _counts(spectrum: Any, length: int) -> Any:
-    """How many frequencies of a real signal of `length` each number of the last axis stands for: two,
-    but 0 for itself alone, and for an even length the last one too. Broadcasts with `spectrum`."""
+    """How many frequencies of a real signal of `length` each element of the last axis stands for: two, but
+    one for the first, and for the last if the length is even. Broadcasts with `spectrum`."""
     shape, dtype = shape_of(spectrum), dtypes.dtype(spectrum)
     counts, one = full(shape[-1:], 2, dtype), full((1,), 1, dtype)
     counts = dynamic_update_slice(counts, one, (0,))

@@ -167,7 +167,7 @@ def batch_gather(
             operand_batch,
             batched_dims(indices_batch),
         )
-        # Windows of different examples may be the same, and each example starts anew.
+        # Windows of different examples may be the same, and each example's indices restart.
         params |= {"unique_indices": False, "indices_are_sorted": False}
     else:
         numbers = GatherDimensionNumbers(*with_batching_axis(dimension_numbers))
@@ -186,7 +186,7 @@ batch_rules[gather_p] = batch_gather
 
 
 def _default_fill_value(dtype: np.dtype) -> Any:
-    """What a read outside gives: nan, the least signed or greatest unsigned integer, or True."""
+    """The result of a read out of bounds: nan, the least signed or greatest unsigned integer, or True."""
     kind = dtypes.kind(dtype)
     if kind in "fc":
         return np.nan

@@ -27,13 +27,13 @@ def place_params(primitive: str, out_sharding: Any, function: str = "") -> dict[
 
 
 def with_place(f: Callable, out_sharding: Any, function: str) -> Callable[..., Any]:
-    """`f`, of many equations, with its result put where the `out_sharding` says that the function of this
-    name got; or `f`, if that is None."""
+    """`f`, a function of many equations, with its result placed by the `out_sharding` that the function of
+    this name was given; or `f`, if that is None."""
     return f if out_sharding is None else _checked(out_sharding, function).within(f, function)
 
 
 def put_result(x: Any, out_sharding: Any) -> Any:
-    """`x`, put where an `out_sharding` says; as it is, if its type says that it is there."""
+    """`x`, placed by an `out_sharding`; unchanged if its type has that sharding already."""
     return _checked(out_sharding, "reshard").put_result(x)
 
 
@@ -60,7 +60,7 @@ def batched_place(place: Any, vals: Sequence[Any], dims: Sequence[Any], out_dim:
 
 
 def place_of_cotangent(aval: ShapedArray, *cts: Any) -> Any:
-    """The place of an operand's cotangent: that of the operand. None, if no type speaks of places."""
+    """The place of an operand's cotangent: that of the operand. None if no type has a place."""
     for known in (aval, *map(get_aval, cts)):
         if known.extra is not None:
             return known.extra.place_of_cotangent(aval, cts)

@@ -58,7 +58,7 @@ def _updates_cotangent(ct: Any, indices: Any, updates: UndefinedPrimal, params: 
 
 
 def _options(params: dict[str, Any]) -> dict[str, Any]:
-    """Those of a scatter's parameters that scatter_add and its kin take."""
+    """The parameters of a scatter that scatter_add and other scatters have too."""
     names = ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
     return {name: params[name] for name in names}
 
@@ -178,10 +178,10 @@ for _primitive in (scatter_min_p, scatter_max_p):
 
 
 def _scatter_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
-    """Where updates may overlap, the one that wins is found by scattering their numbers.
+    """Scatters the updates' numbers to find the one that wins where updates may overlap.
 
-    Then a scatter-add of all winners gives both the result and its tangent, and needs no transpose
-    rule of its own."""
+    Then a scatter-add of the winners computes both the result and its tangent, and needs no extra
+    transpose rule."""
     if params["update_jaxpr"] is not None:
         raise NotImplementedError(
             "scatter_apply JVP not implemented: x.at[i].apply can't be differentiated, x.at[i].set(f(x[i])) "

@@ -207,7 +207,7 @@ def reshape(
     """The elements of `operand`, in row-major order, in a new shape of the same size.
 
     With `dimensions`, a permutation, they are read in that order of the axes. `out_sharding`, a
-    PartitionSpec, says how the result is split over devices.
+    PartitionSpec, splits the result over devices.
     Raises TypeError where the sizes differ; as jax.lax.reshape."""
     new_sizes = canonicalize_shape(new_sizes, "reshape")
     if dimensions is not None:

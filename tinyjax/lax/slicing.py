@@ -190,7 +190,7 @@ def _pad_batch(vals: Any, dims: Any, *, padding_config: Any) -> Any:
     padding_config = insert(padding_config, dim, (0, 0, 0))
     if value_dim is not_mapped:
         return pad(x, padding_value, padding_config), dim
-    # Each example has a padding value of its own: pad with zeros, and select by a padded mask.
+    # Each example has its own padding value: pad with zeros, and select by a padded mask.
     padded = pad(x, np.zeros((), x.dtype), padding_config)
     mask = pad(full_like(x, True, np.bool_), np.False_, padding_config)
     values = primitives.broadcast_in_dim(padding_value, shape_of(padded), (dim,))

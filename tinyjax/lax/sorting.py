@@ -211,7 +211,7 @@ def sort(
 ) -> Array | tuple[Array, ...]:
     """`operand` sorted along `dimension`, nan last; or a tuple of arrays sorted together.
 
-    Of a tuple, the first `num_keys` arrays are compared, in turn, and all are moved alike.
+    The first `num_keys` arrays of a tuple are compared, in turn, and all are permuted alike.
     Raises TypeError where shapes differ, ValueError for num_keys out of range; as jax.lax.sort."""
     operands = tuple(operand) if isinstance(operand, Sequence) else (operand,)
     if not operands:

@@ -123,9 +123,9 @@ def device_put(
     Args:
       device: a Device, a Sharding, a PartitionSpec, None, or a tree prefix of `x` with these as leaves.
       src: where `x` is, in the same form; derivatives go back there. None: where its arrays are now.
-      donate: whether `x` is not used again; as in JAX on a CPU, it can be all the same.
-      may_alias: False asks for a copy of an Array. True takes a NumPy array's memory as it is, for who
-        does not change it afterwards; else NumPy arrays are copied.
+      donate: whether `x` is not used again. It stays usable, as in JAX on a CPU.
+      may_alias: False copies an Array. True uses a NumPy array's memory directly, for callers that don't
+        change it afterwards; by default NumPy arrays are copied.
       Both can be tree prefixes too.
     Raises:
       TypeError: a leaf of `x` is no array or scalar.
@@ -207,7 +207,7 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """The pytree as it is: reading its arrays waits no less if it is said beforehand."""
+    """Returns the pytree: announcing a read doesn't make it faster here."""
     return x
 
 

@@ -186,7 +186,7 @@ class Windows:
         slice_sizes: Sequence[int],
     ):
         batch_shape = indices.shape[:-1]
-        if indices.dtype == np.uint64:  # what int64 has no room for is beyond the end all the same
+        if indices.dtype == np.uint64:  # indices beyond int64's range are out of bounds anyway
             indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
         hidden = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
         self.whole = [

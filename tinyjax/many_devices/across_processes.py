@@ -35,9 +35,9 @@ from tinyjax.transform.batching import (
     not_mapped,
 )
 
-# Of several operands, each the sum of those of a group: `ranks`, processes or OpenCL devices; `at` says which
-# of a program's meetings it is, to find out who is elsewhere. Collectives of a group have effects: they keep
-# their order, which must be the same for all.
+# The sum of each of several operands over a group: `ranks`, processes or OpenCL devices. `at` identifies the
+# collective in its program, for errors about members that are elsewhere. Collectives of a group have effects:
+# they keep their order, which must be the same for all.
 group_psum_p = Primitive("group_psum", multiple_results=True, has_effects=True)
 group_all_gather_p = Primitive("group_all_gather", has_effects=True)
 
@@ -80,7 +80,7 @@ def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) 
 
 def _meet(eqn: JaxprEqn, target: Any) -> Collective:
     """A line of the schedule, with the bytes that it moves."""
-    from tinyjax.many_devices import meet_step  # noqa: F401  (says how it is run)
+    from tinyjax.many_devices import meet_step  # noqa: F401  (registers how it runs)
 
     count, kind = len(eqn.params["ranks"]), eqn.primitive.name.removeprefix("group_")
     who = "devices" if isinstance(eqn.params["ranks"][0], Device) else "processes"

@@ -24,13 +24,13 @@ COLLECTIVES: dict[str, tuple[Any, Any]] = {  # by the primitive: of processes, o
 
 
 def collective(primitive: str, kinds: Kinds, group: tuple[Any, ...], at: str) -> Any:
-    """What writes the results of a collective of arrays of these kinds: `it(arrays, outs)`. `at` is what
-    others are told who are elsewhere."""
+    """The function that writes the results of a collective of arrays of these kinds: `it(arrays, outs)`. `at`
+    is the position that errors report."""
     of_processes, of_devices = COLLECTIVES[primitive]
     return (of_devices if isinstance(group[0], Device) else of_processes)(kinds, group, at)
 
 
-# By the primitive: the bytes that one of n devices sends, of which each has an operand of so many.
+# primitive -> (bytes of the operand, n) -> the bytes that one of n devices sends
 SENT = {
     "all_gather": lambda size, n: size * (n - 1),
     "all_gather_invariant": lambda size, n: size * (n - 1),
@@ -46,5 +46,5 @@ SENT = {
 
 
 def bytes_sent(kind: str, operand: int, size: int) -> int:
-    """What one of so many devices sends for a collective of an operand of so many bytes."""
+    """The bytes that each of `size` devices sends for a collective of an operand of `operand` bytes."""
     return math.ceil(SENT[kind](operand, size))

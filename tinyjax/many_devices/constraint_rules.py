@@ -1,7 +1,7 @@
-"""sharding_constraint and reshard: primitives by which a program says where a value is to be.
+"""sharding_constraint and reshard: primitives by which a program places values.
 
-Both give their operand back, with another label, and reshard with another type. Their tangents and cotangents
-are put where the values are. constraints.py has the functions that users call.
+Both return their operand, with another label, and reshard with another type. Their tangents and cotangents
+are placed like the values. constraints.py has the functions that users call.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """
@@ -89,7 +89,7 @@ def _with_batch_axis(params: dict[str, Any], ndim: int, dim: int, names: tuple) 
         if names:
             raise ValueError(
                 "If you are using spmd_axis_name in a vmap, with_sharding_constraint needs a NamedSharding, "
-                f"which says how the examples are split over the same mesh. Got {sharding!r}"
+                f"with the axes that the examples are split over, on the same mesh. Got {sharding!r}"
             )
         return params
     if not set(names).isdisjoint(sharding.spec.names):

@@ -1,6 +1,6 @@
-"""with_sharding_constraint and reshard: where a value is to be, said within a program.
+"""with_sharding_constraint and reshard: placing a value within a program.
 
-with_sharding_constraint is for axes of a mesh that are "Auto", where it is a wish, reshard for "Explicit"
+with_sharding_constraint is for axes of a mesh that are "Auto", where it is a hint, reshard for "Explicit"
 ones, where it changes the type.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html

@@ -1,9 +1,9 @@
-"""What the OpenCL devices of one process compute together, on NumPy arrays in the memory that they share.
+"""Collectives between the OpenCL devices of one process, on NumPy arrays in their shared memory.
 
-Small arrays are copied to where the others find them, and each device adds them up for itself. Of a large one
-each device adds up a part, and then takes the parts of the others: every element is read and written as often
-as it must be. A device with memory of its own brings its arrays to the host before, and takes the results
-back (runtime/step_program.py).
+Small arrays are copied to a shared buffer, and each device sums them for itself. For a large one each device
+sums a part, and then copies the others' parts: every element is read and written only as often as necessary.
+A device with separate memory copies its arrays to the host before, and the results back
+(runtime/step_program.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tinyjax.many_devices.device_threads import meet, own_place
 from tinyjax.many_devices.distributed.collectives import Kinds, described
 from tinyjax.runtime.devices import Device
 
-SMALL = 2**15  # bytes: to copy so many takes about as long as to wait for the others once more
+SMALL = 2**15  # bytes that take about as long to copy as another synchronization
 
 
 class DeviceSum:
@@ -57,7 +57,7 @@ class DeviceSum:
         meet(self.devices, self.at, None)  # nobody's memory is used again before all have read it
 
     def _part(self, size: int, place: int) -> slice:
-        """What the device at a place adds up of so many elements."""
+        """The part of `size` elements that the device at `place` sums."""
         count = len(self.devices)
         return slice(size * place // count, size * (place + 1) // count)
 

@@ -1,8 +1,8 @@
-"""Several OpenCL devices of one process: a thread for each runs its program, and how these threads meet.
+"""Several OpenCL devices of one process: a thread for each runs its program, and the threads synchronize.
 
-A device that comes to a collective leaves there what the others are to see, and waits for them; all are told
-what they came for, and that has to be the same. A thread that fails, or has come to its end, is waited for no
-longer: who waits for it gets an error, and the call raises the first one.
+At a collective a device publishes its operands, and waits for the others; all compare which collective they
+have reached, which must be the same. Nobody waits for a thread that has failed or finished: the others raise
+an error, and the call raises the first one.
 
 Source: https://docs.python.org/3/library/threading.html#condition-objects
 """

@@ -154,7 +154,7 @@ no_rule_reasons[psum_invariant_p, "lowering"] = NAME_IS_GONE
 
 # ---- all_gather to="invarying" ----
 
-# An all_gather whose result has a type that says that it is equal along the axes.
+# An all_gather whose result's type is invariant along the axes.
 all_gather_invariant_p = Primitive("all_gather_invariant", axes="unclear", **MOVES)
 
 

@@ -86,8 +86,8 @@ class JitShardings:
 
 
 def jit_shardings(in_shardings: Any, out_shardings: Any, device: Any) -> JitShardings | None:
-    """None, if nothing is said. Raises TypeError for a leaf that is no sharding, ValueError where a device or
-    backend was given too."""
+    """None, if nothing is specified. Raises TypeError for a leaf that isn't a sharding, ValueError where a
+    device or backend was given too."""
     for what, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         for leaf in tree_leaves(tree):
             if not isinstance(leaf, Sharding | PartitionSpec):
@@ -184,7 +184,7 @@ def _put_argument(x: ArrayImpl, place: Any) -> ArrayImpl:
 
 
 def put_outputs(outs: Sequence[ArrayImpl], places: Sequence[Any]) -> None:
-    """Labels results that out_shardings speak of."""
+    """Labels the results with their out_shardings."""
     for out, place in zip(outs, places):
         if place is not None:
             place = concrete(place)

@@ -9,7 +9,7 @@ from typing import Any
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import watch
 
-# primitive name -> the parameter, if it is there, that says how the result is split over devices
+# primitive name -> the parameter with the result's sharding, if it has one
 PLACES = {
     "broadcast_in_dim": "sharding",
     "conv_general_dilated": "out_sharding",
@@ -47,7 +47,7 @@ class OutSharding:
         return axis_types.within_auto_axes(f, self, function)
 
     def put_result(self, x: Any) -> Any:
-        """`x` split so, unless its type says how it is."""
+        """`x` split so, unless its type has a sharding."""
         if get_aval(x)._sharding is not None:
             return x
         return import_module("tinyjax.many_devices.constraints").reshard(x, self)

@@ -1,10 +1,9 @@
 """Over which axes of a mesh a value varies: a part of its type, f32[4]{V:x}, within `shard_map`.
 
-Each device of a mesh has a value of its own; where the type says nothing of an axis, the devices along it
-have equal ones. Operands of one operation vary over the same axes: one that varies over fewer goes through
-`pvary`, which changes its type alone. The result varies as they do, but for collectives, which have rules of
-their own: a sum over an axis is equal along it. Types are only looked at where the axes around a program are
-a `ManualAxis`.
+Each device of a mesh has its own value; along axes that the type doesn't name, the devices have equal ones.
+Operands of one operation must vary over the same axes: `pvary` changes the type of one that varies over
+fewer. The result varies as they do, except for collectives, which have special rules: a sum over an axis is
+equal along it. Types are only checked where the axes around a program are a `ManualAxis`.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#tracking-how-values-vary-over-manual-mesh-axes-and-check-vma-true
 """
@@ -42,11 +41,11 @@ class ManualAxis(NamedTuple):
 
 
 def manual_axes() -> Axes:
-    """The mesh axes around us that types speak of."""
+    """The current mesh axes that types refer to."""
     return frozenset([axis[0] for axis in context.axis_env if type(axis) is ManualAxis])
 
 
-# The value as it is, with a type that says that it varies over `axes` too.
+# The unchanged value, with a type that varies over `axes` too.
 pvary_p = Primitive("pvary", axes="each operand", **MOVES)
 impl_rules[pvary_p] = lambda x, *, axes: x
 abstract_eval_rules[pvary_p] = lambda x, *, axes: x.update(vma=x.vma.union(axes))

@@ -1,4 +1,4 @@
-"""`jax.nn`: what networks are made of. This file re-exports it, no more.
+"""`jax.nn`: building blocks of networks. This file only re-exports.
 
 Source: https://docs.jax.dev/en/latest/jax.nn.html
 """

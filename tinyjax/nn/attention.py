@@ -1,9 +1,8 @@
-"""Attention: each query takes a mean of the values, weighted by how well their keys fit it.
+"""Attention: for each query the mean of the values, weighted by how well their keys match it.
 
-softmax(Q K^T / sqrt(d)) V is two einsums with a softmax between. A mask says which query may look at which
-key.
+softmax(Q K^T / sqrt(d)) V is two einsums with a softmax between. A mask limits the keys of a query.
 
-In the einsums B counts examples, T queries, S keys and values, N heads, H the numbers of a head.
+In the einsums B counts examples, T queries, S keys and values, N heads, H the elements of a head.
 Source: Vaswani et al., "Attention is all you need" (2017), section 3.2; Ainslie et al., "GQA" (2023), for
 heads of queries that share keys; https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html
 """

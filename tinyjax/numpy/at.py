@@ -53,12 +53,12 @@ class IndexUpdateHelper:
 
 
 class IndexUpdateRef:
-    """What `x.at[index]` is: each method gives x with the elements at `index` changed.
+    """The type of `x.at[index]`: each method returns x with the elements at `index` changed.
 
     Options of all methods: indices_are_sorted and unique_indices (promises), mode ('drop' or 'fill'
     ignore what is out of range, the default; 'clip' clamps; 'promise_in_bounds'), and
-    wrap_negative_indices (False: negative indices are out of range); and out_sharding, which says how the
-    result is split over devices."""
+    wrap_negative_indices (False: negative indices are out of range); and out_sharding, which splits
+    the result over devices."""
 
     __slots__ = ("array", "index")
 
@@ -80,7 +80,7 @@ class IndexUpdateRef:
         out_sharding: Any = None,
     ) -> Any:
         """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range. `out_sharding`
-        says how the result is split over devices."""
+        splits the result over devices."""
         take = functools.partial(
             rewriting_take,
             index=self.index,

@@ -117,7 +117,7 @@ def compress(
 ) -> Array:
     """The slices of `a` along `axis` where `condition` holds; as numpy.compress.
 
-    With `size` the result has so many, filled up with `fill_value`: then condition may be traced."""
+    With `size` the result has that many, padded with `fill_value`: then condition may be traced."""
     check_no_out("compress", out)
     condition, a, fill_value = ensure_arraylike("compress", condition, a, fill_value)
     condition = convert(condition, np.dtype(bool))

@@ -81,7 +81,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
 
 class _Placed(NamedTuple):
-    """The one product of two operands, whose result, with the letters of `output`, is to be split so."""
+    """The product of two operands whose result, with the letters of `output`, is split this way."""
 
     dot: Callable
     output: str

@@ -46,7 +46,7 @@ def _cost(operands: Sequence[frozenset], pair: tuple[int, int], sizes: dict[str,
 def _after(
     operands: Sequence[frozenset], pair: tuple[int, int], output: frozenset
 ) -> list[frozenset]:
-    """The operands' letters once a pair is contracted: what nobody needs any more is gone."""
+    """The operands' letters after a pair is contracted; letters that are no longer used are dropped."""
     rest = [letters for k, letters in enumerate(operands) if k not in pair]
     needed = output.union(*rest)
     return [*rest, (operands[pair[0]] | operands[pair[1]]) & needed]

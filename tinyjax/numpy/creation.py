@@ -161,7 +161,7 @@ def asarray(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """As `array`, but an Array that already fits is given back as it is; as numpy.asarray."""
+    """As `array`, but an Array that already matches is returned unchanged; as numpy.asarray."""
     wanted = None if dtype is None else user_dtype(dtype, "asarray")
     return _on_device(_from_data(a, wanted, bool(copy)), device, out_sharding)
 
@@ -173,7 +173,7 @@ def copy(a: Any, order: str | None = None) -> Array:
 
 
 def _on_device(x: Any, device: Any, out_sharding: Any = None) -> Any:
-    """`x`, put where the caller says. Raises ValueError if that is said twice."""
+    """`x`, placed where the caller specifies. Raises ValueError if that is specified twice."""
     if device is not None and out_sharding is not None:
         raise ValueError(
             f"Only one of `device` or `out_sharding` can be set. Got {device=} and {out_sharding=}"

@@ -41,7 +41,7 @@ def delete(
 ) -> Array:
     """`arr` without the slices `obj` (int, slice, array or mask) along `axis`; as numpy.delete.
 
-    An array of indices must be known, unless assume_unique_indices says how many go."""
+    An array of indices must be known, unless assume_unique_indices gives their number."""
     a = ensure_arraylike("delete", arr)
     if axis is None:
         a, axis = ravel(a), 0

@@ -138,7 +138,7 @@ class _PlanBuilder:
                 self.add_start(start, axis)
             self.sizes.append(count)
             self.offset_dims.append(self.out_axis)
-        else:  # each element is a slice of its own
+        else:  # each element is a separate slice
             counted = lax.mul(convert(step, INT32), lax.iota(INT32, count))
             positions = lax.add(convert(start, INT32), counted)
             if step < 0:

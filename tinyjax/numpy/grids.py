@@ -107,7 +107,7 @@ def _range_of(part: slice) -> Any:
 
 
 class _Grid:
-    """What mgrid and ogrid are: indexed by slices, they give the coordinates of a grid."""
+    """The type of mgrid and ogrid: indexed by slices, they return the coordinates of a grid."""
 
     def __init__(self, sparse: bool):
         self.sparse = sparse
@@ -127,7 +127,7 @@ ogrid = _Grid(sparse=True)
 
 
 class _AxisConcat:
-    """What r_ and c_ are: indexed by slices and arrays, they concatenate them; as numpy.r_, c_."""
+    """The type of r_ and c_: indexed by slices and arrays, they concatenate them; as numpy.r_, c_."""
 
     def __init__(self, axis: int, ndmin: int, trans1d: int):
         self.axis, self.ndmin, self.trans1d = axis, ndmin, trans1d

@@ -28,7 +28,7 @@ NEW_AXIS, SLICE, ELLIPSIS, INTEGER, BOOLEAN, ARRAY, TRACED_SLICE = range(7)
 
 
 class IndexPart(NamedTuple):
-    """One item of an index, its kind, and the axes of the array that it speaks of."""
+    """One item of an index, its kind, and the axes of the array that it indexes."""
 
     index: Any
     kind: int

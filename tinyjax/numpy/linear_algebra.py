@@ -57,8 +57,8 @@ def dot(
 ) -> Array:
     """The last axis of `a` contracted with the second to last of `b` (its only one); as numpy.dot.
 
-    Scalars multiply. `out_sharding` says how the result is split over devices. Raises TypeError if the
-    sizes differ."""
+    Scalars multiply. `out_sharding` splits the result over devices. Raises TypeError if the sizes
+    differ."""
     a, b = ensure_arraylike("dot", a, b)
     result_type = _result_type("dot", a, b, preferred_element_type)
     if a.ndim == 0 or b.ndim == 0:

@@ -41,7 +41,7 @@ def reshape(
     a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
 ) -> Array:
     """The elements of `a` in another shape, one size of which may be -1; as numpy.reshape. `out_sharding`
-    says how it is split. Raises TypeError if the sizes do not fit, NotImplementedError for order 'A'."""
+    splits it over devices. Raises TypeError if the sizes don't match, NotImplementedError for order 'A'."""
     a = ensure_arraylike("reshape", a)
     new_shape = _fill_in_unknown_size(a.shape, shape)
     if order == "C":

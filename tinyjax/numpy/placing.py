@@ -1,4 +1,4 @@
-"""An argument `out_sharding` for functions of many equations (lax/placing.py says what it means)."""
+"""An argument `out_sharding` for functions of many equations; see lax/placing.py."""
 
 from __future__ import annotations
 

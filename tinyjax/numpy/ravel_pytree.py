@@ -1,6 +1,6 @@
-"""A pytree of arrays as one vector, and back: `ravel_pytree`, for optimisers that want a vector.
+"""A pytree of arrays as one vector, and back: `ravel_pytree`, for optimisers that take a vector.
 
-Needs an import of its own, as in JAX.
+Must be imported explicitly, as in JAX.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.flatten_util.ravel_pytree.html
 """

@@ -1,4 +1,4 @@
-"""Reductions: sum, max, any and their kin, over axes, with masks.
+"""Reductions: sum, max, any and others, over axes, with masks.
 
 A mask is a select before the reduction, keepdims a broadcast_in_dim after it. Means are in averages.py,
 reductions that skip NaN in nan_reductions.py, running ones in cumulative.py.

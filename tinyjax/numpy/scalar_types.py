@@ -1,4 +1,4 @@
-"""jnp.float32 and the like: names of dtypes that make arrays when called."""
+"""Scalar types such as jnp.float32: names of dtypes that make arrays when called."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _arg(name: str, find: Callable, a: Any, axis: int | None, keepdims: bool) ->
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
     """The positions of nonzero elements, an index array for each axis; as numpy.nonzero.
 
-    With `size` there are so many of them: the rest is cut, what lacks is `fill_value` (0). Raises
+    With `size` there are that many: the rest is cut, missing ones are `fill_value` (0). Raises
     ConcretizationTypeError for a traced array without `size`, ValueError for scalars."""
     a = ensure_arraylike("nonzero", a)
     if a.ndim == 0:

@@ -1,4 +1,4 @@
-"""jnp.where, in a file of its own since nearly all others use it.
+"""jnp.where, in a separate file since nearly all others use it.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html
 """

@@ -47,8 +47,8 @@ def unique(
 ) -> Any:
     """The different elements (slices along `axis`), sorted; as numpy.unique.
 
-    With flags, a tuple: also where each comes first, which of them each element is, how often each
-    occurs. With `size` there are so many, filled up with fill_value (the smallest). Raises
+    With flags, a tuple: also the index of each one's first occurrence, which of them each element is, and how
+    often each occurs. With `size` there are that many, padded with fill_value (the smallest). Raises
     ConcretizationTypeError for a traced array without `size`."""
     a = ensure_arraylike("unique", ar)
     if size is None:

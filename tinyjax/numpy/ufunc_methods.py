@@ -1,4 +1,4 @@
-"""jnp.add.reduce and the like: methods of functions of two arguments, and frompyfunc.
+"""Ufunc methods, such as jnp.add.reduce, of functions of two arguments; and frompyfunc.
 
 Any binary function can reduce, accumulate or update; for add, multiply, ... the methods are sum, cumsum,
 .at[].add.

@@ -103,7 +103,7 @@ Args:
     left out.
   num_segments: how many there are; by default, one more than the largest number. jit needs it.
   indices_are_sorted, unique_indices: promises.
-  bucket_size: sums (products, ...) of so many at a time are combined, which rounds less.
+  bucket_size: sums (products, ...) of this many at a time are combined, which rounds less.
   mode: as in x.at[...].add: "drop", "clip", "promise_in_bounds".
   out_sharding: how the result is split over the axes of a mesh.
 Raises TypeError for lists, ValueError for shapes that do not fit and for a negative num_segments,

@@ -83,7 +83,7 @@ class _Nest:
         self.input_of = {o: i for i, o in aliases}
 
     def run(self, args: Sequence[Any]) -> list[Any]:
-        """The outputs: blocks that each inner program writes anew are stacked, others are the last ones."""
+        """The outputs: blocks that each inner program overwrites are stacked, others are the last ones."""
         whole = [padded(x, m) for x, m in zip(args, self.mapping.inputs)]
         followed = [followed_axes(m, range(self.axes)) for m in self.mapping.inputs]
         arrays = [in_blocks(x, m, f) for x, m, f in zip(whole, self.mapping.inputs, followed)]

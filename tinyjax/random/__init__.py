@@ -1,4 +1,4 @@
-"""`jax.random`: draws that are functions of a key. This file re-exports them, no more.
+"""`jax.random`: draws that are functions of a key. This file only re-exports.
 
 Read threefry (bits from a key), keys, distributions, continuous, choices, in this order.
 

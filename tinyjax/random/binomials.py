@@ -156,7 +156,7 @@ def multinomial(
     shape = p.shape[:-1] if shape is None else optional_shape(shape)
     n, p = jnp.broadcast_to(n, shape), jnp.broadcast_to(p, (*shape, p.shape[-1]))
 
-    # Of those trials that have none of the outcomes before, so many have this one.
+    # The number of trials with this outcome, among those with none of the outcomes before.
     of_rest = lax.cumsum(p, axis=p.ndim - 1, reverse=True)
     p = jnp.moveaxis(p / jnp.where(of_rest == 0, 1, of_rest), -1, 0)
 

@@ -32,8 +32,8 @@ from tinyjax.transform.jit.api import jitted
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Array:
     """`x` in random order along `axis`; for an integer, range(x) in random order.
 
-    With `independent` each vector along `axis` gets an order of its own. Raises TypeError for lists
-    and for scalars that are no integers, ValueError for an axis out of range."""
+    With `independent` each vector along `axis` gets its own order. Raises TypeError for lists and for
+    scalars that aren't integers, ValueError for an axis out of range."""
     key = typed_key("permutation", key)
     check_arraylike("permutation", x)
     axis = canonicalize_axis(axis, np.ndim(x) or 1)

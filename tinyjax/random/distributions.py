@@ -80,7 +80,7 @@ def optional_shape(shape: Any) -> tuple[int, ...] | None:
 
 
 def is_approximate(name: str, method: str) -> bool:
-    """Whether draws need not be exact. Raises ValueError for another method than JAX has."""
+    """Whether draws may be approximate. Raises ValueError for a method that JAX doesn't have."""
     if method not in ("exact", "approximate"):
         raise ValueError(
             f"method argument to `{name}` must be one of {{'exact', 'approximate'}}, got {method!r}"

@@ -126,7 +126,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Arr
 def chisquare(
     key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
 ) -> Array:
-    """Sums of the squares of `df` normal numbers; `df` need not be an integer."""
+    """Sums of the squares of `df` normal numbers; `df` may be fractional."""
     shape = checked_shape("chisquare", shape, df)
     two = constant(2, dtype)
     half_df = lax.div(lax.convert_element_type(df, dtype), two)

@@ -1,9 +1,8 @@
 """Gamma numbers by rejection: the primitive random_gamma, with all of its rules.
 
 Propose a number that is easy to draw, accept it with the right probability, and else try again with another
-key. Each element has a key of its own, so elements that are accepted at once don't depend on those that need
-more tries; and the derivative of a draw comes from the equation that it fulfils, not from the loop that found
-it.
+key. Each element has its own key, so elements that are accepted immediately don't depend on those that need
+more tries. The derivative of a draw comes from the equation that it satisfies, not from the loop.
 
 Source: G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (2000);
 M. Figurnov et al., "Implicit reparameterization gradients" (2018), for the derivative.

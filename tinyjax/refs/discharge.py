@@ -162,7 +162,7 @@ def _run_eqn(primitive: Primitive, operands: Sequence[Any], params: dict[str, An
         return impl_rules[primitive](*operands, **params)
     if primitive in discharge_rules:
         return bind_values(primitive, operands, params)
-    if primitive.name in CALLS:  # of a function with a rule of its own: the equations in its place
+    if primitive.name in CALLS:  # a function with a custom rule: its equations run instead
         return _run(called_by(primitive.name, params), operands)
     raise NotImplementedError(f"'{primitive.name}' takes no Refs: give it what they hold, ref[...]")
 

@@ -96,7 +96,7 @@ for _accum in (RefAccum, NullAccum):
 
 
 def _accumulator(aval: ShapedArray, place: Any) -> ValAccum:
-    """Of the cotangent of a primal: `place` is a Ref, or says what becomes of it.
+    """The accumulator of a primal's cotangent: `place` is a Ref, or a marker of what to do with it.
 
     Raises ValueError for a Ref of another type."""
     if isinstance(place, DontWant):

@@ -18,7 +18,7 @@ def _get_doc(eqn: JaxprEqn, context: JaxprPpContext) -> Doc:
 
 
 def _swap_doc(eqn: JaxprEqn, context: JaxprPpContext) -> Doc:
-    """a[0] <- b, or if somebody reads what was there, c:f32[], a[0] <- a[0], b"""
+    """a[0] <- b, or if the old value is used, c:f32[], a[0] <- a[0], b"""
     (old,) = eqn.outvars
     left = "" if old in context.unused else binders(eqn.outvars, context)
     place, value = _ref_text(eqn, eqn.invars[2:], context), atom_text(eqn.invars[1], context)

@@ -264,7 +264,7 @@ def new_ref(
 def empty_ref(
     ty: ShapedArray | ShapeDtypeStruct, memory_space: Any = None, pin: bool = False
 ) -> Ref:
-    """A Ref that holds some array of type `ty`, as jax.typeof gives it. Nobody says which: here, zeros."""
+    """A Ref that holds an array of type `ty`, as of jax.typeof. Its contents are unspecified: here, zeros."""
     return empty_ref_p.bind(
         ty=ty if isinstance(ty, ShapedArray) else get_aval(ty), memory_space=memory_space, pin=pin
     )

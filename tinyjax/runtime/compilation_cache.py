@@ -1,10 +1,10 @@
-"""Compiled programs that outlive the process: the folder that `jax_compilation_cache_dir` names.
+"""The persistent compilation cache: the folder that `jax_compilation_cache_dir` names.
 
-PoCL has a cache of its own, but must preprocess the source to find a program there, and it is the user's home
-folder; here an entry is the device's machine code, by the hash of all that it depends on: the OpenCL text
-(which is the same in every run), the build options, device, driver and processor. Equal text is an equal
-program, whatever Python function it came from. An entry that is cut short, altered or from another version is
-not used, and is written anew.
+PoCL has its own cache, but must preprocess the source to look a program up, and it is in the user's home
+folder. Here an entry is the device's machine code, keyed by the hash of everything that it depends on: the
+OpenCL text (which is the same in every run), the build options, device, driver and processor. Equal texts are
+equal programs, whatever Python functions they came from. An entry that is truncated, altered or from another
+version is ignored and rewritten.
 
 Source: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 """

@@ -16,10 +16,10 @@ than cores, and one that is alone at work has all cores. The alternatives, on tw
     more devices than cores                     yes         no             yes
     cores of one device                         all         its share      all
 
-Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used, and in which order;
-JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_platform_device_count=4) how
-many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as "portable",
-"nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
+Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") lists the allowed platforms, in order of preference;
+JAX_NUM_CPU_DEVICES=4 (or the older XLA_FLAGS=--xla_force_host_platform_device_count=4) is the number of CPU
+devices. TINYJAX_OPENCL selects OpenCL platforms by a part of their name, such as "portable",
+"nvidia" or "none". Simulators such as Oclgrind are listed only if selected by name.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -164,7 +164,7 @@ def _devices_by_platform() -> Found:
 
 
 def _logical(listed: list[Device], count: int | None) -> list[Device]:
-    """So many devices like the first; all of them as they are, if nobody says how many."""
+    """`count` devices like the first; all of them unchanged, if `count` is None."""
     if count is None or not listed:
         return listed
     first = listed[0]
@@ -238,8 +238,8 @@ def why_no_kernels() -> str:
 
 
 def _with_inline_device(found: list[Any]) -> list[tuple[Any, Any]]:
-    """The devices of one platform. PoCL's device without threads is no device of its own, if there is
-    another, but that one's inline device."""
+    """The devices of one platform. PoCL's device without threads is not listed if there is another: it is
+    that one's inline device."""
     inline = [d for d in found if d.name.startswith(("basic-", "cpu-minimal-"))]
     others = [d for d in found if d not in inline]
     if not others or not inline:

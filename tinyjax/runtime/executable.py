@@ -154,8 +154,8 @@ def memory_of(array: ArrayImpl, queue: Any) -> Memory:
 
 
 def donated_memory(number: int, args: Sequence[ArrayImpl], memories: list[Memory]) -> Memory:
-    """Memory that steps may write to, with what argument `number` holds: its own, unless somebody else
-    may see that, who has read the array or shares it.
+    """Writable memory with the contents of argument `number`: the argument's own memory, unless that is
+    shared or has been read.
 
     Raises RuntimeError if the same array is another argument too."""
     array, memory = args[number], memories[number]

@@ -84,7 +84,7 @@ ALIGNMENT = 64  # of the widest vectors
 
 
 def aligned_zeros(count: int, dtype: np.dtype) -> np.ndarray:
-    """New memory for so many elements, all zero, that begins at a multiple of ALIGNMENT."""
+    """New memory for `count` elements, all zero, aligned to ALIGNMENT."""
     array = aligned_bytes(count * dtype.itemsize).view(dtype)
     array[:] = 0
     return array

@@ -101,7 +101,7 @@ def put_results(
     operands: Sequence[Any],
     results: Sequence[Any],
 ) -> None:
-    """Results that were computed at a place are there; one over several devices says which parts where."""
+    """Labels results with the place that computed them; one over several devices labels each part."""
     if not isinstance(place, Device):
         place.label_results(name, params, operands, results)
         return

@@ -301,8 +301,8 @@ class Queue:
                 earliest = self._too_early()
 
     def _too_early(self) -> Any:
-        """The event to wait for, if there is too much under way: of the middle call, and not of the first,
-        so that the next calls need not wait. To fall asleep and to be woken takes longer than a launch."""
+        """The event to wait for, if too much is pending: that of the middle call, not of the first, so that
+        the next calls don't have to wait. Sleeping and waking takes longer than a launch."""
         too_many = len(self.pending) > self.MAX_PENDING
         too_large = self.pending_bytes > self.MAX_PENDING_BYTES and len(self.pending) > 1
         return self.pending[(len(self.pending) - 1) // 2][0] if too_many or too_large else None

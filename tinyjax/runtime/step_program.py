@@ -26,8 +26,8 @@ from tinyjax.runtime.memory import Memory
 
 @dataclass(frozen=True)
 class Output:
-    """What a step makes; a result of the program gets memory of its own, for the user may keep it.
-    With `reuses_buffer_of`, it gets the memory of that slot, which nothing reads any more."""
+    """An output of a step; a result of the program gets separate memory, since the user may keep it.
+    With `reuses_buffer_of`, it gets the memory of that slot, which is no longer read."""
 
     slot: int
     shape: tuple[int, ...]
@@ -181,9 +181,9 @@ class StepProgram:
         """Starts the steps in order, and does not wait; gives the memory of the results. `places`: (number of
         a result, memory for it).
 
-        Each run has a list of slots of its own: the template, with the arguments from `first_arg` on. After
-        a step, what dies with it is recycled. If something was launched (the queue has a `last_event`), the
-        queue keeps step program and slots until it is done. If it has an `on_step`, that runs each step."""
+        Each run has its own list of slots: the template, with the arguments from `first_arg` on. After a
+        step, the slots that it frees are recycled. If something was launched (the queue has a `last_event`),
+        the queue keeps step program and slots until it is done. If it has an `on_step`, that runs them."""
         queue, slots = self.queue, list(self.template)
         slots[self.first_arg : self.first_arg + len(args)] = args
         for number, memory in places:

@@ -92,8 +92,8 @@ def _dct(x: Any, norm: str | None) -> Any:
 
 
 def _idct(x: Any, norm: str | None) -> Any:
-    """The same backwards; of the spectrum, half of a real signal's is enough, but for the first number,
-    which stands for itself alone."""
+    """The inverse of dct. Half of a real signal's spectrum is enough; the first number counts once, so it is
+    halved."""
     n = x.shape[-1]
     counts = np.array([0.5] + [1.0] * (n - 1), x.dtype)
     signal = lax.real(ifft(x * counts / _ortho(x, norm) / _turns(x)))

@@ -71,7 +71,7 @@ def map_coordinates(
     """The values of `input` at `coordinates`, one array for each axis of it; as SciPy's.
 
     All coordinates broadcast to the shape of the result, whose dtype is that of `input` (integers are
-    rounded). Order 0 takes the nearest element, order 1 interpolates linearly. `mode` says what is
+    rounded). Order 0 takes the nearest element, order 1 interpolates linearly. `mode` defines the values
     outside: "constant" (cval), "nearest", "wrap", "mirror" or "reflect".
     Raises NotImplementedError for other orders and modes, ValueError for another number of coordinates
     than `input` has axes, or if `cval` is an array: it is a constant of the jaxpr, as in JAX."""

@@ -1,7 +1,7 @@
 """Sums, differences and quotients of sparse arrays, and sums along axes.
 
-The operations that give 0 for 0 keep an array sparse. The others are errors, for a dense result may be larger
-than the memory.
+Operations that map 0 to 0 keep an array sparse. The others raise, since a dense result may not fit into
+memory.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def power(x: BCOO, y: Any) -> BCOO:
 
 
 def on_elements(fun: Any, mat: BCOO, linear: bool = False) -> BCOO:
-    """A function that gives 0 for 0, of each element; parts of elements are added before, unless it is
+    """Applies a function that maps 0 to 0 to each element; duplicates are summed first, unless it is
     linear."""
     if not linear and not mat.unique_indices:
         mat = bcoo_sum_duplicates(mat, nse=mat.nse, remove_zeros=False)

@@ -1,11 +1,11 @@
 """BCOO: a sparse array as its stored elements, and the coordinates of each.
 
-`data[k]` is the element at the coordinates `indices[k]`; all that is stored nowhere is 0. An index that is
-out of bounds stores nothing: it fills up what has fewer elements than `nse`, so that shapes are known while
+`data[k]` is the element at the coordinates `indices[k]`; elements that aren't stored are 0. An index out of
+bounds stores nothing: it pads arrays with fewer elements than `nse`, so that shapes are known while
 tracing. The axes of an array are, in this order,
 
     n_batch axes    each batch has its own data and coordinates: an axis of both leaves
-    n_sparse axes   those that coordinates speak of: indices has a column for each
+    n_sparse axes   those with coordinates: indices has a column for each
     n_dense axes    each stored element is an array of these axes: axes of `data` alone
 
 Operations are gathers, scatters and segment sums of the two leaves, so all transformations apply.

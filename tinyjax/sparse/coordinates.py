@@ -49,7 +49,7 @@ def bcoo_fromdense(
         return elements_at(mat, indices), indices
 
     data, indices = over_batches(stored, n_batch)(mat, mask)
-    if mat.dtype == bool:  # as in JAX: the elements are to be added, which no bools are
+    if mat.dtype == bool:  # as in JAX: the elements will be added, and bools can't be
         data = jnp.where(data, 1, 0)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
 
@@ -85,7 +85,7 @@ def bcoo_todense(mat: BCOO) -> Any:
 def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
     """The elements of `arr` where `sparr` stores some.
 
-    Where coordinates stand twice, the first has the element and the others 0, unless `assume_unique`.
+    If coordinates are stored twice, the first has the element and the others 0, unless `assume_unique`.
     Raises ValueError if the shapes differ."""
     arr = jnp.asarray(arr)
     if sparr.shape != arr.shape:
@@ -105,7 +105,7 @@ def _stands_before(indices: Any) -> Any:
 
 
 def _sorted_order(indices: Any) -> tuple[Any, Any]:
-    """What sorts coordinates (stably), and which of those, sorted, are the first of their like."""
+    """The stable sorting permutation of coordinates, and a mask of the first of each group of equal ones."""
     places = lax.iota(np.int32, len(indices))
     *ordered, order = lax.sort((*columns(indices), places), num_keys=indices.shape[-1])
     new = jnp.zeros(len(indices), bool).at[:1].set(True)

@@ -90,9 +90,9 @@ def _apply(primitive: Primitive, args: list[Any], params: dict[str, Any]) -> lis
 
 
 def _of_elements(primitive: Primitive, args: list[Any], params: dict[str, Any]) -> Any:
-    """Applies a primitive of one operand that works element by element to the elements that are stored.
+    """Applies an elementwise primitive of one operand to the stored elements.
 
-    Raises NotImplementedError where it gives something else than 0 for 0, and for other primitives."""
+    Raises NotImplementedError if it doesn't map 0 to 0, and for other primitives."""
     text = f"sparse rule for {primitive.name} is not implemented"
     if primitive.facts.axes != "elementwise":
         raise NotImplementedError(f"{text}.")

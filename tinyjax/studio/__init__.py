@@ -1,4 +1,4 @@
-"""What shows and teaches: pictures, pages, recordings, the command line, exercises."""
+"""The teaching tools: pictures, pages, recordings, the command line, exercises."""
 
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.studio import tracebacks as tracebacks

@@ -1,8 +1,8 @@
 """Events that a library reports, and functions that listen to them.
 
-`record_event("/checkpoint/saved")` calls every listener with the name and what else is told. JAX itself
-reports its compilations in this way; tinyjax reports nothing of its own
-(`jax.config.update("jax_log_compiles", True)` tells of compilations).
+`record_event("/checkpoint/saved")` calls every listener with the name and the keyword arguments. JAX itself
+reports its compilations in this way; tinyjax reports no events (`jax.config.update("jax_log_compiles", True)`
+logs compilations).
 
 Source: https://docs.jax.dev/en/latest/jax.monitoring.html
 """

@@ -33,7 +33,7 @@ class Event:
     `executable` the jitted function's, `lines` the numbers of the lines of its schedule (several, if they
     are one launch; for the steps of a loop's body, the body's), and `loops` those of the loops around it.
     `nbytes` is what the kernel reads and writes at least: the size of its arguments. `queued` and
-    `submitted` are when the driver was told, and told the device."""
+    `submitted` are the times when the driver got it, and sent it to the device."""
 
     kind: str
     name: str
@@ -127,8 +127,8 @@ class ProfileRecorder:
     def finished(self) -> list[Event]:
         """All events by their starts. All launches must be done."""
         kernels = []
-        # The driver has a clock of its own. A launch is heard of just after it was queued: the shortest
-        # difference of the two clocks is nearest to the true one.
+        # The driver has another clock. A launch is noticed just after it was queued: the smallest difference
+        # of the two clocks is nearest to the true one.
         offsets: dict[Device, int] = {}
         for event, heard, what in self.launches:
             offset = heard - event.profile.queued

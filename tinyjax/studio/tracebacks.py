@@ -81,7 +81,7 @@ def show_filtered(
     show: Callable[[TracebackType | None], Any],
     note: Callable[[str], Any],
 ) -> None:
-    """Calls `show` with the traceback that should be printed, and `note` with a line of its own.
+    """Calls `show` with the traceback that should be printed, and `note` with an extra line.
 
     Meanwhile the error and its causes have such tracebacks as well. An error that doesn't come from the
     user's program keeps all of its frames."""

@@ -1,4 +1,4 @@
-"""What notebooks for Colab's TPUs begin with. JAX has it no more, and here it only says what is there."""
+"""The setup call of older notebooks for Colab's TPUs. JAX removed it; here it warns with the devices."""
 
 import warnings
 

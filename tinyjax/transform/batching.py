@@ -105,11 +105,10 @@ class BatchTrace(Trace):
         return x, not_mapped
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """Applies the primitive's rule, in `parent`, and hides the batch dims of what it gives.
+        """Applies the primitive's rule, in `parent`, and hides the batch dims of the results.
 
-        What no batch enters is `parent`'s alone, but for primitives that speak of the axis by its name,
-        and those that take functions, which may hold tracers. Raises NotImplementedError if the primitive
-        has no rule."""
+        Without batched operands `parent` runs the primitive, unless it refers to the axis by name or takes
+        functions, which may hold tracers. Raises NotImplementedError if the primitive has no rule."""
         vals, dims = zip(*[self.val_and_dim(x) for x in args]) if args else ((), ())
         named = self.axis.name is not None and primitive in axis_batch_rules
         needed = named or primitive.takes_functions
@@ -169,7 +168,7 @@ def move_batch_dim(x: Any, source: int | None, destination: int | None, size: in
 # primitive -> (vals, dims, **params) -> (out, out_dim); lists of both if multiple_results
 batch_rules: dict[Primitive, Callable[..., Any]] = {}
 # primitive -> (axis, vals, dims, **params) -> as above; for primitives that have jaxprs as parameters,
-# and for those that speak of the axis by its name, which may have no mapped operand
+# and for those that refer to the axis by name, which may have no mapped operand
 axis_batch_rules: dict[Primitive, Callable[..., Any]] = {}
 # The names of these tables in jax.interpreters.batching.
 primitive_batchers = batch_rules
@@ -284,8 +283,8 @@ def vmap(
     `in_axes` is an int, None (not mapped) or a tuple with an entry for each positional argument, an
     int, None or a tree prefix of the argument; keyword arguments are mapped along axis 0. `out_axes`
     is the same for the results. Within `fun`, `axis_name` is the axis's name for collectives, such as
-    lax.psum. Where `fun` speaks of several devices, it splits the batch over their axis `spmd_axis_name`.
-    Raises TypeError or ValueError where in_axes do not fit the arguments, the mapped sizes differ or a
+    lax.psum. Where `fun` computes on several devices, it splits the batch over their axis `spmd_axis_name`.
+    Raises TypeError or ValueError where in_axes don't match the arguments, the mapped sizes differ or a
     batched result is declared None.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html"""
     check_callable(fun, "vmap")

@@ -325,7 +325,7 @@ def jvp(
 
 
 def _flat_pairs(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], PyTreeDef]:
-    """The leaves of both, and their structure. Raises where jvp says that it does."""
+    """The leaves of both, and their structure. Raises the errors that jvp documents."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "primal and tangent arguments to jax.jvp must be tuples or lists; found "

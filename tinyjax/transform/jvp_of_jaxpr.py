@@ -19,9 +19,9 @@ from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, 
 def jvp_jaxpr(
     closed_jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate: tuple[bool, ...] = ()
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The jaxpr of primals and non-zero tangents that gives results and their non-zero tangents.
+    """The jaxpr from primals and non-zero tangents to results and their non-zero tangents.
 
-    Also says which results have one. Those that `instantiate` names (an entry a result) do always."""
+    Also returns which results have one. Those that `instantiate` selects (an entry a result) always do."""
     nonzero_outs: list[bool] = []
     in_avals = closed_jaxpr.in_avals
 

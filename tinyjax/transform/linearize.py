@@ -123,7 +123,7 @@ _UNKNOWN_PRIMAL = (
 # ---- rules ----
 
 # primitive -> (primals, nonzeros, **params) -> (out, linear), for those that have jaxprs as parameters (jit,
-# cond, scan): `nonzeros` says which primals have tangents, and linear(*tangents) gives the results' tangents;
+# cond, scan): `nonzeros` marks primals with tangents, and linear(*tangents) gives the results' tangents;
 # a tangent may be a Zero. All others are linearized by their JVP rules.
 linearize_rules: dict[Primitive, Callable[..., Any]] = {}
 
@@ -140,7 +140,7 @@ class Linearized(NamedTuple):
 
     jaxpr: Jaxpr
     residuals: list[Any]
-    # Of the inputs' tangents: one of float0, an integer's, is no argument.
+    # The inputs' tangents, without those of integers (float0).
     in_avals: list[ShapedArray]
     # Which results have tangents.
     nonzero_outs: list[bool]

@@ -51,7 +51,7 @@ class Parts(NamedTuple):
 
 
 def values_of(origins: Sequence[ValueOrigin], values: dict[str, Sequence[Any]]) -> list[Any]:
-    """What the origins name: `values` has the known inputs as "in", the known part's outputs as "out"."""
+    """The values of `origins`: `values` has the known inputs as "in", the known part's outputs as "out"."""
     return [x if kind == "const" else values[kind][x] for kind, x in origins]
 
 

@@ -1,8 +1,8 @@
 """Transposition: a linear jaxpr run backwards, from the cotangents of its results to its arguments'.
 
-The transpose rule of a linear operation says how a cotangent of the result becomes the operands'. The
-backward pass walks the linear equations from the last to the first, applies the rules, and adds up the
-cotangents of each value in an accumulator.
+The transpose rule of a linear operation turns the cotangent of the result into the operands'. The backward
+pass walks the linear equations from the last to the first, applies the rules, and adds up the cotangents of
+each value in an accumulator.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """
@@ -165,7 +165,7 @@ def product_transpose(
 
 
 def not_linear(primitive: Primitive) -> NotImplementedError:
-    """The error for an equation that is not linear in what it is to be transposed by."""
+    """The error for an equation that is not linear in the operands that are transposed."""
     return NotImplementedError(
         f"the function is not linear: '{primitive.name}' is not linear in the operands that depend on "
         "its arguments. Only linear functions have a transpose; jax.vjp differentiates the others"

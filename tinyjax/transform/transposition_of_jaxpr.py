@@ -23,8 +23,8 @@ def transpose_jaxpr(
     instantiate: bool | tuple[bool, ...] = False,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
-    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, and
-    those that `instantiate` asks for: all, or some (an entry a linear argument)."""
+    arguments' cotangents. Also returns which of these are not Zero: the jaxpr computes only them, and
+    those that `instantiate` selects: all, or some (an entry a linear argument)."""
     jaxpr = closed_jaxpr.jaxpr
     fixed, ct_avals = drop(closed_jaxpr.in_avals, linear), drop(closed_jaxpr.out_avals, zero_cts)
     nonzero: list[bool] = []

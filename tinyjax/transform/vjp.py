@@ -188,6 +188,6 @@ def _checked_grad_output(out: Any, holomorphic: bool, fun: Callable) -> ShapedAr
         remedy = "pass holomorphic=True, or use jax.vjp" if is_complex else "use jax.vjp"
         raise TypeError(
             f"grad{' with holomorphic=True' if holomorphic else ''} requires {kind_name} outputs, but got "
-            f"{aval.dtype.name}. To differentiate it all the same, {remedy}"
+            f"{aval.dtype.name}. To differentiate it anyway, {remedy}"
         )
     return aval

@@ -130,7 +130,7 @@ class Function:
 
 @dataclass
 class Module:
-    """Functions that share memory which they are given; numbers are told outside as globals."""
+    """Functions that share an imported memory; `numbers` are exported as globals."""
 
     functions: list[Function]
     numbers: dict[str, int] = field(default_factory=dict)
@@ -168,8 +168,8 @@ class Module:
 
 
 def make_constants_first(function: Function) -> None:
-    """Makes each vector that is a constant once, before all loops. V8 makes it anew wherever it stands, by
-    three instructions; but zeros by one."""
+    """Creates each constant vector once, before all loops. V8 rebuilds it at every use, by three
+    instructions; zeros by one."""
     names: dict[bytes, str] = {}
     first: list[Instruction] = []
     for place, one in enumerate(function.body):
@@ -205,7 +205,7 @@ def _name(text: str) -> bytes:
 
 def _code(function: Function, functions: dict[str, int]) -> bytes:
     names = {name: i for i, (name, _) in enumerate([*function.parameters, *function.locals])}
-    runs: list[list[Any]] = []  # neighbouring locals of one type are told together
+    runs: list[list[Any]] = []  # neighbouring locals of one type are declared together
     for _, of in function.locals:
         if runs and runs[-1][1] == of:
             runs[-1][0] += 1

@@ -1,7 +1,7 @@
-"""Which of scalar_ops WebAssembly has an instruction for, and what the others are made of.
+"""The scalar_ops that WebAssembly has an instruction for, and the definitions of the others.
 
-An operation is the name of its instruction, or a line in the notation of kernel functions, which is written
-in its place. An instruction is of a type: `add` is f32.add of numbers, and f32x4.add of vectors of 128 bits.
+An operation is the name of its instruction, or a line in the notation of kernel functions, which replaces
+it. An instruction is of a type: `add` is f32.add of numbers, and f32x4.add of vectors of 128 bits.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
 """
@@ -284,9 +284,9 @@ def _converted(of: np.dtype, to: np.dtype) -> Callable[..., Number] | None:
 def made_of(
     op: str, dtype: np.dtype, is_vector: bool, given: int | np.dtype | None
 ) -> KernelFunction | None:
-    """The function in the kernel language that an operation on numbers of a dtype is, if it is one. Integers
-    of vectors are divided as float64. A shift by a number of places is a function of its own, and so is a
-    conversion to a dtype: that is `given`."""
+    """The function in the kernel language that implements an operation on a dtype, if there is one. Vectors
+    of integers are divided as float64. A shift by a given number of bits is a separate function, and so is a
+    conversion to a given dtype: that is `given`."""
     function = function_of(f"{op}_{dtype}", dtype) if is_vector else None
     if (function := function or function_of(op, dtype)) is not None:
         return function

@@ -70,7 +70,7 @@ SMALL = tuple(map(np.dtype, ("int8", "uint8", "int16")))  # of uint16 are the bi
 
 
 def is_whole(memory: Memory, width: int) -> bool:
-    """Whether instructions load or store all lanes of a vector of so many elements."""
+    """Whether instructions load or store all lanes of a vector of `width` elements."""
     return width % lane_count(memory.dtype) == 0 and memory.dtype not in SMALL
 
 

@@ -81,7 +81,7 @@ class Writer(ValueWriter):
 
     def __init__(self, function: Function, functions: dict[str, Function]):
         super().__init__(function, functions)
-        self.less: dict[str, list[str]] = {}  # by a condition: the lesser operand, and the greater
+        self.less: dict[str, list[str]] = {}  # by a condition: the smaller operand, and the greater
 
     def kernel(self, kernel: ir.Kernel) -> None:
         self.last_item = kernel.items - 1

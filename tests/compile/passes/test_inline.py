@@ -54,8 +54,8 @@ def test_a_record_names_the_functions_that_are_called():
     with recording() as records:
         simplify(make_jaxpr(jit(outer))(1.0))
     assert [str(event) for event in records[0].events] == [
-        "b = jit a: in its place, the equations of outer",
-        "b = jit a: in its place, the equations of sin",
+        "b = jit a: replaced by the equations of outer",
+        "b = jit a: replaced by the equations of sin",
     ]
 
 

@@ -197,7 +197,7 @@ def test_a_schedule_says_why():
     text = "\n".join(directive_lines(kernel))
     assert all(directive.why for directive in directives(kernel))
     assert "ComputeAt('e', 'i3_outer')  # 21 operations" in text
-    assert "UnrollAndJam('i1', 4)  # the sum of one row need not wait for that of another" in text
+    assert "UnrollAndJam('i1', 4)  # the sums of different rows are independent" in text
 
 
 def test_a_long_row_has_several_accumulators_instead():

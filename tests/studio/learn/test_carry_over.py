@@ -151,14 +151,14 @@ def test_what_was_mended_since_is_told_and_brought_to_a_folder_that_is_there(cou
     path.write_text(with_function(path.read_text(), "one", mended))
     capsys.readouterr()
     assert main(["learn", "test", "2"]) == 0
-    assert "Written anew in an earlier lesson: one (lesson 01)." in capsys.readouterr().out
+    assert "Rewritten in an earlier lesson: one (lesson 01)." in capsys.readouterr().out
     assert main(["learn", "start", "2", "--keep"]) == 0
     assert "with what you wrote here: two" in capsys.readouterr().out
     assert folder.text(FILE, "one") == mended and folder.text(FILE, "two") in MINE["two"]
     main(["learn", "start", "2", "--keep"])
     assert "All of this is in learn/02_jvp already" in capsys.readouterr().out
     assert main(["learn", "test", "2"]) == 0
-    assert "Written anew" not in capsys.readouterr().out
+    assert "Rewritten" not in capsys.readouterr().out
 
 
 def test_a_folder_that_cannot_be_read_is_told_and_what_is_to_be_done(course, capsys):

@@ -105,7 +105,7 @@ def head_lines(start: str, parameters: Sequence[str]) -> list[str]:
 
 
 def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
-    """The buffer as a parameter; `restrict` says that no other parameter is the same memory."""
+    """The buffer as a parameter; `restrict` promises that no other parameter is the same memory."""
     # A scratch buffer is written by some work-items and read by another while the kernel runs.
     qualifier = {"in": "const ", "scratch": "volatile "}.get(buffer.role, "")
     restrict = "restrict " if is_restricted and buffer.role != "scratch" else ""
@@ -117,8 +117,8 @@ def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Scope:
-    """What statements need to know of the function around them: the type of indices, what says how many
-    work-items there are, or work-groups, and where to tell what they call."""
+    """The context of statements in their function: the type of indices, the expressions for the number of
+    work-items and of work-groups, and the helpers that they call."""
 
     index: str = "int"
     items: str = "1"

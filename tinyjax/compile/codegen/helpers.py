@@ -57,7 +57,7 @@ class Calls(list[Callee]):
 
 # ---- memory ----
 
-# A vector may begin at any element: C is told so by a type of its own.
+# A vector may begin at any element: a separate type with a smaller alignment declares that to C.
 LOAD = """\
 {t}{w} {name}({space}const {t} *p) {{
   typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));

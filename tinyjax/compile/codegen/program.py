@@ -43,8 +43,8 @@ def program_text(kernels: Sequence[ir.Kernel | OtherKernel]) -> str:
         for kernel in kernels
     ]
     helpers = with_needs(calls)
-    # What is rounded once instead of twice stands in a line of its own: mul_add. Everything else is one
-    # operation a line, and rounded as NumPy does it.
+    # mul_add, which is rounded once instead of twice, is on a separate line. Everything else is one operation
+    # a line, rounded as NumPy does.
     parts = ["#pragma OPENCL FP_CONTRACT ON"]
     if calls.has_double or any([helper.has_double for helper in helpers]):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")

@@ -11,8 +11,8 @@ further array that it reads 0.46 ms, and each further operation, from the eighth
 
 # ---- memory or operations ----
 
-# Operations for an element that cost as much as to read it from memory. What takes no more is computed
-# again wherever it is read; what takes more is stored, if it would be computed twice.
+# Operations for an element that cost as much as to read it from memory. A value that takes at most these is
+# recomputed wherever it is read; one that takes more is stored, if it would be computed twice.
 CHEAP_WORK = 6
 
 # ---- what a kernel may have ----
@@ -22,11 +22,11 @@ MAX_BUFFERS = 48
 # Of a reduction's kernel. It begins with at most MAX_OPERANDS that it reads; results come to them.
 MAX_ARRAYS = 64
 MAX_OPERANDS = 32
-# Equations that one value of a kernel is computed by, and those of all its values. A driver's memory grows
-# with them, and its time faster: 2000 in one kernel took LLVM 570 MB, in eight kernels 330.
+# Equations that compute one value of a kernel, and all its values. A driver's memory grows with them, and its
+# time faster: 2000 in one kernel took LLVM 570 MB, in eight kernels 330.
 MAX_EQUATIONS = 256
 MAX_EQUATIONS_IN_ALL = 512
-# Of a reduction's kernel, which may compute an equation anew in each of its sweeps.
+# The limit for a reduction's kernel, which may recompute an equation in each of its sweeps.
 MAX_REDUCTION_EQUATIONS = 96
 # Index maps upon index maps in one element: each makes the indices' text longer.
 MAX_DEPTH = 24
@@ -35,8 +35,8 @@ MAX_TRIED = 8
 
 # ---- updates ----
 
-# How often a window fits into the array that it changes, if a kernel of its own is worth it: in memory that
-# the array leaves, it stores nothing else.
+# A window gets its own kernel if the array that it changes is at least this many times as large: a kernel
+# that updates in place stores only the window.
 MIN_IN_PLACE = 64
 
 # ---- reductions ----

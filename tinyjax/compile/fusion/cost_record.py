@@ -62,7 +62,7 @@ class Cost:
         return Cost(*map(operator.add, vars(self).values(), vars(other).values()))
 
     def work_in_vectors(self, width: int) -> int:
-        """The work if each operation is one on a vector of so many elements."""
+        """The work if each operation is on a vector of `width` elements."""
         return self.work + (width - 1) * self.lane_work
 
     def as_dict(self) -> dict[str, float]:

@@ -69,8 +69,8 @@ def fuse(
     jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]] | None = None,
     names: Mapping[Var, str] | None = None,
 ) -> list[Group]:  # fmt: skip
-    """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` says what some loops
-    read; others read their operands. With `names`, the decisions are events of the pass that runs."""
+    """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` has the values that some loops
+    read; others read their operands. With `names`, the decisions are events of the current pass."""
     alone: set[JaxprEqn] = set()  # what would make a group of too many arrays
     while True:
         plan = _Plan(jaxpr, target, loop_inputs or {}, alone)
@@ -144,8 +144,8 @@ class _Plan:
             self._decide(eqn)
 
     def _find_updates_in_place(self) -> None:
-        """Updates of one window that take an argument to a result, as a loop's carry, can be in place: in one
-        work-item, or if the window is small enough for a kernel of its own."""
+        """Updates of one window that take an argument to a result, such as a loop's carry, can be in place:
+        in one work-item, or if the window is small enough, in a separate kernel."""
         changed: set[Var] = set(self.jaxpr.invars)
         last = {v for v in self.jaxpr.outvars if isinstance(v, Var)}
         found: list[JaxprEqn] = []

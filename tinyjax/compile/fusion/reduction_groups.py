@@ -3,7 +3,7 @@
 A reduction's kernel has one of three forms:
 
 - *rows*: the elements along the last axes are combined. A work-item, or a GPU's work-group, takes whole rows,
-  and sweeps over each as often as there are reductions that wait for each other; all that needs no more than
+  and sweeps over each as often as there are reductions that depend on each other; everything that needs only
   the same row belongs to the kernel: softmax, layer norm, log_softmax and their derivatives.
 - *columns*: other axes are combined. The last ones stay, and with them vectors of contiguous elements.
 - *split*: few results of very many elements: each work-item combines a part of these.
@@ -118,7 +118,7 @@ def leading_axes(shape: Sequence[int], rows: int) -> int | None:
 
 
 def keeps_row(eqn: JaxprEqn, v: Var, lowering: Any, rows: int) -> bool:
-    """Whether an element of the result needs only elements of `v` in the same of so many rows."""
+    """Whether each element of the result needs only elements of `v` in the same one of `rows` rows."""
     out, shape = eqn.outvars[0].aval, v.aval.shape
     leading = leading_axes(out.shape, rows)
     if leading is None or leading_axes(shape, rows) is None:

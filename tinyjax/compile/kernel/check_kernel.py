@@ -39,8 +39,8 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import every_statement
 
-# The variables that are the same in all work-items of a group; None where not all of them come, or there is
-# no group: who does not come to a barrier is waited for in vain.
+# The variables that are the same in all work-items of a group; None where not all of them arrive, or without
+# a group: a work-item that skips a barrier deadlocks the group.
 Same = frozenset[str] | None
 
 

@@ -123,8 +123,8 @@ def _size(write: Write, z: Pair) -> Scalar:
 
 
 def _exponential(write: Write, z: Pair) -> Pair:
-    """exp(x) (cos y + i sin y); of a real number, real. Where x is infinite and y no number to turn by, the
-    result is infinite or 0 all the same."""
+    """exp(x) (cos y + i sin y); real for real numbers. If x is infinite and y is not finite, the result is
+    still infinite or 0."""
     x, y, size = z.real, z.imag, write("exp", z.real)
     zero, infinity, least = (Const(x.dtype.type(n), x.dtype) for n in (0, np.inf, -np.inf))
     real, imag = write("mul", size, write("cos", y)), write("mul", size, write("sin", y))

@@ -65,8 +65,8 @@ def example_axes(found: Loop | Branches, target: Target) -> ExampleAxes:
 
 
 class _Axes:
-    """Finds axes until there are no more. The operands of the loop are buffers, which can be read anywhere:
-    their variables are `free`, and an axis of theirs is a guess."""
+    """Finds axes to a fixed point. The operands of the loop are buffers, which can be read anywhere:
+    their variables are `free`, and their axes are guesses."""
 
     def __init__(self, count: int, target: Target, with_constants: bool):
         self.result = ExampleAxes(count)
@@ -212,7 +212,7 @@ class _Axes:
         self._wanted(found.body.jaxpr, [*carry, *rows])
 
     def _wanted(self, jaxpr: Jaxpr, results: Sequence[int | None]) -> None:
-        """Gives the values of a jaxpr the axis that all have who read them."""
+        """Gives each value of a jaxpr the axis that all its readers have."""
         wanted: dict[Atom, set[int | None]] = defaultdict(set)
         for v, axis in zip(jaxpr.outvars, results):
             wanted[v].add(axis)

@@ -125,7 +125,7 @@ class Index:
         return frozenset([part.args[0] for part in self.parts() if part.op == "var"])
 
     def with_variables(self, change: Callable[[Index], Index]) -> Index:
-        """With change(v) in place of each variable v; simplified anew, by the new ranges."""
+        """The index with change(v) instead of each variable v; simplified again, by the new ranges."""
         if self.op == "const":
             return self
         if self.op == "var":

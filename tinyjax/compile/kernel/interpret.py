@@ -168,7 +168,7 @@ def _count(width: int, memory: Any, position: int, end: Index | None, scope: dic
 
 
 def _evenly(access: Load | Store, memory: Any, width: int, scope: dict[str, Any]) -> np.ndarray:
-    """Every so many elements from the access's index on, `width` of them, where they are."""
+    """`width` elements from the access's index on, `access.stride` apart; IndexError if some are outside."""
     position = _position(memory, access.index, scope)
     found = scope[memory.name][position :: access.stride][:width]
     if len(found) < width:

@@ -220,9 +220,9 @@ class BodyBuilder(PrivateArrayBuilder):
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
         ys: list[tuple[Atom, MemRef]], mask: MemRef | None,
     ) -> None:  # fmt: skip
-        """Computes the next carry where the carry is, and what else the iteration makes.
+        """Computes the next carry in the carry's memory, and the iteration's other results.
 
-        A new value that reads the old one elsewhere waits in a private array of its own."""
+        A new value that reads other elements of the old one is kept in a separate private array first."""
         self.bind(variables, carry)
         groups = self.groups_of(jaxpr)
         targets, waiting = list(ys), []

@@ -1,9 +1,9 @@
 """The naive loop nest of a group: what is computed, one element at a time.
 
 An elementwise group has a For for each axis of the results, and in them, for each result, a load for each
-operand, an operation for each equation, and a store. A reduction among them is a loop of its own: an
-accumulator that begins with the identity, and takes in one element after the other. One work-item runs it
-all; nothing is a vector. How it is made fast is the matter of compile/schedules/.
+operand, an operation for each equation, and a store. A reduction among them is a separate loop: an
+accumulator that begins with the identity, and combines one element after the other. One work-item runs it
+all; nothing is a vector. compile/schedules/ makes it fast.
 
     for i1 in 0 .. 20:
       for i2 in 0 .. 100:
@@ -45,7 +45,7 @@ def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Targ
 
 
 def statements_for(eqns: Sequence[JaxprEqn]) -> statements_of:
-    """What is made within the block, a loop say, is for all of these: its origin."""
+    """The origin of statements written within the block, such as a loop: all of these equations."""
     return statements_of(eqns[0] if len(eqns) == 1 else tuple(eqns))
 
 

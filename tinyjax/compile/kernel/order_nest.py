@@ -1,6 +1,6 @@
-"""What is made in order, as naive loops: updates, cumulative sums, the greatest elements.
+"""Sequential computations as naive loops: updates, cumulative sums, sorting and top_k.
 
-A loop around all goes over what is independent: rows of a sum, columns of an update.
+The outer loops go over independent parts: rows of a sum, columns of an update.
 
     for i1 in 0 .. 20:                          # cumsum of rows
       acc1:f32 = variable of 0.0

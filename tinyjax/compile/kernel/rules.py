@@ -164,8 +164,8 @@ class Elementwise:
 class IndexMap:
     """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one.
 
-    Of several results, the one asked for is number `ctx.out_number`. `reads`: how many elements of an
-    operand it reads; where they are several, it compares or adds them."""
+    With several results, `ctx.out_number` is the number of the requested one. `reads`: how many elements
+    of an operand it reads; where they are several, it compares or adds them."""
 
     emit: Callable[..., Scalar]
     reads: int = 1
@@ -265,7 +265,7 @@ class Update(InOrder):
 
     There is a window for each place of an array of shape `counts`, in that order: a later one reads what an
     earlier one left. `sizes`: a window's, along each axis of the operand. Along the axes `whole`, a window
-    covers all of the operand; along the axes `batch`, each place has windows of its own.
+    covers all of the operand; along the axes `batch`, each place has its own windows.
 
     windows(ctx, number, coords, *operands, **params) gives where the window of that number begins along
     each axis (0 along batch axes, for which `coords` has a coordinate), inside of the operand, and the
@@ -326,7 +326,7 @@ class Collective(OnHost):
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | InOrder | OnHost
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
-# primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
+# primitive -> eqn -> an equation for the same loop that only has to run the bodies
 rewrites_for_steps: dict[bind.Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
 
 

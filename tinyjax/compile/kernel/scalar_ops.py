@@ -64,7 +64,7 @@ def define(name: str, c: str | dict[str, str], numpy: Callable, cost: int = CHEA
     scalar_ops[name] = ScalarOp(by_kind, numpy, cost)
 
 
-# What gives a half of halves that need not be rounded to one
+# Operations whose results on half-precision floats are exact, and don't have to be rounded
 EXACT = frozenset("select copy neg max min abs low high vector lane any".split())
 
 # ---- arithmetic ----
@@ -153,7 +153,7 @@ define("select", "{0} ? {1} : {2}", np.where)
 BELOW_INFINITY = "(as_{signed}({0}) & {all_but_sign}) < {infinity}"
 define("is_finite", {"f": "isfinite({0})", "F": BELOW_INFINITY}, np.isfinite)
 define("copy", "{0}", lambda x: x)
-# The integer of a float that has no more digits than the integer's type: no other float is asked for
+# The integer of a float, which must fit into the integer's type
 define("truncate", {"f": "({t}){0}"}, np.trunc)
 define("any", {"b": "{0}"}, np.any)  # of a vector's lanes, one bool
 # What a rule never writes: a vector of scalars, and one lane of a vector

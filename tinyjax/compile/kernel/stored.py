@@ -179,8 +179,8 @@ def intervals(stored: Stored) -> Intervals:
 def _stretched(
     begin: np.ndarray, lengths: np.ndarray, loops: list[tuple[int, np.ndarray]]
 ) -> Intervals:
-    """Intervals that each of the loops moves by a number in so many iterations. Short moves come first: what
-    they leave no gaps in is long enough for others to leave none."""
+    """The union of the intervals as each loop moves them by its stride, `iterations` times. Short strides
+    come first: they may leave no gaps, and so make intervals long enough for longer strides."""
     loops = sorted(loops, key=lambda loop: -abs(loop[0]))
     while loops:
         *loops, (stride, iterations) = loops

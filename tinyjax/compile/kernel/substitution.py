@@ -91,8 +91,8 @@ def with_parts(statement: ir.Statement, change: Callable[[Any], Any]) -> ir.Stat
 def relocated(
     body: list[ir.Statement], change: Callable[[Any, Index], tuple[Any, Index] | None]
 ) -> list[ir.Statement]:
-    """The statements with other memory: change(memory, index) says what takes the place of an element, if
-    anything does."""
+    """The statements with other memory: change(memory, index) returns the new memory and index of an element,
+    or None to keep it."""
 
     def changed(s: ir.Statement) -> ir.Statement:
         match s:

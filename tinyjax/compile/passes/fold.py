@@ -19,7 +19,7 @@ from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, has_effects, substitute
 from tinyjax.core.primitives import broadcast_in_dim_p
 
-MAX_FOLDED = 1024  # elements of operands and result: a program is to stay small
+MAX_FOLDED = 1024  # elements of operands and result: a program must stay small
 
 
 def fold(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -1,9 +1,8 @@
-"""Calls put in their place: the equations of a called jaxpr stand where the call was.
+"""Inlining: the equations of a called jaxpr replace the call.
 
-Nothing is left of a jitted function within another but its equations. Rematerialised code (jax.checkpoint)
-stays a call at first: it repeats on purpose what the forward pass computed, so that nothing must be kept in
-memory meanwhile. It is put in its place when all else is done, so that no equation of it is merged with one
-outside of it.
+Only the equations of a jitted function within another remain. Rematerialised code (jax.checkpoint) stays a
+call at first: it deliberately repeats what the forward pass computed, so that nothing must be kept in memory
+meanwhile. It is inlined after all other passes, so that none of its equations is merged with one outside.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
                 event(eqn, ("is", eqn.invars), "a program runs on one device", eqn)
             else:
                 name = eqn.params.get("name", eqn.primitive.name)
-                event(eqn, f"in its place, the equations of {name}", "", eqn)
+                event(eqn, f"replaced by the equations of {name}", "", eqn)
     return inline_calls(closed, keep)
 
 

@@ -53,7 +53,7 @@ class Loop:
         return [*first, *self.body.jaxpr.invars]
 
     def parts(self, values: Sequence[Any]) -> list[list[Any]]:
-        """What there is for each operand: for the condition_consts, the consts, the carry and the xs."""
+        """`values`, one an operand, split: for the condition_consts, the consts, the carry and the xs."""
         counts = [len(part) for part in (self.condition_consts, self.consts, self.carry)]
         return split_list(values, *counts)
 

@@ -36,7 +36,7 @@ def cheap_equations(
 def _cheap(
     v: Var, producer: Mapping[Var, JaxprEqn], target: Target, most: int
 ) -> tuple[dict[JaxprEqn, None], set[Var]]:
-    """The equations that make an element of `v` in at most so many operations, and what they read."""
+    """The equations that compute an element of `v` in at most `most` operations, and what they read."""
     eqn = producer.get(v)
     if eqn is None or not _is_pure(eqn, target):
         return {}, {v}

@@ -41,7 +41,7 @@ from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
 
 @dataclass(frozen=True)
 class ComputeAt(Directive):
-    """What is computed as `value` in the loop `axis`, and again in loops after it, is kept."""
+    """Keeps the value that is computed as `value` in the loop `axis`, and again in loops after it."""
 
     value: str
     axis: str

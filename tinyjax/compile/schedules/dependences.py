@@ -1,8 +1,8 @@
 """Dependences: whether the iterations of a loop could run in any order.
 
 Loops can be interchanged, distributed or jammed if no iteration of the outer one reads or stores what another
-one stores. What is allocated in an iteration is its own. Of other memory, each iteration must keep to a part
-of its own: the variable moves all accesses, and by more than the loops within can.
+one stores. Memory allocated in an iteration is private to it. In other memory, each iteration must keep to a
+separate part: the variable moves all accesses, and by more than the loops within can.
 
 Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", chapters 2 and 5, 2001
 """
@@ -73,8 +73,8 @@ def why_dependent(loop: ir.For) -> str:
 
 
 def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
-    """Whether each iteration has elements of its own: as digits of a number, what varies in an index has to
-    be worth more than all that is worth less together."""
+    """Whether each iteration has separate elements. The varying parts of an index must be like the digits of
+    a number: each is worth more than all smaller ones together."""
     inside = _made_within(loop)
     variable = _counter(loop)
     first, last, alike, larger = [], [], set(), dict[int, int]()
@@ -102,7 +102,7 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
         last.append(high)
     ((factor, _), *others) = alike
     if first == last and not larger and factor and not others:
-        # One element each: which of them is another's, so many iterations later?
+        # One element each: does another iteration have it too, some iterations later?
         gaps = {abs(a - b) for a in first for b in first} - {0}
         return not any(
             gap % factor == 0 and gap <= abs(factor) * (variable.hi - variable.lo) for gap in gaps

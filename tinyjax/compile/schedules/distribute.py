@@ -72,9 +72,9 @@ def distributed(
     fresh: Fresh,
     in_memory: bool = False,
 ) -> tuple[list[ir.Statement], list[list[ir.Statement]]]:
-    """What allocates arrays for all iterations of the nest, and its loops around each of the parts. A part
-    that only sets variables to what they hold at first is done by allocating them so; one keeps the names.
-    What a part does with a variable, it does in a register, or `in_memory`: with the element of its array."""
+    """The statements that allocate arrays for all iterations of the nest, and its loops around each of the
+    parts. A part that only sets variables to their initial values becomes their allocation; one part keeps
+    the names. Parts update a variable in a register, or `in_memory`: in its element of the array."""
     expansion = _Expansion(nest, parts, fresh, in_memory)
     bodies = [expansion.part(number) for number in range(len(parts))]
     nests = [_around(nest, body, fresh, n == keeps_names) for n, body in enumerate(bodies)]

@@ -122,7 +122,7 @@ def _tree(axis: str, lanes: int) -> RFactor:
 
 
 def _lanes(count: int, target: Target) -> int:
-    """How many items have something to do: a power of two, no more than a group has."""
+    """How many items have work: a power of two, at most the size of a group."""
     return min(target.group, _power_of_two(count))
 
 

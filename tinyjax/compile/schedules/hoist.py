@@ -128,8 +128,8 @@ def _same(loop: ir.For | ir.While) -> Statements:
 
 
 def _needed_for_places(body: list[ir.Statement], same: Statements, axis: str) -> Statements:
-    """Those of the statements `same` that say where others load, and what they are computed from. If they
-    don't depend on `axis` they are not packed: from a panel, each lane would have a place of its own."""
+    """The statements of `same` that compute indices of other loads. If they don't depend on `axis` they are
+    not packed: from a panel, each lane would have its own index."""
     along = {axis}
     for s in same:
         if names_in(s) & along:

@@ -49,13 +49,13 @@ class Lanes:
     firsts: set[str] = field(default_factory=set)
 
     def needs_gather(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether lanes load from that input one by one, as they may."""
+        """Whether loads from that input are gathers: allowed, and needed."""
         is_input = isinstance(memory, ir.Buffer) and memory.role == "in"
         is_vector = not self.is_data(at) and self.stride(at) in (0, 1)
         return self.gather and is_input and not is_vector
 
     def needs_scatter(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether lanes store to that output one by one, as they may."""
+        """Whether stores to that output are scatters: allowed, and needed."""
         is_output = isinstance(memory, ir.Buffer) and memory.role != "in"
         is_known = not self.is_data(at) and self.stride(at) is not None
         return self.gather and is_output and is_known and self.stride(at) not in (0, 1)
@@ -98,7 +98,7 @@ class Lanes:
         return not at.names.isdisjoint(self.varying)
 
     def find_varying(self, body: list[ir.Statement]) -> None:
-        """Collects what varies, until there is no more of it."""
+        """Collects what varies between lanes, to a fixed point."""
         own = set(defined_names(body))
         inside = every_statement(body)
         # What a condition chooses between, by a select or an `otherwise`, concerns the other lanes too.
@@ -142,7 +142,7 @@ def carry_of(loop: ir.While) -> set[str]:
 
 
 def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
-    """Whether the loop has `width` iterations, or from 1 to so many; and where it then ends."""
+    """Whether the loop has `width` iterations, or from 1 to `width`; and where it then ends."""
     ends = loop.stop.args if loop.stop.op == "min" else (loop.stop,)
     others = [end for end in ends if not (end - loop.start).is_const(width)]
     if not others:
@@ -269,7 +269,7 @@ def _obstacles_of(
                 yield f"lanes that have left a loop would store to {destination.name} in it"
         case ir.Combine(array, at, _, value):
             if lanes.differs(at):
-                yield f"each lane combines at a place of its own, {array.name}[{at}]"
+                yield f"each lane combines at a different index, {array.name}[{at}]"
             if around:
                 yield f"not all lanes combine with {array.name}"
             yield from _why_no_vector(value, lanes)
@@ -289,7 +289,7 @@ def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
         stride = lanes.stride(thing)
         if lanes.is_data(thing):
             if thing.op != "var":
-                yield f"{thing} is computed from a number that each lane has of its own"
+                yield f"{thing} is computed from a number that differs between lanes"
         elif stride is None:
             yield f"{thing} does not grow evenly from lane to lane"
         elif stride and max(-thing.lo, thing.hi) >= 2**31:
@@ -310,7 +310,7 @@ def _why_no_access(
     if end is not None or width > 1:
         yield f"{memory.name} is accessed in vectors already"
     elif lanes.is_data(at):
-        yield f"each lane is at a place of its own, {memory.name}[{at}]"
+        yield f"each lane is at a different index, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"
     elif (

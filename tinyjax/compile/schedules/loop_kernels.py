@@ -53,8 +53,8 @@ Producers = Mapping[Var, JaxprEqn]  # which equation makes an operand
 def loop_kernel(
     eqn: JaxprEqn, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    """A while, scan or cond as one kernel, or the reason why it can't be one. `producer` says which
-    equations make its operands: cheap ones become part of the kernel."""
+    """A while, scan or cond as one kernel, or the reason why it can't be one. `producer` maps its operands to
+    the equations that compute them: cheap ones become part of the kernel."""
     found = control_flow(eqn)
     if reason := _why_no_kernel(found):
         return reason

@@ -131,7 +131,7 @@ def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> No
             builder.apply_if_possible(pack)
         if builder.size(axis) > 1:
             count = min(UNROLLED, builder.size(axis))
-            why = "the sums are loaded and stored once for so many terms"
+            why = "several terms for each load and store of a sum"
             builder.apply_if_possible(UnrollAndJam(axis, count, why=why))
 
 

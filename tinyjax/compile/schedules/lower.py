@@ -1,7 +1,7 @@
 """Lowering a group of equations to a kernel: a naive loop nest, and the schedule that makes it fast.
 
-The nests (loop_nest.py, reduction_nest.py, product_nest.py, order_nest.py) say what is computed, and a
-schedule for each kind of group says how.
+The nests (loop_nest.py, reduction_nest.py, product_nest.py, order_nest.py) define what is computed, and a
+schedule for each kind of group defines how.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ from tinyjax.compile.schedules.vector_axes import (
 )
 from tinyjax.compile.schedules.vectorize import MAX_STRIDE
 
-# Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
-# row and the last than a core's second cache keeps: shorter loops would cost more than they spare.
+# Transposed arrays are read in tiles of TILE rows and columns, if more than LARGE bytes (what a core's second
+# cache keeps) lie between the first row and the last: shorter loops would cost more than they save.
 TILE = 32
 LARGE = 2**18
 INSIDE = "inside of the borders nothing is tested"

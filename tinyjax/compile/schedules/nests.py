@@ -1,4 +1,4 @@
-"""Names in loop nests: which a statement has, which are free, and which nobody reads."""
+"""Names in loop nests: those of a statement, free ones, and unused ones."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> Sche
 
 
 def _width(builder: ScheduleBuilder, axis: str, target: Target) -> int:
-    """The elements of a vector: as many as there can be; of a short axis, so many that none is left over."""
+    """The elements of a vector: as many as possible; for a short axis, a number that divides its size."""
     size, most = builder.size(axis), vector_width(builder.kernel, target)
     widths = [width for width in (16, 8, 4) if width <= min(size, most)]
     whole = (width for width in widths if size % width == 0)

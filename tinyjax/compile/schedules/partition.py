@@ -31,7 +31,7 @@ from tinyjax.compile.schedules.nests import Fresh, without_unused
 
 # A comparison a ? b as one of a - b: the answer changes where the difference reaches these numbers.
 CHANGES = {"ge": (0,), "lt": (0,), "gt": (1,), "le": (1,), "eq": (0, 1), "ne": (0, 1)}
-# What a value is known to be: another, or a constant; and of numbers that go up by one, the first.
+# The known equal of a value: another value, a constant, or the first of numbers that go up by one.
 Known = dict[str, ir.Scalar | Index]
 
 

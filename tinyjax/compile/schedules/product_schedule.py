@@ -121,7 +121,7 @@ class _ProductScheduler:
         tile at once."""
         builder, width = self.builder, self.width
         columns = Vectorize("column_inner", width, why="neighbours are packed")
-        if not builder.apply_if_possible(columns):  # each may read at a place of its own, from data
+        if not builder.apply_if_possible(columns):  # each may read at an index that depends on data
             return
         row = Vectorize("column_inner2", width, why="a row of the panel")
         if self.is_packed and not builder.apply_if_possible(row):

@@ -34,7 +34,7 @@ KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
 LAST = "only the last vector needs a mask"
-NEED_NOT_WAIT = "an addition need not wait for that before"
+NEED_NOT_WAIT = "additions don't wait for the one before"
 
 
 def reduction_schedule(
@@ -117,7 +117,7 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         items, _ = split_work(math.ceil(rows / at_once), grain, target.max_items)
         builder.apply(Parallelize(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
         if at_once > 1:
-            why = "the sum of one row need not wait for that of another"
+            why = "the sums of different rows are independent"
             builder.apply(UnrollAndJam(row, at_once, why=why))
 
 

@@ -69,9 +69,9 @@ Combines = Sequence[tuple[ir.Combine, ir.Buffer | ir.PrivateArray]]
 
 @dataclass(frozen=True)
 class RFactor(LoopDirective):
-    """The reductions of the loop over `axis` in `pieces`, each of a multiple of so many iterations; what is
-    left over (axis_rest) is combined with the partial results. Loops around it end before that, and are there
-    again with names that end in _total.
+    """Splits the reductions of the loop over `axis` into `pieces`, each of a multiple of `multiple`
+    iterations; the remainder (axis_rest) is combined with the partial results. Loops around it end before
+    that, and are repeated with names that end in _total.
 
     As a tree, each piece (axis_lane) takes every n-th element, and loops around it stay."""
 

@@ -1,7 +1,6 @@
 """A schedule: the directives that make a fast kernel of a naive loop nest, one after the other.
 
-Each directive is a pass of its own, whose kernel can be recorded. What was considered and left out is said,
-too.
+Each directive is a separate pass, whose kernel can be recorded. Rejected directives are recorded too.
 """
 
 from __future__ import annotations

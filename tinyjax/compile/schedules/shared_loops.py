@@ -1,8 +1,7 @@
-"""What the work-items of a group share: loops, and with them memory.
+"""How the work-items of a group share loops, and with them memory.
 
-A work-group shares out the innermost loops whose iterations do not depend on each other. An array that is
-stored in a shared loop is everybody's, unless each work-item keeps to an element of its own, which then is a
-variable.
+A work-group splits the innermost loops whose iterations do not depend on each other. An array that is stored
+in a shared loop is shared too, unless each work-item keeps to one element, which then is a variable.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ def _sets_variables(loop: ir.For) -> bool:
 
 
 def shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
-    """The loops that a group of so many work-items shares out when it comes to this one: the loop itself; or,
-    where the one inside it has too few iterations for all, both."""
+    """The loops that a group of `size` work-items shares out when it comes to this one: the loop itself; or,
+    if the one inside it has too few iterations for all, both."""
     if not isinstance(loop, ir.For) or is_shared(loop):
         return (loop,) if isinstance(loop, ir.For) else ()
     match loop.body:
@@ -106,7 +105,7 @@ def is_shared_array(accesses: Sequence[Access]) -> bool:
 
 
 def why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
-    """Why a group of so many work-items can't run the statements; empty if it can."""
+    """Why a group of `size` work-items can't run the statements; empty if it can."""
     accesses = list(accesses_of(body, size))
     for_all = list(by_all(body, size))
     made = {s.array: s for s in for_all if isinstance(s, ir.Allocate)}

@@ -54,8 +54,8 @@ SHORT = 24  # statements of an iteration
 
 @dataclass(frozen=True)
 class UnrollAndJam(LoopDirective):
-    """`count` iterations of the loop over `axis` in one, and then those that are left. Each has accumulators
-    of its own for those that the loop combines into, or takes its term to the others'."""
+    """`count` iterations of the loop over `axis` in one, and then the remaining ones. Each copy has its own
+    accumulators for those that the loop combines into, or adds its term to the others'."""
 
     count: int
 
@@ -99,8 +99,8 @@ class UnrollAndJam(LoopDirective):
     def _unrolled(
         self, loop: ir.For, copies: Mapping[ir.PrivateArray, object], mark: str
     ) -> list[ir.Statement]:
-        """So many iterations at a time, and then those that are left. Each copy of the body but the first has
-        accumulators of its own."""
+        """`count` iterations at a time, and then the remaining ones. Each copy of the body except the first
+        has its own accumulators."""
         count, size = self.count, loop.variable.hi + 1
         if size < count:
             return [loop]

@@ -92,7 +92,7 @@ def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
         if count >= 2 * width > 2 and builder.can_vectorize(vectors):
             builder.vectorize(vectors)
         elif count >= 4 * ACCUMULATORS:
-            why = "sums that need not wait for another"
+            why = "independent sums"
             builder.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
 
 

@@ -306,7 +306,7 @@ class _Vectors:
             return first, None
         if isinstance(memory, ir.Buffer) and self.copies:
             return first, None if first.hi + width <= memory.size else index(memory.size)
-        # A remainder may begin anew between these lanes and the end.
+        # A remainder may restart at 0 between these lanes and the end.
         if any(part.op == "%" and self.lanes.axis in part.names for part in at.parts()):
             end = first + (self.lanes.end - self.lanes.first).min(width)
             return first, end.min(memory.size)

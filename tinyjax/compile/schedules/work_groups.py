@@ -97,7 +97,7 @@ def _without_last(body: Sequence[ir.Statement]) -> list[ir.Statement]:
 
 
 class _Names:
-    """New names; and those that several statements give, each in a loop of its own."""
+    """New names; and the names that several statements define, each in a separate loop."""
 
     def __init__(self, kernel: ir.Kernel):
         self.fresh = Fresh(kernel)
@@ -188,7 +188,7 @@ class _GroupWork:
         self.loaded |= loads
 
     def _shared_out(self, statement: ir.Statement, loops: int) -> list[ir.Statement]:
-        """What each work-item does of a statement, of which so many loops are shared out."""
+        """Each work-item's part of a statement whose outermost `loops` loops are shared out."""
         if loops:
             iterations = self._iterations(statement, loops)
             names = self.names.repeated & set(defined_names(iterations))

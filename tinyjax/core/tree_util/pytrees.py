@@ -1,7 +1,7 @@
 """Pytrees: nested containers taken apart into leaves and a structure, and put together again.
 
 Rules know only flat lists: `grad` and `jit` flatten their arguments on the way in and unflatten the results
-on the way out. You can also teach them a class of your own.
+on the way out. You can register your own classes as containers.
 
     leaves, treedef = tree_flatten({"b": [1, 2], "a": 3})    # [3, 1, 2], {'a': *, 'b': [*, *]}
     tree_unflatten(treedef, leaves)                          # {'a': 3, 'b': [1, 2]}
@@ -146,7 +146,7 @@ class PyTreeDef:
         return isinstance(other, PyTreeDef) and self._key == other._key
 
     def __hash__(self) -> int:
-        # Cheap, and aux data need not be hashable; structures that collide are told apart by ==.
+        # Cheap, and aux data don't have to be hashable; == distinguishes structures whose hashes collide.
         return hash((self.node_type, self.num_leaves, self.num_nodes))
 
     def __repr__(self) -> str:

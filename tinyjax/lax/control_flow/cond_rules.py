@@ -117,7 +117,7 @@ def _has_io(jaxpr: Jaxpr) -> bool:
 
 
 def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -> Any:
-    """All branches for all examples, and for each the results of its own: (results, batch dims).
+    """Runs all branches for all examples, and selects each example's results: (results, batch dims).
 
     `vals` are the index and the operands, `dims` their batch dims. Before branch i, each operand is
     its stop_gradient for the examples whose index is another than i. Batch dims go to the front."""

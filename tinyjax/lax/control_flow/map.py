@@ -29,8 +29,8 @@ from tinyjax.transform.custom.custom_vmap import custom_vmap
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """`f(x)` for each slice `x` along axis 0 of the arrays in `xs`, one after the other, stacked.
 
-    Results are those of `vmap(f)(xs)`. With `batch_size`, so many slices at a time are given to
-    vmap(f); those that are left over make a smaller batch at the end (0: all in one batch).
+    Results are those of `vmap(f)(xs)`. With `batch_size`, vmap(f) gets that many slices at a time; the
+    remainder makes a smaller batch at the end (0: all in one batch).
     Raises ValueError for axes of different lengths."""
     if batch_size is None:
         info = DebugInfo(

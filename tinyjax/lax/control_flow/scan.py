@@ -247,8 +247,8 @@ def _stack(xs: Sequence[Any]) -> Any:
 def _bind_what_changes(
     jaxpr: ClosedJaxpr, consts: list[Any], init: list[Any], xs: list[Any], **params: Any
 ) -> list[Any]:
-    """The results of the loop. A carry that the body gives back as it is, is a constant of the loop;
-    and a y that is x itself need not be made."""
+    """The results of the loop. A carry that the body returns unchanged becomes a constant of the loop,
+    and a y that equals x is not stored."""
     body, changes, y_sources = _what_changes(jaxpr, len(consts), len(init))
     fixed, changing = drop(init, changes), pick(init, changes)
     outs = scan_p.bind(

@@ -247,7 +247,7 @@ def _scan_transpose(
         **params,
     )
     found = iter(outs)
-    # Of a first carry that is known (zeros, say) there is a cotangent too, which nobody asks for.
+    # A known initial carry, such as zeros, gets a cotangent too, which is discarded.
     linear = (*consts_lin, *(True,) * num_carry, *xs_lin)
     return [next(found) if lin else None for lin in linear]
 

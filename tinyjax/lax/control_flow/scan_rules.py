@@ -1,6 +1,7 @@
 """The jvp, vmap and dce rules of `scan`: each transforms the body.
 
-What a part of the carry has after one iteration (a tangent, a batch dim, a use), it has before the next.
+Each iterates to a fixed point: what an element of the carry has after an iteration (a tangent, a batch dim, a
+use), it also has before the next.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """

@@ -237,7 +237,7 @@ jvp_rules[linear_solve_p] = _linear_solve_jvp
 transpose_rules[linear_solve_p] = _linear_solve_transpose
 axis_batch_rules[linear_solve_p] = _linear_solve_batch
 custom_inline_rules[linear_solve_p] = _linear_solve_inlined
-no_rule_reasons[linear_solve_p, "lowering"] = "the equations of its solver stand in its place"
+no_rule_reasons[linear_solve_p, "lowering"] = "the equations of its solver replace it"
 
 
 # ---- linear systems: the front door ----

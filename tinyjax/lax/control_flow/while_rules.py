@@ -197,7 +197,7 @@ def _while_batch(
     if pred_dim is not_mapped:
         # An outer vmap may have given the predicate a shape: our batch dim goes behind that.
         carry_dims = dims_at(cond_jaxpr.out_avals[0].ndim, batched)
-    else:  # examples stop at different times, so each needs a carry of its own
+    else:  # examples stop at different times, so each needs its own carry
         pred_dim, carry_dims = 0, [0] * len(batched)
     cond_consts, body_consts, init = split_list(vals, cond_nconsts, body_nconsts)
     init = [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(init, init_dims, carry_dims)]

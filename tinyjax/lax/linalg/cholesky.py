@@ -62,7 +62,7 @@ def _cholesky_aval(x: ShapedArray) -> ShapedArray:
 
 
 def _of_lower_triangle(x: Any) -> Any:
-    """The Hermitian matrix that has this lower triangle: cholesky reads no more of its operand."""
+    """The Hermitian matrix with this lower triangle, the only part of its operand that cholesky reads."""
     if x.dtype.kind != "c":
         return lax.add(tril(x), matrix_transpose(tril(x, -1)))
     re, im = lax.real(x), lax.imag(x)

@@ -69,8 +69,8 @@ def _eig_impl(
 def _complex_pairs(
     real: np.ndarray, imag: np.ndarray, vectors: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """What LAPACK means for real matrices: of two conjugate eigenvalues, the one above the real axis first,
-    the vectors are v + i w and v - i w, and v and w are what it gives."""
+    """Complex eigenvalues and vectors from LAPACK's results for real matrices. For two conjugate eigenvalues
+    (the one above the real axis first) LAPACK returns v and w; the vectors are v + i w and v - i w."""
     first = np.flatnonzero(imag > 0)
     outs = [real + 1j * imag]
     for v in vectors:

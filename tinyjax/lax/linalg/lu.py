@@ -1,6 +1,6 @@
-"""lu: a matrix as the product of a permutation, a lower and an upper triangular one; systems by it.
+"""lu: a matrix as the product of a permutation, a lower and an upper triangular one; linear systems by it.
 
-Of L^-1 (P dA) U^-1 = L^-1 dL + dU U^-1, the first term is the part below the diagonal and the second the
+In L^-1 (P dA) U^-1 = L^-1 dL + dU U^-1, the first term is the part below the diagonal and the second the
 rest.
 
 Source: F. R. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using

@@ -1,9 +1,9 @@
 """The lowering rule of dot_general: which products are kernels, and which go to NumPy's BLAS.
 
-Without a sum it is elementwise, and fuses with what reads it; a small one is a sum in the kernel of its
-reader; one of medium size has a kernel of its own (product_schedule.py), which computes what follows as well
-and need not be waited for. A large one is BLAS's, whose kernels are written for each processor: it gains more
-than the wait costs.
+A product without a sum is elementwise, and fuses with its readers. A small one is a sum in its reader's
+kernel. A medium one has its own kernel (product_schedule.py), which also computes what follows, and
+doesn't synchronize. A large one uses BLAS, whose kernels are written for each processor: that saves more
+than the synchronization costs.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _less(x: Any, y: Any) -> Any:
 
 
 def _chosen(is_there: Any, x: Any, axes: tuple[int, ...], axis: int) -> Any:
-    """Of each column of pairs, the element that is there: the greatest of it and what nothing is below."""
+    """The selected element of each column of pairs: the maximum, with `least` at all other elements."""
     nothing = lax.full(is_there.shape, least(x.dtype), x.dtype)
     whole = lax.broadcast_in_dim(x, is_there.shape, axes)
     return lax.reduce_max(lax.select(is_there, whole, nothing), (axis,))

@@ -198,4 +198,4 @@ lowering_rules[lax.reduce_window_min_p] = _window_reduction("min", greatest)
 lowering_rules[lax.select_and_gather_add_p] = _select_and_gather_add
 lowering_rules[lax.select_and_scatter_add_p] = _select_and_scatter_add
 for _primitive in (lax.reduce_p, lax.reduce_window_p):
-    lowering_rules[_primitive] = OnHost("a function of one's own combines the elements")
+    lowering_rules[_primitive] = OnHost("a user-defined function combines the elements")

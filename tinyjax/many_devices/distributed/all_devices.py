@@ -38,7 +38,7 @@ def with_others(found: Found) -> Found:
 
 
 def _prepare() -> None:
-    """Each process has a cache of its own: PoCL may fail where two build one kernel at once."""
+    """Gives each process a separate cache: PoCL may fail if two build the same kernel at once."""
     own = f"process{processes.process_index()}"
     os.environ["POCL_CACHE_DIR"] = str(pocl_folder() / own)
     add_devices.append(with_others)

@@ -1,10 +1,9 @@
-"""What processes compute together, on NumPy arrays: the sum of all, and the arrays of all.
+"""Collectives between processes, on NumPy arrays: the sum of all, and the arrays of all.
 
-The processes agree on what they do (processes.py), by a message that has room for some numbers: each process
-adds up those of all, in one order, so that all get the same bits. Arrays that don't fit are summed by MPI
-after it: several small ones travel as one, since each message has a price of its own, and large ones by
-themselves, since to copy them has one too. On one machine large arrays go through memory that the processes
-share.
+The processes agree on each collective (processes.py), by a message with room for some numbers: each process
+sums those of all, in the same order, so that all get the same bits. MPI then sums the arrays that don't fit:
+small ones together, since each message has a cost, and large ones separately, since copying them costs too.
+On one machine large arrays go through shared memory.
 
 Source: https://mpi4py.readthedocs.io/en/stable/tutorial.html
 """
@@ -20,7 +19,7 @@ from tinyjax.many_devices.distributed.processes import Group, Kinds, Meeting, wo
 from tinyjax.many_devices.distributed.shared_memory import LARGE
 from tinyjax.many_devices.distributed.waiting import wait_for
 
-# Arrays of fewer bytes travel together: to copy so many twice takes about as long as one message.
+# Arrays of fewer bytes are sent together: copying this many twice takes about as long as one message.
 SMALL = 2**17
 SUMMED_BY_MPI = "bBhHiIlLqQfdFD"  # NumPy's characters of dtypes
 

@@ -1,11 +1,11 @@
-"""Which process this is, of how many; how all of them meet, and how they end together.
+"""The processes of a program: this one's number, how they synchronize, and how they end together.
 
-Before the processes compute something together, they *agree*: each has a short text of what it is about to
-do, and one small message finds out whether all texts are equal; arrays that are small enough travel in it. If
-texts differ, the processes exchange them, and each raises an error that says who did what. The end of a
-program is such a text too. Processes that wait for each other, each at a meeting with others, notice it
-(whereabouts.py). An exception that nobody catches ends all processes, with its message; so does a process
-that is killed, and one that waits for longer than `tinyjax_collective_timeout_seconds`.
+Before the processes compute something together, they *agree*: each describes the collective in a short text,
+and one small message compares all texts; arrays that are small enough are part of it. If texts differ, the
+processes exchange them, and each raises an error with all of them. The end of a program is such a text too.
+Processes that wait for each other, each at a collective with others, detect it (whereabouts.py). An uncaught
+exception ends all processes, with its message; so does a process that is killed, and one that waits for
+longer than `tinyjax_collective_timeout_seconds`.
 
 Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
 
@@ -279,7 +279,7 @@ def _end_by_exception(
 
 
 def _watch_over(made: World) -> None:
-    """The thread that notices when another process has failed, or this one waits in vain, or too long."""
+    """The thread that detects that another process has failed, or that this one waits forever."""
     asked = 0.0  # when it was
     while not made.is_over:
         if made.watch is None:

@@ -1,13 +1,13 @@
-"""Where processes that somebody started one by one find each other: what MPI asks of `mpiexec`, on one port.
+"""The rendezvous of processes that were started one by one: what `mpiexec` does for MPI, on one port.
 
-Each process is told its number, writes where it can be reached into a table, waits at a barrier until all
-have done so, and reads the others' entries: from then on they talk to each other, and the launcher is only
-there to notice an end. MPICH asks for this in lines of text, such as `cmd=put kvsname=processes key=P0
-value=...`; the protocol is called PMI-1.
+Each process gets its number, writes its address into a table, waits at a barrier until all have done so, and
+reads the others' entries: from then on they talk to each other, and the launcher only has to detect an end.
+MPICH requests this in lines of text, such as `cmd=put kvsname=processes key=P0 value=...`; the protocol is
+called PMI-1.
 
-Process 0 starts the server, which is this file as a script: a process of its own, as one that waits in
-MPI_Init can't answer. A process has two connections: `mpi`, which MPICH talks through, and `watch`, where it
-says its last words if it fails, and hears those of others.
+Process 0 starts the server, which is this file as a script, in a separate process, as one that waits in
+MPI_Init can't answer. A process has two connections: `mpi`, which MPICH uses, and `watch`, on which it
+sends an error message if it fails, and receives those of others.
 
 Source: https://github.com/pmodels/mpich/blob/main/src/pmi/doc/pmi-v1.txt
 """
@@ -103,7 +103,10 @@ class Server:
             if wrong:
                 if not self.watch:
                     return wrong
-                error, ends = error or wrong, min(ends, time.monotonic() + 1)  # others are told too
+                error, ends = (
+                    error or wrong,
+                    min(ends, time.monotonic() + 1),
+                )  # others get the error too
         return error
 
     def _welcome(self, member: Member, lines: list[str]) -> str:
@@ -184,8 +187,8 @@ class Server:
                 member.say("cmd=finalize_ack rc=0")
 
     def _value(self, key: str) -> str | None:
-        """An entry of the table. That of the hosts says who shares memory, which is four times as fast:
-        blocks (number of the host, 1 host, 1 process on it), a process each."""
+        """An entry of the table. That of the hosts defines which processes share memory, which is four
+        times as fast: blocks (number of the host, 1 host, 1 process on it), a process each."""
         if key != "PMI_process_mapping":
             return self.table.get(key)
         hosts = [self.mpi[process].host for process in range(self.count)]
@@ -254,11 +257,11 @@ def _start_server(address: str, count: int, seconds: float) -> None:
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     with socket.create_server((host, port), family=family) as listener:
         command = [sys.executable, "-I", __file__, listener.fileno(), family, count, seconds]
-        subprocess.run(  # it goes on in a process of its own, which is nobody's child
+        subprocess.run(  # the server continues in a detached process
             list(map(str, command)),
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # who reads what this process says need not wait for the server's end
+            stdout=subprocess.DEVNULL,  # so that readers of this process's output don't wait for the server
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the processes, whose end it tells
             check=True,

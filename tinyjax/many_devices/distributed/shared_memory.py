@@ -31,7 +31,7 @@ def shared_memory(mpi: Any, comm: Any) -> SharedMemory | None:
     try:
         system = os.statvfs("/dev/shm")
         free = system.f_bavail * system.f_frsize
-    except (AttributeError, OSError):  # not Linux, where nobody says how much there is
+    except (AttributeError, OSError):  # not Linux: the amount is unknown
         free = 2**26
     # The least that one has found: who looks later may see less.
     fair = comm.allreduce(free // (4 * comm.size) if is_one_machine else 0, mpi.MIN)
@@ -113,7 +113,7 @@ class Part(NamedTuple):
 
 
 def _turns(sizes: Sequence[int], most: int) -> Iterator[list[Part]]:
-    """Arrays of these sizes in places of so many elements, one array behind the other."""
+    """Splits arrays of these sizes over buffers of `most` elements, one array behind the other."""
     parts: list[Part] = []
     room = most
     for number, size in enumerate(sizes):

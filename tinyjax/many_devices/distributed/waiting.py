@@ -1,10 +1,9 @@
 """How processes of one machine wait for each other, and share its cores.
 
-Who waits takes a core from somebody who computes, if it asks again and again whether the others are there, as
-MPI does: so it sleeps between questions, at once where cores are fewer than processes. Where it has a core to
-itself, it first asks for longer than the others may sleep: else it would fall asleep while they wake up, and
-they while it does, for ever. And threads that multiply matrices wait in the same way for each other: each
-process has no more of them than its share of the cores.
+A process that polls, as MPI does, takes a core from one that computes. So it sleeps between polls:
+immediately if there are fewer cores than processes. With a core to itself, it first spins for longer than the
+others may sleep: otherwise it would fall asleep while they wake up, and they while it does, forever. Threads
+that multiply matrices wait for each other in the same way: each process has at most its share of the cores.
 
 Source: Karlin et al., "Empirical studies of competitive spinning for a shared-memory multiprocessor", 1991
 """

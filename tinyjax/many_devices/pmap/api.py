@@ -74,7 +74,7 @@ def pmap(
 
     As vmap, with a device for each slice: `in_axes` and `out_axes` as there (a result for which
     `out_axes` is None is taken from the first device), collectives over `axis_name` within. Static
-    arguments, which must be hashable, are the same for all devices. `devices` says which ones to use: by
+    arguments, which must be hashable, are the same for all devices. `devices` are the ones to use: by
     default the first of `backend`. Donated arguments can't be used after the call.
     Raises:
       TypeError: `fun` can't be called, axis_name has no hash, or in_axes, out_axes or devices are of

@@ -1,8 +1,8 @@
 """Calls of jitted programs whose arrays are spread over several processes.
 
-A call hands this process's blocks of its arguments to the program of its own (own_program.py), which is
-compiled once for each way in which arguments are spread, and makes arrays of the blocks that it gets. All
-else, such as who meets whom and when, is in that program.
+A call passes this process's blocks of its arguments to this process's program (own_program.py), which is
+compiled once for each sharding of the arguments, and makes arrays of the blocks that it gets. Everything
+else, such as the order of the collectives, is in that program.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """

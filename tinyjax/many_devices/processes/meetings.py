@@ -1,8 +1,8 @@
-"""The meetings of a program of several processes: fewer of them, each with a name that all can agree on.
+"""The collectives of a program of several processes: combined, and identified in all processes alike.
 
-Each meeting is told with its number among those of its program, and with a number that stands for all of the
-program's text. And how many meetings a step of training has: sums wait until somebody reads one of them, or
-something else has effects, and those that wait then travel together, as the gradients of all layers do.
+Each collective is identified by its number in the program and a hash of the program's text. To reduce the
+number of collectives in a training step, sums are delayed until one of them is read, or until another
+operation has effects. Delayed sums are then sent together, such as the gradients of all layers.
 """
 
 from __future__ import annotations

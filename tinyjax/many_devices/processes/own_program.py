@@ -1,10 +1,10 @@
-"""The program of one process: what becomes of a jitted program whose arrays are spread over several.
+"""The program of one process, made from a jitted program whose arrays are spread over several.
 
-A process computes a program of its own blocks, made once, and compiled as any other. A shard_map becomes its
-nested vmaps. Operations that treat an axis evenly are done on blocks, split as the table of
-sharding/propagation.py says; a sum over an axis that is split is that of the processes' sums. For any other
-operation the processes bring together all of its operands, which is right for any program. Loops and branches
-have such programs as bodies, with carries that are split before an iteration as after.
+A process runs a program on its own blocks, made once, and compiled as any other. A shard_map becomes its
+nested vmaps. Operations that treat an axis uniformly work on blocks, split as the table of
+sharding/propagation.py defines; a sum over a split axis is the sum of the processes' sums. For any other
+operation the processes gather all of its operands, which is right for any program. Bodies of loops and
+branches are such programs too, with carries that are split alike before and after an iteration.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """
@@ -124,7 +124,7 @@ def _rule_of(eqn: JaxprEqn) -> Callable[[JaxprEqn, list[Part]], list[Part]]:
 
 
 def _as_typed(part: Part, v: Var) -> Part:
-    """A result as its type says that it is split over explicit axes; types of others say nothing."""
+    """A result split as its type specifies for explicit axes; other types specify nothing."""
     said = v.aval._sharding
     if said is None or part.place is None:
         return part

@@ -1,14 +1,13 @@
-"""shard_map over a mesh of several OpenCL devices of this process: each runs the program of its own part.
+"""shard_map over a mesh of several OpenCL devices of this process: each runs the program of its part.
 
-It is what several processes do (lax/processes/), in one: each device has its part of each axis of the mesh, a
-program of its own, which is the nested vmaps over that part, and its blocks of the operands, in its memory. A
-thread for each launches these programs; where one comes to a collective over an axis that other devices have
-parts of, it waits for them, and takes what they bring (runtime/device_threads.py). Results are blocks, and
-stay where they are.
+It is what several processes do (processes/), in one: each device has its part of each axis of the mesh, its
+program, which is the nested vmaps over that part, and its blocks of the operands, in its memory. A thread for
+each launches these programs; at a collective over an axis that other devices have parts of, it waits for
+them, and reads their operands (device_threads.py). Results are blocks, and stay on their devices.
 
-Of a jitted program, each shard_map runs so, and what is between them, if devices can do it block by block
-(block_by_block.py). Else it is compiled for the first device, which gathers what it reads: right for any
-program, and slow.
+Each shard_map of a jitted program runs this way, and so does the code between them, if it can be computed
+block by block (block_by_block.py). Otherwise it is compiled for the first device, which gathers what it
+reads: right for any program, but slow.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -166,7 +165,7 @@ def _as_new(x: ArrayImpl) -> ArrayImpl:
 
 
 def _place(closed: ClosedJaxpr) -> NamedSharding:
-    """All of an array on each device of the mesh that the program speaks of."""
+    """The sharding with all of an array on each device of the program's mesh."""
     meshes = map(mesh_of, _shard_maps(closed))
     return next(mesh.whole_everywhere for mesh in meshes if spans_devices(mesh))
 
@@ -183,7 +182,7 @@ class Segment:
 
 @cached_on_jaxpr
 def _segments(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Segment], NamedSharding]:
-    """The program with its calls opened and without what nobody needs, its segments, and _place."""
+    """The program inlined and without dead code, its segments, and _place."""
     inlined = inline_calls(closed, keep=lambda eqn: eqn.primitive.name == "shard_map")
     inlined = without_dead_code(inlined)
     runs: list[list[JaxprEqn]] = [[]]

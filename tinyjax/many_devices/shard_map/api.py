@@ -73,8 +73,8 @@ def shard_map(
     jax.set_mesh. With `axis_names`, only these axes are mapped over. Without `f`, a decorator.
     Raises:
       TypeError: `f` can't be called, `mesh` is no mesh, or specs are no PartitionSpecs.
-      ValueError: there is no mesh, specs do not fit the mesh, the arguments or the results, or a
-        result may vary where its spec says that it does not."""
+      ValueError: there is no mesh, specs do not match the mesh, the arguments or the results, or a
+        result may vary where its spec doesn't allow it."""
     if f is None:
         options = {"in_specs": in_specs, "mesh": mesh, "axis_names": axis_names}
         return functools.partial(shard_map, out_specs=out_specs, check_vma=check_vma, **options)
@@ -197,8 +197,8 @@ def smap(
 ) -> Callable[..., Any]:
     """shard_map over one axis of the mesh of jax.set_mesh, written as vmap is: by in_axes and out_axes.
 
-    An axis number says which axis of an argument is cut along the mesh's `axis_name`, None that all devices
-    have all of it. Without `f`, a decorator.
+    An axis number is the axis of an argument that is split along the mesh's `axis_name`; with None all
+    devices have all of it. Without `f`, a decorator.
     Raises TypeError for axes that are neither ints nor None, ValueError as shard_map does."""
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)

@@ -3,8 +3,8 @@ program.
 
 Residuals are values of each device; between the forward and the backward pass they are whole arrays, split
 over the axes that they vary over. The rules follow those of jit, and give each new operand and result a spec.
-Without check_vma no type says what varies: then every value may, the cotangent of a result that was one value
-for many devices is shared out between them, and that of such an operand is summed over them.
+Without check_vma types don't track what varies: then every value may, the cotangent of a result that was one
+value for many devices is divided between them, and that of such an operand is summed over them.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -126,7 +126,7 @@ def _within(axis: AxisData, params: Params) -> AxisData:
 
 
 def _names_used(body: ClosedJaxpr) -> set[Any]:
-    """The names of axes that equations of the body speak of, such as collectives."""
+    """The names of the axes that equations of the body use, such as collectives."""
     eqns = [eqn for jaxpr in all_jaxprs(body.jaxpr) for eqn in jaxpr.eqns]
     said = [names_of(eqn.params.get(key)) for eqn in eqns for key in ("axes", "axis_name")]
     return {name for names in said for name in names if not isinstance(name, int)}
@@ -216,7 +216,7 @@ def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
 
 
 def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
-    """The same for jax.checkpoint: its policy says which values of each device are kept."""
+    """The same for jax.checkpoint: its policy selects the values of each device that are kept."""
     params, in_specs = eqn.params, eqn.params["in_specs"]
     with manual_env(params):
         split = split_by_policy(params["jaxpr"], tuple(unknown), tuple(available), policy)

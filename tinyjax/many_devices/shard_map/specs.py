@@ -1,7 +1,7 @@
-"""in_specs and out_specs, checked: how each argument is cut, and whether results are what their specs say.
+"""Checks in_specs and out_specs: how each argument is split, and whether results match their specs.
 
-Errors: axes that the mesh has not, sizes that no number of devices divides, and results that may differ
-between devices where a spec says that they are equal.
+Errors: axes that the mesh lacks, sizes that the number of devices doesn't divide, and results that may differ
+between devices where a spec requires equal ones.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """

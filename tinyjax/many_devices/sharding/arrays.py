@@ -1,4 +1,4 @@
-"""Arrays made of what each device is to have.
+"""Arrays made of each device's part.
 
 An array of a mesh is made from a function that gives the elements at an index, from arrays on the devices, or
 from what this process has.

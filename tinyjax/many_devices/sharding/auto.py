@@ -138,7 +138,7 @@ def _placed(
 
 
 def _asked(place: Any, before: Sequence[Spec], shape: Shape, mesh: Any) -> Spec:
-    """What a place asks for; at axes of which it says nothing, the spec that there was before."""
+    """The spec of a place; its unconstrained axes keep the spec from before."""
     spec = list(spec_of(place, len(shape), mesh))
     names = {name for entry in spec for name in entry}
     for axis, entry in enumerate(place.spec if isinstance(place, NamedSharding) else ()):

@@ -114,7 +114,7 @@ def nothing(use: Use) -> Axes:
 
 
 def _all(use: Use, what: str) -> dict[tuple[int, ...], str]:
-    """All operands are to be split in one way."""
+    """All operands must be split in one way."""
     return {tuple(range(len(use.shapes))): what}
 
 

@@ -43,7 +43,7 @@ class set_mesh:  # noqa: N801  (used as a function)
 
 
 class use_abstract_mesh:  # noqa: N801  (used as a function)
-    """`with use_abstract_mesh(mesh):` within the block types of arrays speak of this AbstractMesh."""
+    """`with use_abstract_mesh(mesh):` within the block types of arrays refer to this AbstractMesh."""
 
     def __init__(self, mesh: AbstractMesh):
         if not isinstance(mesh, AbstractMesh):
@@ -84,7 +84,7 @@ def _set(mesh: Mesh | AbstractMesh | None) -> None:
 
 
 def mesh_of(params: Mapping[str, Any]) -> Any:
-    """The mesh that an equation speaks of, with its devices."""
+    """The mesh of an equation, with its devices."""
     mesh = params["mesh"]
     return get_mesh() if isinstance(mesh, AbstractMesh) else mesh
 
@@ -109,7 +109,7 @@ def current_mesh() -> Any:
 def named(spec: Any, what: str) -> Any:
     """A PartitionSpec as a NamedSharding on the current mesh; other shardings as they are.
 
-    Raises ValueError if there is none; `what` says who was given the spec."""
+    Raises ValueError if there is none; `what` names the function that got the spec."""
     if not isinstance(spec, PartitionSpec):
         return spec
     if config.mesh is None:

@@ -116,8 +116,8 @@ def from_blocks(blocks: Sequence[ArrayImpl], sharding: Any) -> ArrayImpl:
 
 
 def block_of(x: ArrayImpl, sharding: Any, worker: Device) -> ArrayImpl:
-    """A worker's block of an array that is to be spread so: the one that it has, or one that is brought into
-    its memory now."""
+    """A worker's block of an array with this sharding: the one that it has, or one that is copied into its
+    memory now."""
     memory: Any = x.buffer
     if isinstance(memory, DeviceBlocks) and _is_spread_so(memory, sharding, x.ndim):
         return memory.blocks[memory.workers.index(worker)]

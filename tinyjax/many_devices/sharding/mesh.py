@@ -1,10 +1,10 @@
-"""A mesh: devices in rows and columns, along axes that have names.
+"""A mesh: a grid of devices with named axes.
 
-`jax.make_mesh((4, 2), ("x", "y"))` has eight devices, four along "x" and two along "y". Each axis has a type,
-which says who decides how arrays are split along it: the compiler ("Auto", as of Mesh(devices, names)), the
-types of arrays, which say it and are checked while a function is traced ("Explicit", as of make_mesh), or the
-program itself, which computes with parts ("Manual", within shard_map). An AbstractMesh is a mesh without its
-devices: what types of arrays can know. Its axes are "Explicit" by default.
+`jax.make_mesh((4, 2), ("x", "y"))` has eight devices, four along "x" and two along "y". The type of an axis
+defines what decides how arrays are split along it: the compiler ("Auto", as of Mesh(devices, names)), the
+types of arrays, which are checked while a function is traced ("Explicit", as of make_mesh), or the program
+itself, which computes with parts ("Manual", within shard_map). An AbstractMesh is a mesh without its devices,
+for types of arrays. Its axes are "Explicit" by default.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh
 """

@@ -106,7 +106,7 @@ class NamedSharding(Sharding):
     # ---- what becomes of it (more at the end of this file) ----
 
     def typed(self, aval: ShapedArray) -> ShapedArray:
-        """It says what is split over axes that are Explicit."""
+        """The type with what is split over Explicit axes."""
         return self.explicit_type(aval) if self.mesh.explicit_axes else aval.update(sharding=None)
 
     @property

@@ -56,7 +56,7 @@ def transpose(use: Use) -> Axes:
 
 def dot_general(use: Use) -> Axes:
     """The batch axes, which are axes of both operands; then the others of lhs, then those of rhs, in order,
-    but for those that are summed over: `split_sums` says which of these types can't have split."""
+    except the summed ones: `split_sums` has the reasons why some of these can't be split."""
     (lhs_summed, rhs_summed), (lhs_batch, rhs_batch) = use.params["dimension_numbers"]
     batch = [[(0, a), (1, b)] for a, b in zip(lhs_batch, rhs_batch)]
     lhs = [a for a in range(len(use.shapes[0])) if a not in (*lhs_summed, *lhs_batch)]

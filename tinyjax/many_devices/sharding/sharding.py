@@ -75,7 +75,7 @@ class Sharding(OutSharding):
 
     @property
     def has_devices(self) -> bool:
-        """Whether it says which devices: that of an AbstractMesh does not."""
+        """Whether it has devices: that of an AbstractMesh does not."""
         return True
 
     @property
@@ -209,7 +209,7 @@ def make_single_device_sharding(
 
 
 def place_of(sharding: Sharding) -> Device | Sharding:
-    """What arrays keep of where they are: the Device, if that is one and nothing more is said of it."""
+    """The place that arrays keep: the Device, if that is one with the default memory kind."""
     if isinstance(sharding, SingleDeviceSharding) and sharding.memory_kind == "device":
         return sharding.home
     return sharding

@@ -1,9 +1,8 @@
-"""What an array says of its place: its sharding, and the parts that the devices have.
+"""The shards of an array: its sharding, and the parts that the devices have.
 
-Devices that share one memory, as those of a mesh of one machine's processors do, need no copies. The array is
-one whole buffer, and its sharding is a label on it; a part is a slice that is taken when somebody asks for
-it. (Devices that are several of OpenCL's have blocks of their own: device_blocks.py.) Gives arrays
-`sharding`, `addressable_shards` and the like.
+Devices that share one memory, such as those of a mesh of one machine's processors, need no copies. The array
+is one whole buffer, and its sharding is a label on it; a part is sliced on first use. (Several OpenCL devices
+have separate blocks: device_blocks.py.) Gives arrays `sharding`, `addressable_shards` and more.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.html
 """
@@ -85,7 +84,7 @@ def _on_device_size_in_bytes(array: ArrayImpl) -> int:
 
 
 def sharding_of_type(aval: ShapedArray) -> Sharding:
-    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
+    """The sharding in an array's type: in most cases, that its axes lie along none of a mesh's."""
     if aval._sharding is not None:
         return aval._sharding
     from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH

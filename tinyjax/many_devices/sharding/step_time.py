@@ -30,7 +30,7 @@ class Network(NamedTuple):
 
 
 def exchange_seconds(exchange: Exchange, network: Network) -> float:
-    """What a collective takes each time, the machines being there at once."""
+    """The total time of a collective, without waiting for the machines to arrive."""
     seconds = min(
         rounds * network.latency + sent / network.bandwidth for rounds, sent in _ways(exchange)
     )
@@ -71,5 +71,5 @@ def together(exchanges: Iterable[Exchange]) -> list[Exchange]:
 
 
 def step_seconds(compute: float, exchanges: Iterable[Exchange], network: Network) -> float:
-    """What a step takes, of which one machine computes for so many seconds."""
+    """The time of a step, in which one machine computes for `compute` seconds."""
     return compute + sum(exchange_seconds(exchange, network) for exchange in together(exchanges))

@@ -82,7 +82,7 @@ class Traffic:
         return [exchange for exchange in self.exchanges if exchange.eqn is eqn]
 
     def type_text(self, v: Atom) -> str:
-        """A type as in printed jaxprs, which says how the value is split: f32[8@x,4]."""
+        """A type as in printed jaxprs, with how the value is split: f32[8@x,4]."""
         spec = self.specs.get(v) if isinstance(v, Var) else None
         return v.aval.str_short(short_dtypes=True) if spec is None else split_text(v.aval, spec)
 

@@ -35,7 +35,7 @@ class ShardingTypeError(Exception):
 
 
 def type_on(sharding: NamedSharding, aval: ShapedArray) -> ShapedArray:
-    """The type of an array that is spread so: it says what is split over axes that are Explicit."""
+    """The type of an array with this sharding: it has what is split over Explicit axes."""
     mesh, given = sharding.mesh.abstract_mesh, sharding.spec
     if len(given) > aval.ndim:
         raise ValueError(

@@ -123,8 +123,8 @@ def svd(
 ) -> Array | SVDResult:
     """(U, S, V^H) with U diag(S) V^H = a, or S alone without compute_uv; as numpy.linalg.svd.
 
-    With full_matrices U and V are square (and have no derivative, unless `a` is). `hermitian` says that
-    `a` is: then eigh does it. Raises TypeError where `a` is no matrix."""
+    With full_matrices U and V are square (and have no derivative, unless `a` is square). With `hermitian`,
+    `a` must be Hermitian, and eigh computes it. Raises TypeError where `a` is not a matrix."""
     (a,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.svd", a))
     if hermitian:
         return _svd_by_eigh(a, compute_uv)

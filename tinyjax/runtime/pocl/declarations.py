@@ -1,10 +1,10 @@
-"""What saves a driver's compiler time: less to read, and each kernel to be optimised once.
+"""Shorter compile times: less source to read, and each kernel optimised only once.
 
 Before each program PoCL's compiler reads a header with all of OpenCL's functions for all types: 18,500 lines,
-200 ms, while a kernel itself is compiled in 20 to 100. The header skips itself if a macro says that it was
-read before. So we define that macro, and declare what the program calls, and no more. And PoCL makes of each
-kernel two functions more, which launch it in two ways, and inlines it into both: LLVM optimises all three. A
-function that is not to be inlined is there once, which takes a quarter less time.
+200 ms, while a kernel itself is compiled in 20 to 100. A macro marks the header as already read, so we define
+that macro, and declare only what the program calls. PoCL also makes two more functions of each kernel, which
+launch it in two ways, and inlines it into both: LLVM optimises all three. A function marked as not inlinable
+exists once, which takes a quarter less time.
 
 Source: the OpenCL C 1.2 specification, 6.12 (built-in functions)
 """

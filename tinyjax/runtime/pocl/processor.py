@@ -3,9 +3,9 @@
 PoCL asks its LLVM for the processor's name. One that this LLVM does not know is called "generic", and for
 x86-64 Clang refuses that name, and so every kernel. Or it has the name of an older one: to PoCL 3.0, AMD's
 Zen 4 is "znver3", which has no AVX-512. PoCL reads the name at each build, and has no setting for it. So we
-write another into its record of the device: the level of x86-64 that the processor has. Kernels get the
-level's vector instructions (SELU on a Zen 4 takes 0.3 ms for 0.5); they miss no more than LLVM's knowledge of
-how long each takes.
+write another into its record of the device: the x86-64 level of the processor. Kernels get the level's vector
+instructions (SELU on a Zen 4 takes 0.3 ms instead of 0.5); they lack only LLVM's knowledge of how long
+each takes.
 
 Source: https://gitlab.com/x86-psABIs/x86-64-ABI (the levels); PoCL 3.0, pocl_cl.h (struct _cl_device_id)
 """
@@ -62,7 +62,7 @@ def pointer_at(memory: io.RawIOBase, address: int) -> int:
 
 
 def text_at(memory: io.RawIOBase, address: int) -> bytes:
-    """The text at an address, no more than its first 32 bytes; empty if no memory is there."""
+    """The text at an address, at most its first 32 bytes; empty if no memory is there."""
     try:
         memory.seek(address)
         return memory.read(32).partition(b"\0")[0]

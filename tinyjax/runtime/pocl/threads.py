@@ -1,12 +1,11 @@
 """A core for each of PoCL's threads.
 
-A launch wakes the driver's threads, and the system puts a thread that wakes on any core that it thinks free:
-often on that of the thread that woke it, where the two take turns until the system looks again, some
-milliseconds later. Most kernels are done by then. So, if there are as many threads as cores, each stays on
-one of its own: on two cores sums of 2000 rows take 0.17 ms instead of 0.31, and a training step of an MLP 0.5
+A launch wakes the driver's threads, and the system may put a thread on any core that it considers free, often
+on the core of the thread that woke it. Those two take turns until the scheduler looks again, milliseconds
+later, when most kernels are finished. So, if there are as many threads as cores, each is pinned to its own
+core: on two cores sums of 2000 rows take 0.17 ms instead of 0.31, and a training step of an MLP 0.5
 instead of 0.7; with another program on one of the cores, 0.30 instead of 0.32, and 0.74 instead of 0.84. If
-there are fewer threads, because other processes have some of the cores, nobody knows which are free, and the
-system chooses.
+there are fewer threads, because other processes use some of the cores, the system chooses.
 
 Source: https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html
 """

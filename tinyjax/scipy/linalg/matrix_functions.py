@@ -1,7 +1,7 @@
 """Functions of matrices by the Schur form: sqrtm and funm.
 
-Of a triangular matrix, the diagonal is the function of numbers, and what is above follows column by column,
-or diagonal by diagonal.
+For a triangular matrix, apply the function to the diagonal; the elements above follow column by column, or
+diagonal by diagonal.
 
 Sources: A. Bjorck and S. Hammarling, "A Schur method for the square root of a matrix" (1983); Golub and Van
 Loan, Matrix Computations, 9.1 (Parlett's recurrence)

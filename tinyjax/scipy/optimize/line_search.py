@@ -118,9 +118,9 @@ def _back(at: Callable, start: Point, low: Point, high: Point, done: Any) -> tup
 
 
 def _between(low: Point, high: Point, old: Point, has_old: Any) -> Any:
-    """Where a parabola through low and high, with the slope of low, is least; with a third point, a cubic.
+    """The minimum of a parabola through low and high, with the slope of low; with a third point, of a cubic.
 
-    Where that is near an end or outside, the middle."""
+    The middle, if that minimum is near an end or outside."""
     width = high.a - low.a
     parabola = low.slope * width**2 / (2 * (low.slope * width - (high.value - low.value)))
     at_parabola = low.a + parabola

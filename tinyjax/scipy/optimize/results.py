@@ -1,4 +1,4 @@
-"""What minimize gives back, by whichever method."""
+"""The result of minimize, by any method."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _cg(A: Callable, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, M: Call
 def _bicgstab(A: Callable, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, M: Callable) -> Any:
     """Each step goes along p, and then down the steepest slope of what is left.
 
-    p comes from products with a `shadow` of the first residual; where one of them is 0, all begins anew."""
+    p comes from products with a `shadow` of the first residual; where one of them is 0, it restarts."""
     enough = jnp.maximum(jnp.square(tol) * _square(b), jnp.square(atol))
 
     def going_on(state: Any) -> Any:
@@ -122,7 +122,7 @@ def _gmres(
     A: Callable, b: Any, x0: Any, tol: Any, atol: Any, maxiter: Any, M: Callable,
     restart: int, stop_early: bool,
 ) -> Any:  # fmt: skip
-    """Cycles of at most `restart` directions, each begun anew from what is left of b."""
+    """Cycles of at most `restart` directions, each restarted from what is left of b."""
     size_of_b = jnp.sqrt(_square(b))
     atol = jnp.maximum(tol * size_of_b, atol)
     enough = jnp.sqrt(_square(M(b))) * jnp.minimum(1, atol / size_of_b)

@@ -32,7 +32,7 @@ def conjugate(q: Any) -> Any:
 
 
 def canonical(q: Any) -> Any:
-    """Of q and -q that whose first element that is not 0, of w, x, y and z, is positive."""
+    """q or -q, chosen so that the first nonzero element, in the order w, x, y, z, is positive."""
     x, y, z, w = _elements(q)
     first = jnp.where(w != 0, w, jnp.where(x != 0, x, jnp.where(y != 0, y, z)))
     return jnp.where(first[..., None] < 0, -q, q)

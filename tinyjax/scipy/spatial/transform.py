@@ -75,7 +75,7 @@ class Rotation(NamedTuple):
 
     @classmethod
     def random(cls, random_key: Array, num: int | None = None) -> Rotation:
-        """Raises NotImplementedError, as in JAX; it says how to draw rotations."""
+        """Raises NotImplementedError, as in JAX, with another way to draw rotations."""
         raise NotImplementedError(
             "Rotation.random is not in JAX either. For uniform rotations make the norm of normal draws 1: "
             "Rotation.from_quat(jax.random.normal(key, (num, 4)))"

@@ -1,6 +1,6 @@
-"""x log y where 0 log 0 is 0, and what is made of it: entropies; the logistic function and its inverse.
+"""x log y with 0 log 0 = 0, and functions of it: entropies; the logistic function and its inverse.
 
-At x = 0, y = 0, `x * log(y)` is NaN, and so is its derivative. custom_jvp says what is right there.
+At x = 0, y = 0, `x * log(y)` is NaN, and so is its derivative. custom_jvp gives the right one.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def factorial(n: Any, exact: bool = False) -> Array:
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Array:  # noqa: N803  (SciPy's name)
     """The number of ways to choose k of N things, with `repetition` each any number of times.
 
-    0 where N or k is negative, or k is greater than N. Arguments need not be whole."""
+    0 where N or k is negative, or k is greater than N. Arguments may be fractional."""
     N, k = promote_args_inexact("comb", N, k)  # noqa: N806
     if repetition:
         return jnp.where((k == 0) & (N >= 0), 1.0, comb(N + k - 1, k))

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words, argparse.Namespace(words=words))
     try:
         return COMMANDS[options.command].run(options)
-    except BrokenPipeError:  # who reads, `head` say, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to print
         return 1
 

@@ -36,7 +36,7 @@ SETTINGS = (
 )  # begin variables that change which devices there are
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge")
 
-# In a process of its own: a broken driver may abort it.
+# Runs in a separate process: a broken driver may abort it.
 PROBE = """
 import json, time
 import numpy as np

@@ -1,7 +1,7 @@
 """Write functions of tinyjax again: exercises for each lesson, with hints, tests and a reference.
 
-python -m tinyjax learn start 02    makes the folder learn/02_jvp; its README.md says what to write
-python -m tinyjax learn test        says which exercises pass, and what fails first
+python -m tinyjax learn start 02    makes the folder learn/02_jvp; its README.md lists the functions to write
+python -m tinyjax learn test        prints which exercises pass, and what fails first
 python -m tinyjax learn start 03 --keep  with what you wrote in the folders of lessons 1 and 2
 """
 
@@ -136,7 +136,7 @@ def start(options: argparse.Namespace) -> int:
 
 
 def test(options: argparse.Namespace) -> int:
-    """run the lesson's tests; says which exercises pass, and what fails first"""
+    """run the lesson's tests; prints which exercises pass, and what fails first"""
     what = options.what or ""
     if what and not what.partition("_")[0].isdecimal():  # 06.2, or an exercise's name
         return test_functions(folder_of(what), what, options.function)
@@ -174,7 +174,7 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
         print(*notes, "", sep="\n")
     if mended := carry_over.outdated(folder, progress.folders(folder.path.parent)):
         again = f"`learn start {folder.lesson:02} --keep` brings it, and keeps what you wrote here."
-        print(f"Written anew in an earlier lesson: {', '.join(mended)}. {again}\n")
+        print(f"Rewritten in an earlier lesson: {', '.join(mended)}. {again}\n")
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")
     left = [v for v in verdicts if v.state not in ("passed", "skipped")]

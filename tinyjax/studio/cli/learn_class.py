@@ -73,5 +73,5 @@ def _assignment(path: Path | None, place: Path, submissions: list[Path]) -> Assi
         try:
             lessons |= set(read_submission(file).sources)
         except LearnError:
-            continue  # it is told when it is graded
+            continue  # grading reports it
     return whole_lessons(sorted(lessons & set(range(len(NAMES)))))

@@ -17,7 +17,7 @@ from tinyjax.studio.learn.notebook import write_notebook
 
 
 def list_(options: argparse.Namespace) -> int:
-    """the exercises of all lessons; * to *** says how hard, x which have passed, - which are skipped"""
+    """the exercises of all lessons; * to *** is the difficulty, x marks passed ones, - skipped ones"""
     folders = progress.folders(course())
     marks = {e.name: "-" for folder in folders for e in folder.exercises if folder.is_skipped(e)}
     marks |= dict.fromkeys(progress.passed(folders), "x")

@@ -108,9 +108,7 @@ def start_(options: argparse.Namespace) -> int:
         print_exercise(folder, e)
     if lesson == 0:
         print(f"{len(folder.exercises) - 1} more follow in the same file. Then, there or here:")
-        print(
-            "    python -m tinyjax learn watch   # judges what you write when you save it; says what is next"
-        )
+        print("    python -m tinyjax learn watch   # judges what you write when you save it")
         print("    python -m tinyjax learn hint    # when stuck")
     else:
         print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")

@@ -77,7 +77,7 @@ def _answer(stepper: Stepper) -> None:
 
 
 def _program(options: argparse.Namespace) -> Callable[[], Any]:
-    """What is to run, as a function without arguments. Raises ArgumentTypeError if it can't be found."""
+    """The program, as a function without arguments. Raises ArgumentTypeError if it can't be found."""
     _, colon, function = options.program.rpartition(":")
     if not colon:
         return _script(options.program, options.rest)

@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     print(
         "Learn it in nineteen lessons with exercises: tutorials/README.md, python -m tinyjax learn"
     )
-    print("See a function of your own at each stage: python -m tinyjax explain -h")
+    print("See your own function at each stage: python -m tinyjax explain -h")
     print("Draw it at each stage: python -m tinyjax graph -h")
     print(f"The tour took {time.perf_counter() - began:.0f} seconds.")
     return 0

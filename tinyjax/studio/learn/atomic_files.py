@@ -93,7 +93,7 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 def begin_new(path: Path) -> Path:
-    """An empty folder to make in what is to be put in place in `path`."""
+    """An empty folder, for the new contents of `path`."""
     shutil.rmtree(path / NEW, ignore_errors=True)
     (path / NEW).mkdir(parents=True)
     return path / NEW

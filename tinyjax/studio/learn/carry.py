@@ -100,8 +100,8 @@ def missing_in(fresh: str, text: str) -> list[str]:
 
 
 def with_imports(fresh: str, theirs: str, words: list[str]) -> str:
-    """`fresh` with the imports by which the learner's file has these names, but for those of tinyjax that are
-    there no more: files may have moved."""
+    """`fresh` with the imports by which the learner's file has these names, except tinyjax imports that no
+    longer exist: files may have moved."""
     wanted = [
         ast.unparse(part)
         for part in other_statements(theirs)

@@ -1,7 +1,7 @@
 """Carry my code on: what a learner wrote in earlier lessons, in the copy of a later one.
 
-The functions of each exercise that passes in the folder of its own lesson, and with all others, are carried
-over. The rest is tinyjax's, and is named.
+The functions of each exercise that passes in the folder of its lesson, and together with all others, are
+carried over. The rest stays tinyjax's, and is listed.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Kept:
 def carried_on(
     folders: Iterable[WorkFolder], lesson: int | None, say: Callable[[str], None]
 ) -> Kept:
-    """What the folders of lessons before this one have to carry on (of all, if it is None), judged as it
-    is now. `say` is told what takes a while, and what is changed. Raises LearnError where it cannot be found
-    out."""
+    """The functions to carry over from the folders of lessons before this one (of all, if it is None), judged
+    as they are now. `say` is called with progress messages and changes. Raises LearnError where they can't be
+    determined."""
     last = len(catalogue.NAMES) if lesson is None else lesson
     earlier = [
         folder for folder in folders if 0 < folder.lesson < last
@@ -61,7 +61,7 @@ def carried_on(
 
 
 def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
-    """The folder, with a fresh copy if tinyjax has changed, and judged anew if the learner's files have."""
+    """The folder, with a fresh copy if tinyjax has changed, and judged again if the learner's files have."""
     if told := migrate.renew(folder):
         say("\n".join([f"{folder.path}:", *told]))
         folder = WorkFolder(folder.path)
@@ -82,7 +82,7 @@ def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
 
 
 def gathered(folders: Iterable[WorkFolder], apart: Set[str]) -> Kept:
-    """The functions of all exercises that pass, in one set of files; but for those that are to stay apart."""
+    """The functions of all exercises that pass, in one set of files; without the exercises in `apart`."""
     folders = list(folders)
     homes = {e: f for f in folders for e in f.exercises if e.name in f.notes["passed"]}
     kept = Kept()
@@ -136,8 +136,8 @@ def unlike(theirs: str, fresh: str, reference: str, name: str) -> list[str]:
 
 
 def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None]) -> set[str]:
-    """The exercises that do not pass in one copy that has all that is carried on, and nothing yet of
-    this lesson; of those on which tinyjax is built. `say` is told of each lesson when its tests begin."""
+    """The exercises that do not pass in one copy with everything that is carried over, and nothing yet of
+    this lesson; only those on which tinyjax is built. `say` is called when a lesson's tests begin."""
     judged = [e for e in kept.exercises if not e.stands_alone]
     if not judged:
         return set()
@@ -208,7 +208,7 @@ def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
 
 
 def refused(kept: Kept, lesson: int) -> list[str]:
-    """What is written and yet not carried on, in lines; said last, as it is to be mended."""
+    """Lists functions that are written but not carried over; printed last, as they need fixing."""
     numbers = {e.name: e.number for e in catalogue.load()}
     reasons = (NOT_WRITTEN, SKIPPED)
     written = {name: why for name, why in kept.left.items() if why not in reasons}
@@ -217,5 +217,5 @@ def refused(kept: Kept, lesson: int) -> list[str]:
     return [
         "\nNot carried on (what is there is tinyjax's own):",
         *[f"  {numbers[name]} {name}: {why}" for name, why in written.items()],
-        f"Once these are mended in their folders, `learn start {lesson:02} --keep` once more brings them.",
+        f"Once these are fixed in their folders, `learn start {lesson:02} --keep` once more brings them.",
     ]

@@ -20,7 +20,7 @@ PACKAGES = (PACKAGE.name, PRACTICE)  # that a learner gets a copy of
 
 
 class LearnError(Exception):
-    """Something that the learner can mend; the message says how."""
+    """An error that the learner can fix; the message explains how."""
 
 
 # ---- lessons ----
@@ -141,9 +141,9 @@ def complaints(exercise: Exercise) -> list[str]:
     if exercise.grade not in (1, 2, 3):
         found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
     if len(exercise.hints) not in (2, 3):
-        found.append(f"there are to be two or three hints, not {len(exercise.hints)}")
+        found.append(f"there must be two or three hints, not {len(exercise.hints)}")
     if not 1 <= len(exercise.tests) <= 16:
-        found.append(f"there are to be one to sixteen tests, not {len(exercise.tests)}")
+        found.append(f"there must be one to sixteen tests, not {len(exercise.tests)}")
     for function, (file, name) in zip(exercise.functions, exercise.places):
         path = in_clone(file)
         if not path.exists() or name not in functions_of(path.read_text(encoding="utf-8")):

@@ -34,7 +34,7 @@ def functions_of(source: str) -> Mapping[str, Function]:
                 visit([n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)], prefix)
 
     visit(ast.parse(source).body, "")
-    return MappingProxyType(found)  # read only, as it is given to all who ask
+    return MappingProxyType(found)  # read-only, as it is cached
 
 
 def lines_of(node: Function) -> slice:

@@ -39,7 +39,7 @@ class Result:
 
     state: str
     points: float = 0.0
-    passed: int = 0  # so many of its tests
+    passed: int = 0  # of its tests
     tests: int = 0
     lines: list[str] = field(default_factory=list)  # what failed first, or why it is refused
 

@@ -119,7 +119,7 @@ def short(line: str, most: int = 160) -> str:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What failed: the line of the test, the line in a file that the learner has changed, and the message."""
+    """The failure: the line of the test, the line in a file that the learner has changed, and the message."""
     tests = frames(error.__traceback__, FOLDER / "tests")
     mine = [f for f in frames(error.__traceback__, SRC) if is_changed(f.filename)]
     return {
@@ -134,7 +134,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def functions_of_exercises() -> dict[tuple[str, str], str]:
-    """The exercise of each function that is to be written, by its file and its qualified name."""
+    """The exercise of each function to write, by its file and its qualified name."""
     found = {}
     for exercise in LESSON["exercises"]:
         for function in exercise["functions"]:
@@ -258,7 +258,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def watch_over(seconds: int) -> None:
-    """Limit the time and the memory of what follows. After so many seconds, Python writes where it is, and
+    """Limit the time and the memory of what follows. After the time limit, Python writes where it is, and
     ends; too much memory raises MemoryError."""
     if REPORT and SECONDS:
         limit_memory(True)

@@ -37,8 +37,8 @@ def of_lesson(lesson: int) -> list[Exercise]:
 def handed_out(
     lesson: int, kept: Mapping[str, str] | None = None, only: Iterable[Exercise] | None = None
 ) -> dict[str, str]:
-    """The files of a lesson's folder that are not as tinyjax has them; `kept` are those in which functions
-    are the learner's own already. `only` these exercises are to be written, if not all of the lesson."""
+    """The files of a lesson's folder that differ from tinyjax's; `kept` are those that already have functions
+    of the learner. `only` are the exercises to write, if not all of the lesson."""
     exercises = of_lesson(lesson) if only is None else list(only)
     sources = empty_sources(exercises, kept)
     files = {file for e in exercises for file, _ in e.places}

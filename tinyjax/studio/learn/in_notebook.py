@@ -1,7 +1,7 @@
 """Exercises in a notebook: `%load_ext tinyjax.studio.learn.in_notebook` adds a magic and a function.
 
     %%exercise 02.1          the cell has the exercise's functions, as in their file, but not indented
-    check("02.1")            raises AssertionError that says what fails first, unless all tests pass
+    check("02.1")            raises AssertionError with the first failure, unless all tests pass
 
 `learn notebook 02 --nbgrader` writes a notebook of such cells, with the metadata by which nbgrader removes
 solutions, locks tests and counts points (https://nbgrader.readthedocs.io).

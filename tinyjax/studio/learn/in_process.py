@@ -1,8 +1,8 @@
-"""Judges an exercise in this very process: where there are no others, as in a browser.
+"""Judges an exercise in this process, for environments without others, such as a browser.
 
-The copy of the package that has the learner's functions is imported instead of this one, the exercise's tests
-run, and then all modules are as they were. The tests, the grader and the verdict are those of `learn test`. A
-test without an end keeps the process busy: whoever asks has to be able to end it.
+The copy of the package with the learner's functions is imported instead of this one, the exercise's tests
+run, and then all modules are restored. The tests, the grader and the verdict are those of `learn test`. A
+test that doesn't end keeps the process busy: the caller must be able to end it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _write(
     sources = {file: read(in_clone(file)) for file, _ in folder.places} | empty_sources([exercise])
     for function, (file, name) in zip(exercise.functions, exercise.places):
         if function in texts:
-            # After a text that is no Python, the rest of the file cannot be found; that is told later.
+            # After a syntax error, the rest of the file cannot be found; that is reported later.
             with contextlib.suppress(SyntaxError, KeyError):
                 first_lines[file, name] = _first_line(sources[file], name)
                 sources[file] = with_function(sources[file], name, texts[function])

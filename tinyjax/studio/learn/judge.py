@@ -28,7 +28,7 @@ LEAST_BYTES = 2**32  # of memory that a test may always take; else half of the m
 GUARD = "guard"  # the folder of guard.py, where somebody else judges
 PRINTED = 8  # lines of a failed test's output that are shown
 SECONDS_BETWEEN = 0.5  # two looks at which test runs
-Begun = Callable[[str], None]  # who is told that a test has begun
+Begun = Callable[[str], None]  # called when a test has begun
 
 
 @dataclass
@@ -47,13 +47,13 @@ class Verdict:
 
     exercise: Exercise
     state: str
-    passed: int = 0  # so many of its tests
+    passed: int = 0  # of its tests
     test: str = ""
     failure: dict[str, Any] = field(default_factory=dict)
 
 
 def judge(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, list[Verdict]]:
-    """Run the lesson's tests; a verdict for each exercise. `begun` is told of tests that have begun."""
+    """Run the lesson's tests; a verdict for each exercise. `begun` is called for tests that have begun."""
     lines = unreadable(folder)
     run = Run(broken=lines) if lines else run_tests(folder, begun)
     verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
@@ -175,7 +175,7 @@ def run_once(
 
 
 def memory_limit() -> int:
-    """The bytes that a test may take: so many that OpenCL and its compiler have enough."""
+    """The bytes that a test may take: enough for OpenCL and its compiler."""
     try:
         half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, ValueError):  # Windows has no sysconf
@@ -184,7 +184,7 @@ def memory_limit() -> int:
 
 
 def watched(process: subprocess.Popen, report: Path, begun: Begun) -> tuple[str, str]:
-    """What a process has printed when it is over. Meanwhile `begun` is told of the tests in its report."""
+    """A process's output, when it has ended. Meanwhile `begun` is called for the tests in its report."""
     printed, told = None, 0
     with process:
         try:

@@ -20,7 +20,7 @@ _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
 
 
 def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
-    """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1."""
+    """The lessons and their prerequisites; `done` is the finished part of each lesson, from 0 to 1."""
     graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE | _LESSON, edge_attr=style.EDGE)
     for lesson, needed in LESSONS.items():
         number, _, words = lesson.replace("story", "the whole story").partition("_")

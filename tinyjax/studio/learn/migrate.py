@@ -32,7 +32,7 @@ Written = tuple[tuple[str, str], str, str]
 
 def renew(folder: WorkFolder) -> list[str]:
     """If the installed package has changed, make a fresh copy and carry the learner's functions into it.
-    Gives what is to be told, in lines. Raises LearnError if the functions cannot be read."""
+    Returns messages, in lines. Raises LearnError if the functions cannot be read."""
     if folder.notes["fingerprint"] == fingerprint(folder.exercises):
         return []
     own, kept, left = written(folder)
@@ -53,8 +53,8 @@ def renew(folder: WorkFolder) -> list[str]:
 def bring(
     folder: WorkFolder, sources: Mapping[str, str], kept_exercises: Iterable[Exercise]
 ) -> list[str]:
-    """Make a fresh copy with what is carried on from earlier lessons now, and with what the learner has
-    written of this one. Gives what is to be told, in lines; none if all of it is there already."""
+    """Make a fresh copy with what is carried over from earlier lessons now, and with what the learner has
+    written of this one. Returns messages, in lines; none if all of it is there already."""
     if handed_out(folder.lesson, sources, folder.exercises) == load_json(folder.path / GIVEN):
         return []
     own, _, _ = written(folder)
@@ -69,7 +69,7 @@ def remake(
     kept: Mapping[str, str],
     kept_exercises: Iterable[Exercise],
 ) -> list[str]:
-    """A fresh copy with these functions of the lesson, and of earlier lessons. Gives what is to be told."""
+    """A fresh copy with these functions of the lesson, and of earlier lessons. Returns messages."""
     given = handed_out(folder.lesson, kept, folder.exercises)
     sources, told = carried(own, given)
     whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}
@@ -114,7 +114,7 @@ def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]
 def carried(
     functions: list[Written], sources: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Files with these functions in them, upon `sources`; and what is to be told, in lines."""
+    """Files with these functions in them, based on `sources`; and messages, in lines."""
     sources, told = dict(sources), []
     for (file, name), theirs, old_name in functions:
         done = carry(sources.get(file) or read(in_clone(file)), name, theirs, old_name)
@@ -221,7 +221,7 @@ def put_back(folder: WorkFolder, file: str) -> tuple[list[str], Path]:
 
 
 def originals(folder: WorkFolder) -> list[str]:
-    """Put back what judges the learner, where it was changed. Gives what is to be told, in lines."""
+    """Restore the files that judge the learner, where they were changed. Returns messages, in lines."""
     told = []
     for file in test_files(folder.exercises):
         path = folder.path / file

@@ -1,6 +1,6 @@
-"""Names of tinyjax that were others before.
+"""Earlier names in tinyjax.
 
-Files and functions that were moved or renamed need no line here: an exercise says which they are.
+Moved or renamed files and functions need no line here: exercises list them.
 """
 
 from __future__ import annotations

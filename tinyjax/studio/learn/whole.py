@@ -1,9 +1,8 @@
 """When all exercises of a lesson pass: does all of tinyjax run on what was written?
 
 The tests of an exercise judge it alone. Here small programs that go through every transformation, and the
-lesson's own script, run on the learner's copy. The exercise that a failure is likely to come from is found by
-the functions that the program called. `check` starts the rest of this file as a process of its own, in the
-copy.
+lesson's script, run on the learner's copy. The functions that the program called point to the exercise that
+probably causes a failure. `check` starts the rest of this file in a separate process, in the copy.
 
     python -m tinyjax.studio.learn.whole TASK.json
 """
@@ -38,7 +37,7 @@ SECONDS = 300  # that all of it may take
 QUIETLY = {
     "TINYJAX_FAST": "0",
     "TINYJAX_BACKGROUND_BUILD": "0",
-}  # errors are told, not answered by NumPy
+}  # errors are raised, not avoided by evaluating with NumPy
 WITH_ASSERTS = {"PYTHONOPTIMIZE": ""}  # they judge
 FunctionName = tuple[str, str]  # a file and the qualified name of a function in it
 
@@ -174,9 +173,9 @@ def complaints(
     kept: dict[FunctionName, str] | None = None,
     look: bool = True,
 ) -> list[str]:
-    """What is said of a program that fails: its error, and the exercise that it is likely to come from, of
-    this lesson or, where an error went through one, of those that were carried on. With `look`, which makes
-    the program slower, those that it called are known too."""
+    """The report of a program that fails: its error, and the exercise that probably causes it, of this lesson
+    or, where an error went through one, of those that were carried over. With `look`, which makes the program
+    slower, those that it called are known too."""
     called = Called(exercises)
     if look:
         sys.setprofile(called)

@@ -109,7 +109,7 @@ class WorkFolder:
 
     @property
     def places(self) -> list[tuple[str, str]]:
-        """The file and the name of each function that is to be written."""
+        """The file and the name of each function to write."""
         return [place for exercise in self.exercises for place in exercise.places]
 
     def is_empty(self, exercise: Exercise) -> bool:
@@ -168,7 +168,7 @@ def check_place(lesson: int, path: Path) -> None:
     if (path / NOTES).exists():
         raise LearnError(
             f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`. "
-            f"`learn start {lesson:02} --keep` brings what you have mended in earlier lessons."
+            f"`learn start {lesson:02} --keep` brings what you have fixed in earlier lessons."
         )
     if path.exists() and (not path.is_dir() or {p.name for p in path.iterdir()} - {NEW}):
         raise LearnError(
@@ -186,8 +186,8 @@ def start(
     assignment: Mapping[str, Any] | None = None,
 ) -> WorkFolder:
     """Make the folder; `kept` are the files in which functions of these exercises are the learner's own.
-    `assignment` has a "title", and the names of the "exercises" to write. Raises LearnError if there is
-    something in its place, or nothing to do yet."""
+    `assignment` has a "title", and the names of the "exercises" to write. Raises LearnError if `path` is
+    not empty, or there is nothing to do yet."""
     check_place(lesson, path)
     notes: dict[str, Any] = {"assignment": assignment} if assignment else {}
     notes["kept"] = [{"name": e.name, "functions": e.functions} for e in kept_exercises]
@@ -303,7 +303,7 @@ def readme(
     kept: list[str],
     assignment: Mapping[str, Any] | None = None,
 ) -> str:
-    """What a learner who opens the folder is told."""
+    """The README of the folder."""
     name = NAMES[lesson]
     of_class = f"{assignment['title']}: " if assignment else ""
     lines = [

@@ -19,7 +19,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index_value
 from tinyjax.compile.kernel.interpret import interpret_kernel
 
-LIMIT = 5000  # accesses of a kernel: so many can be looked at one by one
+LIMIT = 5000  # accesses of a kernel, few enough to look at one by one
 # The cache that traffic is counted with: small, as the arrays are. The oldest line makes room for a new one.
 LINE_BYTES = 16
 CACHE_LINES = 32

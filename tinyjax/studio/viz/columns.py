@@ -135,7 +135,7 @@ class _Columns:
     def made(
         self, call: Sequence[Event], names: tuple[str, str], is_module: bool = False
     ) -> list[Column]:
-        """The columns in order; `is_module` says that the kernels run as WebAssembly."""
+        """The columns in order; with `is_module` the kernels run as WebAssembly."""
         name, its_name = names
         mapped = feature("wasm.explain").mapping_of_module if is_module else mapping
         columns = [

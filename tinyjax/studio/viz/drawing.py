@@ -9,7 +9,7 @@ A drawing of another kind fills `notes`, which adds lines to the node that makes
 changes a value's arrows, or overrides `style_of`, which styles an equation's box.
 
 Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's text (`printed_eqns` counts
-them); `from-2` says that the box was made from equation 2 of the function that was transformed.
+them); `from-2` marks boxes that were made from equation 2 of the function that was transformed.
 """
 
 import contextlib
@@ -220,7 +220,7 @@ class Drawing:
             return self.body(frame, inner, sources)
 
     def hang(self, graph: Graph, box: str, title: str, inner: Jaxpr) -> None:
-        """A frame around a jaxpr that an equation may run in a way of its own, below its box."""
+        """A frame below an equation's box, around a jaxpr that the equation runs in a special way."""
         with self.frame(graph, title) as frame:
             sources = self.inputs(frame, inner, style.INPUT)
             for node in sources.values():

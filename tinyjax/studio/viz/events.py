@@ -1,4 +1,4 @@
-"""What a recording is made of: events, the values in them, and places in source files.
+"""The parts of a recording: events, the values in them, and positions in source files.
 
 Equal ids mean the same value. Only short texts of values are kept, never the arrays. record.py makes the
 events.
@@ -43,7 +43,7 @@ class CodeLine(NamedTuple):
 @dataclass
 class EventValue:
     """An operand or result. `kind` is "array", "tracer" or "other" (a scalar, a Zero, an aval); equal
-    `id`s are the same value. `role` says what it is to a rule: "primal", "tangent", "batch dim 0", ..."""
+    `id`s are the same value. `role` is its role for a rule: "primal", "tangent", "batch dim 0", ..."""
 
     aval: str  # as in printed jaxprs, f32[3]; "" where there is none
     text: str
@@ -60,7 +60,7 @@ class RecordedEvent:
     `stage` is "bind", "impl", "abstract eval", "jvp rule", "batch rule", "transpose rule", "partial eval
     rule", "equation" (written to a jaxpr), "trace" (a whole function), "compile" or "launch". `trace`
     has the names of the traces from the outermost to the current one. `rule` is the function that was
-    applied, `line` the user's line. Where something was raised, `error` says what."""
+    applied, `line` the user's line, and `error` the exception that was raised, if any."""
 
     number: int
     parent: int | None
@@ -141,7 +141,7 @@ class Values:
     # ---- which value it is ----
 
     def written(self, memory: Memory) -> None:
-        """Notes that what was in this memory is there no more: another value is."""
+        """Notes that this memory now holds another value."""
         if memory.host is not None:
             self.arrays[id(memory.host)] = weakref.ref(memory.host), next(self.numbers)
 

@@ -99,7 +99,7 @@ def _to_depth(jaxpr: Jaxpr, depth: int) -> Jaxpr:
 
 
 class Stretch(NamedTuple):
-    """Equations in a row: so many, so many times."""
+    """`size` equations in a row, repeated `times` times."""
 
     start: int
     size: int

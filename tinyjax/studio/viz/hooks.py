@@ -1,8 +1,8 @@
-"""Which calls a recording notes, and what its events say of them.
+"""The calls that a recording notes, and the contents of their events.
 
 Everything in tinyjax passes through six tables of rules, four methods, and a handful of functions. For each
-there is a function here that takes what the call was given, and says what its event is to show. record.py
-puts these to work.
+there is a function here that takes the call's arguments, and returns the contents of its event. record.py
+installs these.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def launch(step_program: StepProgram, step: Any, slots: list) -> Call:
     groups = [plan.groups[number] for number in numbers]
 
     def memories(variables: Sequence[Any]) -> Roles:
-        """What is in memory of its own: within one launch of several kernels, not all is."""
+        """The values in separate memory: within one launch of several kernels, not all are."""
         found = [slots[step_program.slot(v)] for v in dict.fromkeys(variables)]
         return [(memory, "") for memory in found if memory is not None]
 

@@ -1,4 +1,4 @@
-"""The page of `explain`, made anew as the program is edited: a small server for one reader on this machine.
+"""The page of `explain`, rebuilt as the program is edited: a small server for one reader on this machine.
 
 The server listens on the loopback interface alone, and answers only requests with the token of its address:
 another page in the same browser does not have it, nor another user of the machine. Each version of the
@@ -45,7 +45,7 @@ class Live:
         self.folder = tempfile.TemporaryDirectory(prefix="tinyjax-live-")
         self.lock = threading.Lock()
         self.wanted = threading.Condition()
-        self.text: str | None = None  # what is to be explained next
+        self.text: str | None = None  # the text to explain next
         self.process: subprocess.Popen[str] | None = None  # that explains the text before
         self.seen: float | None = None  # when the file was last changed, as far as is known
         self.state: dict[str, Any] = {"version": 0, "working": False, "error": "", "text": ""}
@@ -94,7 +94,7 @@ class Live:
             with self.wanted:
                 if (
                     error and self.text is not None
-                ):  # it was ended, or nobody wants to know any more
+                ):  # it was ended, or its result is no longer needed
                     continue
                 version = self.state["version"]
                 if not error:
@@ -153,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        """The workbench, the page in it, or what is to be known of it."""
+        """Sends the workbench, the page in it, or its state."""
         live, path = self.server.live, self._allowed()
         if path == "/":
             scripts = f"{page_file('codemirror.js')}\n{page_file('live.js')}"

@@ -28,7 +28,7 @@ class Page:
         return Path(path)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that neither it nor the notebook disturbs the other."""
+        """The page in a separate frame, so that neither it nor the notebook disturbs the other."""
         page = html.escape(self.html)
         return f'<iframe srcdoc="{page}" style="width:100%; height:760px; border:0"></iframe>'
 

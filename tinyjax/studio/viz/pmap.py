@@ -26,8 +26,8 @@ def pmap(
 ) -> Graph:
     """Draw `jax.pmap(f, axis_name, in_axes=in_axes)` at these arguments, a lane for each device.
 
-    Of more than four devices, the first three are drawn and the last.
-    Raises as `jax.vmap` does where in_axes do not fit the arguments."""
+    With more than four devices, only the first three and the last are drawn.
+    Raises as `jax.vmap` does where in_axes do not match the arguments."""
     programs: list[Program] = []
     variables: list[Var] = []
 
@@ -128,7 +128,7 @@ class Piece:
 
 @cached_on_jaxpr
 def pieces(closed: ClosedJaxpr, axis: AxisData) -> list[Piece]:
-    """The equations in runs of those that speak of the axis and those that do not."""
+    """The equations in alternating runs of those that use the axis and those that do not."""
     runs: list[tuple[bool, list[JaxprEqn]]] = []
     for eqn in closed.jaxpr.eqns:
         speaks = speaks_of(eqn, axis.name)
@@ -149,7 +149,7 @@ def pieces(closed: ClosedJaxpr, axis: AxisData) -> list[Piece]:
 
 
 def speaks_of(eqn: JaxprEqn, axis_name: Hashable) -> bool:
-    """Whether an equation, or one inside it, is a collective over the axis."""
+    """Whether an equation is a collective over the axis, or contains one."""
     named = (eqn.params.get(key) for key in ("axes", "axis_name"))
     if any(axis_name in (x if isinstance(x, (tuple, list)) else (x,)) for x in named):
         return True

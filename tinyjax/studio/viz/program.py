@@ -29,7 +29,7 @@ class Program:
         self.closed: ClosedJaxpr = self._copy(traced)
 
     def _copy(self, item: Any) -> Any:
-        """A copy of a jaxpr with variables of its own; anything else as it is."""
+        """A copy of a jaxpr with new variables; anything else unchanged."""
         if isinstance(item, ClosedJaxpr):
             return ClosedJaxpr(self._copy(item.jaxpr), item.consts)
         if not isinstance(item, Jaxpr):

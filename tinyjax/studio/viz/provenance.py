@@ -33,7 +33,7 @@ class Mark(SourceLine):
 def printed_eqns(jaxpr: Jaxpr) -> Iterator[tuple[int, JaxprEqn]]:
     """The equations as they are printed, with their depth: each is followed by those of its jaxprs.
 
-    What is printed once, as it stands in the program twice, is here once."""
+    A jaxpr that occurs twice in the program is printed once, and is here once."""
     seen: set[int] = set()
 
     def walk(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, JaxprEqn]]:

@@ -111,7 +111,7 @@ def in_both_schemes(svg: str, colours: Iterable[Colour]) -> str:
     return f'{before}{root}class="tinyjax" {attributes}>\n{style}{inside}'
 
 
-LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # no more than seconds for a layout
+LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # limits a layout's time to seconds
 _TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": "text"}
 # newrank: rank frames and all in one go, ten times as fast for hundreds of equations in frames.
 GRAPH = _TEXT | {"bgcolor": "page", "nodesep": "0.25", "ranksep": "0.22", "newrank": "true"}

@@ -1,6 +1,6 @@
 """The stepper: a recording at a prompt, one event after the other, forwards and backwards.
 
-Each command chooses an event, and shows it. pdb alone needs the program again: it is run anew, and stopped
+Each command chooses an event, and shows it. Only pdb needs the program itself: it is run again, and stopped
 within that event. studio/cli/step.py is the command.
 """
 
@@ -126,7 +126,7 @@ class Stepper(cmd.Cmd):
         return found
 
     def level(self) -> list[int]:
-        """The events that happened within the same one as the present."""
+        """The events that happened within the same one as the current event."""
         return self.children[self.event.parent]
 
     def go(self, number: int | None, else_say: str) -> None:
@@ -213,8 +213,7 @@ class Stepper(cmd.Cmd):
         return ", ".join(parts)
 
     def do_list(self, _: str) -> None:
-        """Where this is: the events around it, the user's line, the rule that is at work, and that which
-        it went on to."""
+        """The current position: the events around it, the user's line, the rules in progress and applied."""
         for event in self.around(self.event):
             self.say(self.text_of(event).splitlines()[0])
         self.say(self.text_of(self.event))

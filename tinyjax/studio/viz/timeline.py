@@ -140,7 +140,7 @@ def _trace_texts() -> dict[str, str]:
 
 
 def _pictures(events: Sequence[RecordedEvent]) -> tuple[list[str], str]:
-    """The graph as SVG, in parts if it is large, and what is to be said of it."""
+    """The graph as SVG, in parts if it is large, and a message about it."""
     if not leaves(events):
         return [], "Nothing was computed or written down."
     try:

@@ -63,7 +63,7 @@ def _named(
 
 
 def _variables(closed: ClosedJaxpr, eqns: Sequence[JaxprEqn]) -> Iterator[Var]:
-    """All variables that are printed with a name, which a result that nobody reads has not."""
+    """All variables that are printed with a name; unused results have none."""
     yield from (*closed.jaxpr.constvars, *closed.jaxpr.invars)
     read = {v for eqn in eqns for v in eqn.invars} | set(closed.jaxpr.outvars)
     for eqn in eqns:

@@ -69,8 +69,8 @@ def _run(closed: ClosedJaxpr, args: Sequence[Any], env: dict[Var, Any]) -> list[
 
 
 def _runs(eqn: JaxprEqn, operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]] | None:
-    """The jaxpr that an equation runs once, and on what; None for loops, for a branch that is not the
-    same on all devices, and for what has rules of its own where these are in use."""
+    """The jaxpr that an equation runs once, and its arguments; None for loops, for a branch that is not the
+    same on all devices, and for functions with custom rules where these are in use."""
     name = eqn.primitive.name
     if name == "cond":
         which = operands[0].concrete() if isinstance(operands[0], Tracer) else operands[0]

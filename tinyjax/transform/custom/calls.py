@@ -40,7 +40,7 @@ from tinyjax.transform.transposition import backward_pass, transpose_rules
 
 
 class CallWithRules(Primitive):
-    """Calls `fun`, a function of leaves, which has rules of its own: other functions of leaves.
+    """Calls `fun`, a function of leaves with custom rules, which are functions of leaves too.
 
     An equation has the jaxpr of `fun`, `call_jaxpr`, whose first `num_consts` arguments stand for
     what `fun` closes over; `from_eqn` makes functions of such parameters when the equation is run."""
@@ -55,9 +55,7 @@ class CallWithRules(Primitive):
         staging_rules[self] = functools.partial(_stage, self)
         partial_eval_rules[self] = _run_linear_function
         transpose_rules[self] = _transpose_function
-        no_rule_reasons[self, "lowering"] = (
-            "compile/passes/inline.py puts its equations in its place"
-        )
+        no_rule_reasons[self, "lowering"] = "compile/passes/inline.py replaces it by its equations"
 
     def bind(self, *args: Any, **params: Any) -> Any:
         return super().bind(*args, **self.from_eqn(**params) if "call_jaxpr" in params else params)

@@ -136,8 +136,8 @@ def _converted(
     return converted_fun
 
 
-# Of each function: what it was converted to. The same function anew gives the same one anew, so that
-# a jit that has it as a static argument traces nothing anew.
+# function -> its conversions. Converting a function again returns the same object, so that a jit that has it
+# as a static argument doesn't retrace.
 _conversions: WeakKeyDictionary[Callable, dict[tuple, Callable]] = memory_of_traces()
 
 

@@ -1,4 +1,4 @@
-"""Batching rules of one's own: `custom_vmap`.
+"""Custom batching rules: `custom_vmap`.
 
 A call is a primitive with a jaxpr, so that all other transformations look inside, and with the rule, which
 vmap calls in place of it.
@@ -95,9 +95,7 @@ impl_rules[custom_vmap_p] = lambda *args, call, **params: eager_jaxpr_fun(call)(
 abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_avals
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp
-no_rule_reasons[custom_vmap_p, "lowering"] = (
-    "compile/passes/inline.py puts its equations in its place"
-)
+no_rule_reasons[custom_vmap_p, "lowering"] = "compile/passes/inline.py replaces it by its equations"
 no_rule_reasons[custom_vmap_p, "transpose"] = (
     "custom_vmap has no reverse mode: put a custom_vjp function around it"
 )

@@ -1,4 +1,4 @@
-"""Derivative rules of one's own, forward: `custom_jvp`.
+"""Custom derivative rules, forward: `custom_jvp`.
 
 jvp calls the rule (and so do linearize and grad, which are made of jvp), vmap batches it along with the
 function, and evaluation never looks at it.

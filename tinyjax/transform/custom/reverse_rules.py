@@ -1,4 +1,4 @@
-"""Derivative rules of one's own, backward: `custom_vjp`.
+"""Custom derivative rules, backward: `custom_vjp`.
 
 Rules are checked when they are called.
 

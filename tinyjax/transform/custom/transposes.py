@@ -114,9 +114,7 @@ abstract_eval_rules[linear_call_p] = lambda *avals, callee, **params: callee.out
 jvp_rules[linear_call_p] = _linear_call_jvp
 transpose_rules[linear_call_p] = _linear_call_transpose
 axis_batch_rules[linear_call_p] = _linear_call_batch
-no_rule_reasons[linear_call_p, "lowering"] = (
-    "compile/passes/inline.py puts its equations in its place"
-)
+no_rule_reasons[linear_call_p, "lowering"] = "compile/passes/inline.py replaces it by its equations"
 
 
 def linear_call(

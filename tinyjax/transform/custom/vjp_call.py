@@ -1,6 +1,6 @@
-"""Reverse mode by rules of one's own: what becomes of a custom_vjp function.
+"""How a custom_vjp function is differentiated.
 
-fwd runs at the function's place and keeps residuals; what the tangents would do is one equation,
+fwd runs instead of the function and keeps residuals; the tangents' part is one equation,
 `custom_lin`, that can only be transposed, and its transpose is bwd.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
@@ -53,11 +53,11 @@ def no_forward_mode(*args: Any, **params: Any) -> NoReturn:
 def _custom_lin_transpose(
     cts: Any, *args: Any, num_res: int, bwd: Callable, in_zeros: list[bool], **params: Any
 ) -> list[Any]:
-    """The cotangents of the operands: None for each residual, then those that bwd gives.
+    """The cotangents of the operands: None for each residual, then those that bwd returns.
 
-    bwd(residuals, cts) gives one for each argument of the function; those whose tangent was Zero
-    (`in_zeros`) are no operands here, and left out. A cotangent may be a Zero: this bwd, which calls
-    the user's, knows what to show in its place."""
+    bwd(residuals, cts) returns one for each argument of the function; those whose tangent was Zero
+    (`in_zeros`) aren't operands here, and are left out. A cotangent may be a Zero: this bwd, which calls
+    the user's, replaces it."""
     wanted = drop(bwd(args[:num_res], cts), in_zeros)
     return [None] * num_res + wanted
 
@@ -70,7 +70,7 @@ def _custom_lin_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
 
 # Parameters: num_res, of the operands that are residuals; bwd, (residuals, cotangents) -> cotangents;
 # out_avals; in_zeros, which tangents are Zero and so no operands; names; symbolic_zeros.
-# It stands where jvp met a custom_vjp function, and can be transposed, no more.
+# jvp of a custom_vjp function binds it; it can only be transposed.
 custom_lin_p = Primitive("custom_lin", multiple_results=True, impl_binds_primitives=True)
 abstract_eval_rules[custom_lin_p] = lambda *avals, out_avals, **params: out_avals
 for _table in (impl_rules, jvp_rules, batch_rules, lowering_rules):

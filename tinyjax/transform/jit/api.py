@@ -48,8 +48,8 @@ from tinyjax.transform.jit.static_arguments import (
 
 # ---- jitted functions ----
 
-# Of each function, by how it was given to jit: what has been traced (jit(f) anew traces nothing anew), and
-# what it closes over that is no array.
+# function -> options of jit -> its traces (so that jit(f) again retraces nothing), and the non-arrays that it
+# closes over.
 Traces = dict[Any, tuple[tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]], list[Any]]]
 _caches: WeakKeyDictionary[Callable, dict[tuple, Traces]] = WeakKeyDictionary()
 
@@ -226,7 +226,7 @@ class PjitFunction:
         return len(self.cache)
 
     def clear_cache(self) -> None:
-        """Forgets all traces: the next call traces (and compiles) anew."""
+        """Forgets all traces: the next call traces and compiles again."""
         self.cache.clear()
         self.calls.clear()
 

@@ -88,7 +88,7 @@ def place_of_call(
 
 @cached_on_jaxpr
 def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
-    """Which arguments the jaxpr reads, or gives back."""
+    """Which arguments the jaxpr reads or returns."""
     read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
     return [v in read for v in jaxpr.jaxpr.invars]
 
@@ -146,4 +146,4 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
 impl_rules[jit_p] = _jit_impl
 abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 staging_rules[jit_p] = _jit_staging
-no_rule_reasons[jit_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"
+no_rule_reasons[jit_p, "lowering"] = "compile/passes/inline.py replaces it by its equations"

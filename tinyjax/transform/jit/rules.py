@@ -38,8 +38,8 @@ def with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
 def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     """The pair (results, their tangents), both computed by one jit, of the jvp of the jaxpr.
 
-    It takes the primals, and the tangents that are not Zero. jvp_jaxpr says which results have tangents
-    that are not Zero; they come after the primal results."""
+    It takes the primals, and the tangents that are not Zero. jvp_jaxpr returns which results have nonzero
+    tangents; they come after the primal results."""
     nonzeros = tuple(type(t) is not Zero for t in tangents)
     new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
     nonzero_tangents = [t for t in tangents if type(t) is not Zero]

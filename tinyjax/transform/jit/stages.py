@@ -173,7 +173,7 @@ class Lowered(_Signature):
         """The program as text: OpenCL C and schedule, another stage (see STAGES in compile/lowered.py), or
         what a pass made, by the title of its record: "cse", "fusion".
 
-        Raises ValueError for a dialect that there is not; it says which there are."""
+        Raises ValueError, with the list of dialects, for an unknown dialect."""
         return _text_of_stage(self.lowered, dialect, self.traced.places)
 
     @property
@@ -191,7 +191,7 @@ class Lowered(_Signature):
 
     def cost_analysis(self) -> dict[str, float]:
         """'flops', 'transcendentals' and 'bytes accessed' of the jaxpr's equations, if each ran by
-        itself; compile/fusion/cost_record.py says what counts as what. What is 0 is left out.
+        itself; compile/fusion/cost_record.py defines the counts. Zeros are left out.
 
         Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
         from tinyjax.compile.fusion.cost_record import jaxpr_cost
@@ -199,7 +199,7 @@ class Lowered(_Signature):
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
 
     def with_schedule(self, kernel: str, directives: Sequence[Directive]) -> Lowered:
-        """The same with a schedule of your own for a kernel: directives that rewrite its naive loop nest, as
+        """The same with a custom schedule for a kernel: directives that rewrite its naive loop nest, such as
         `[Split("i1", 8), Vectorize("i1_inner", 8)]` (they are in compile/schedules/). The beginning of a
         kernel's name is enough. `as_text("loop nests")` shows the axes, `as_text("schedule of k0")` what
         the compiler chose for k0.

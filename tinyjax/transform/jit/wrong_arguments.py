@@ -33,7 +33,7 @@ def type_error(args_info: Any, pairs: Sequence[tuple[ShapedArray, ShapedArray]])
     ]
     return TypeError(
         "Argument types differ from the types for which this computation was compiled: "
-        f"{'; '.join(mismatches)}. Call the jitted function itself, which compiles anew"
+        f"{'; '.join(mismatches)}. Call the jitted function itself, which compiles again"
     )
 
 
@@ -43,7 +43,7 @@ def place_error(args_info: Any, number: int, passed: Any, required: Any) -> Valu
         "Computation was compiled for input shardings that disagree with the shardings of arguments passed "
         f"to it. Here is a mismatch:\nArgument {argument_name(args_info, number)}:\n"
         f"  Passed: {passed!r}\n  Required: {required!r}\n"
-        "Bring it there by jax.device_put, or call the jitted function, which compiles anew"
+        "Bring it there by jax.device_put, or call the jitted function, which compiles again"
     )
 
 

@@ -99,7 +99,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
         if not all(isinstance(answer, bool) for answer in answers):
             raise ValueError(
                 "The return value of the policies should be a boolean. Got: "
-                f"{answers[0]} and {answers[1]}: write a policy that asks both, and says what it means"
+                f"{answers[0]} and {answers[1]}: write a policy that calls both, and combines their results"
             )
         return any(answers)
 

@@ -185,7 +185,7 @@ def call_split(
     split = split_by_policy(eqn.params["jaxpr"], tuple(unknown), tuple(available), policy)
     body, num_known = split.known.jaxpr, split.unknown_outs.count(False)
     known_ins, known_outs = drop(eqn.invars, unknown), drop(eqn.outvars, split.unknown_outs)
-    # A residual that is an operand or a result of the call already needs no variable of its own.
+    # A residual that is already an operand or a result of the call needs no new variable.
     inside = body.outvars[num_known:]
     outside: dict[Atom, Atom] = dict(zip(body.outvars[:num_known], known_outs))
     outside.update(zip(body.invars, known_ins))

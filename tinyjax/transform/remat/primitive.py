@@ -60,7 +60,7 @@ reduce_precision_p = Primitive("reduce_precision", axes="elementwise", cost=1, m
 remat_p = BodyPrimitive("remat2", multiple_results=True, impl_binds_primitives=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: eager_jaxpr_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
-no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"
+no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py replaces it by its equations"
 
 
 def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:

@@ -55,9 +55,9 @@ def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
 
 
 class _TraceThatKeepsLiterals(JaxprTrace):
-    """A number of the program, as 2.0 in `2.0 * x`, stands in the linear jaxpr: it takes no memory.
-    JAX lists it all the same if it was converted, as to x's float32: each is a residual here. The zeros that
-    a Zero is made into are none."""
+    """Keeps literals as residuals. A number of the program, as 2.0 in `2.0 * x`, is part of the linear jaxpr
+    and takes no memory. JAX lists it anyway if it was converted, such as to x's float32: so does this trace.
+    The zeros that replace a Zero are not listed."""
 
     def atom(self, x: Any) -> Atom:
         was_converted = isinstance(x, LiteralArray) and x.written is x._value

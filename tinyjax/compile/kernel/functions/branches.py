@@ -32,13 +32,13 @@ COSTS = {"div": 4, "sqrt": 4}
 def branched(function: KernelFunction) -> KernelFunction:
     """The function with a branch for each choice that has enough to compute on one side."""
     if not all(isinstance(statement, Let) for statement in function.body):
-        return function  # it has branches of its own
+        return function  # it has branches already
     lets = [statement for statement in function.body if isinstance(statement, Let)]
     return replace(function, body=_branched(lets, function.result))
 
 
 def _branched(lets: Sequence[Let], result: Scalar) -> list[Statement]:
-    """The statements from the last to the first: who needs a value comes after it."""
+    """The statements from the last to the first: readers of a value come after it."""
     before, needed = list(lets), {result}
     made: list[Statement] = []
     while before:

@@ -40,7 +40,7 @@ class Elements:
 
     @property
     def text(self) -> str:
-        """What a line has beside the type: a number, the note, or the summary."""
+        """The text beside the type: a number, the note, or the summary."""
         if self.array is None or self.summary is None:
             return self.note
         if self.array.size == 1:

@@ -24,7 +24,7 @@ _ALL_CELLS, _LEAF_CELLS, _FEWEST = (
     25_600,
     1_024,
 )  # of all pictures; at most and at least of a leaf
-_OPEN = 8  # leaves are open if there are no more
+_OPEN = 8  # leaves are open if there are at most this many
 _MARKED = {"NaN": "nan", "inf": "inf", "−inf": "minus-inf"}  # what is no number, and its class
 _ONE, _MANY = 336, 132  # pixels that a picture's longer side has: the only one, one of several
 

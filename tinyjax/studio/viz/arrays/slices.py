@@ -88,7 +88,7 @@ def _first(number: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _block(sizes: Sequence[int], most_cells: int, sides: tuple[int, int]) -> tuple[int, int]:
-    """How many elements a cell has each way, so that no more than `most_cells` are left."""
+    """How many elements a cell has each way, so that at most `most_cells` are left."""
     rows, columns = sizes
     side = max(1, math.isqrt(most_cells))
     tall = min(sides[0], max(side, most_cells // min(columns, side)))

@@ -27,7 +27,7 @@ MAX_BYTES = 2**26  # of all carries that are kept
 
 @dataclass
 class RecordedLoop:
-    """A loop: `frames` has the carry after so many iterations, for each `stride`-th and the last."""
+    """A loop: `frames` has the carry after each `stride`-th iteration, by its number, and the last."""
 
     kind: str  # "scan" or "while"
     line: SourceLine | None

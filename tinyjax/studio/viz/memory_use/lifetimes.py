@@ -1,7 +1,7 @@
-"""The arrays of a plan as bars: from which step to which each is in memory, and why.
+"""The arrays of a plan as bars: the steps during which each is in memory, and why.
 
-A bar is the memory of an array, and of those that take it over later. Arguments and constants are there all
-the time. What the bodies of loops need meanwhile is a bar of its own.
+A bar is the memory of an array, and of those that reuse it later. Arguments and constants are there all the
+time. The memory that bodies of loops use meanwhile is a separate bar.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Lifetimes:
     # ---- bars ----
 
     def planned(self, title: str, memory: MemoryPlan) -> Chart:
-        """As the memory plan has it: arrays take over the memory of others."""
+        """As the memory plan has it: arrays reuse the memory of others."""
         freed = {v: n for n, dying in memory.freed_after.items() for v in dying}
         tenants: dict[Var, list[Var]] = {
             v: [v] for v in (*self.jaxpr.constvars, *self.jaxpr.invars)
@@ -116,7 +116,7 @@ class Lifetimes:
         return Chart(title, self.labels(), bars + list(self.body_bars(memory, bars)))
 
     def separate(self, title: str, memory: MemoryPlan) -> Chart:
-        """With memory of its own for each array, which is free after its last reader."""
+        """With separate memory for each array, which is free after its last reader."""
         bars = [self.bar([v], 0, self.end) for v in (*self.jaxpr.constvars, *self.jaxpr.invars)]
         for v, born in self.born.items():
             last = self.end if v in self.results else self.last_reader.get(v, born)
@@ -164,7 +164,7 @@ class Lifetimes:
     # ---- why ----
 
     def why(self, v: Var) -> str:
-        """What made an array, and who reads it last."""
+        """The origin of an array, and its last reader."""
         kind = self.kind(v)
         if kind in ("argument", "constant"):
             return kind

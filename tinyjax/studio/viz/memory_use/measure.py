@@ -32,7 +32,7 @@ class _Meter:
     def __init__(self, steps: int):
         self.steps = steps
         self.found: list[int | None] = [None] * (steps + 1)
-        self.gone: set[int] = set()  # slots whose memory was given back
+        self.gone: set[int] = set()  # slots whose memory was freed
         self.depth = 0
 
     def on_step(self, program: StepProgram, step: Any, slots: list[Memory | None]) -> None:

@@ -135,7 +135,7 @@ def memory(
     compare: Callable[..., Any] | None = None,
 ) -> MemoryChart:
     """The memory of a compiled call of `f`, step by step: each array is a bar from where it is made to
-    where it is read last. The peak says what lives then, and of which line it is a residual. Not in JAX.
+    where it is read last. The peak lists the arrays of its step, and the lines of residuals. Not in JAX.
 
     It is what the compiler plans, and beside it what a run had, for which `args` are copied. Of
     ShapeDtypeStructs it is the plan alone.
@@ -192,7 +192,7 @@ def _argument(f: Callable[..., Any], number: int) -> str:
 
 
 def _peaks(lowered: LoweredProgram) -> dict[str, int]:
-    """The peak as it is, with memory of its own for each array, and if all arguments were donated."""
+    """The peak as planned, with separate memory for each array, and if all arguments were donated."""
     lifetimes = Lifetimes(lowered.plan, ())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
 
 V = np.array([0.5, -1.5, 2.0, 3.25], np.float32)

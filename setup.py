@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "mutants", "figures", "wrong_answers")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "figures", "wrong_answers")
 
 
 class BuildWithCourse(build_py):

@@ -5,12 +5,13 @@ import os
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import small_tinyjax
 
 from tinyjax.__main__ import main
-from tinyjax.studio.learn import changes, exercises, judge, progress
+from tinyjax.studio.learn import changes, exercises, judge, other_ways, progress
 from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
 from tinyjax.studio.learn.functions import emptied, function_text, functions_of, with_function
 from tinyjax.studio.learn.lesson_map import lesson_map
@@ -463,6 +464,25 @@ def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
     assert "start += size" not in capsys.readouterr().out
     main(["learn", "diff", "01.1"])
     assert "start += size" in capsys.readouterr().out
+
+
+def test_an_exercise_that_passes_points_to_other_answers_and_to_jax(folder, capsys, monkeypatch):
+    e = replace(exercises.load()[0], jax=("jax/_src/core.py: Primitive.bind",))
+    monkeypatch.setattr(exercises, "load", lambda: [e])
+    path = exercises.ROOT / "tutorials" / "mutants" / "01_primitives.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('[[right]]\nexercise = "parts"\nwhy = "by islice"\ncode = "pass  # another"\n')
+    monkeypatch.setattr(other_ways, "ROOT", exercises.ROOT)
+    assert main(["learn", "more"]) == 1
+    answer(folder, split_list=RIGHT["split_list"])
+    main(["learn", "test"])
+    assert "`learn more 01.1`: other right answers" in capsys.readouterr().out
+    main(["learn", "test"])
+    assert "learn more" not in capsys.readouterr().out
+    assert main(["learn", "more"]) == 0
+    said = capsys.readouterr().out
+    assert "start += size" in said and "Right too: by islice\n\n    pass  # another" in said
+    assert f"Primitive.bind  {other_ways.JAX}jax/_src/core.py" in said
 
 
 def test_the_reference_of_a_toy_is_shown_too(whole_learner, capsys, monkeypatch):

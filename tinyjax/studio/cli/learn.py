@@ -31,9 +31,10 @@ from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import explained, read
 from tinyjax.studio.learn.blame import judge_fairly, judge_functions
 from tinyjax.studio.learn.changes import others, unreadable
-from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
+from tinyjax.studio.learn.exercises import NAMES, Exercise, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.judge import Verdict, why
+from tinyjax.studio.learn.other_ways import has_more, jax_links, other_answers
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 type=Path,
                 help="a .toml file (default: assignment.toml in the folder)",
             )
-        elif name in ("hint", "diff", "skip"):
+        elif name in ("hint", "diff", "more", "skip"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
         elif name == "progress":
             command.add_argument(
@@ -167,6 +168,7 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
     if changed := migrate.originals(folder):
         print(*changed, "", sep="\n")
     run, verdicts = judge_fairly(folder)
+    before = set(folder.notes["passed"])
     if not run.broken:
         folder.note_passed([v.exercise.name for v in verdicts if v.state == "passed"])
         remember(folder)
@@ -190,6 +192,10 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
     elsewhere = "" if enclosing_folder() else f", {folder.path}"
     also = f", {skipped} skipped" if skipped else ""
     print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson]}{also}{elsewhere}")
+    passed_now = [
+        v.exercise for v in verdicts if v.state == "passed" and v.exercise.name not in before
+    ]
+    print_pointer(folder, passed_now)
     if not left:
         print(
             f"{'None is left' if skipped else 'All pass'}. Now {whole.scope(folder)} ...",
@@ -207,6 +213,14 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
     elif all(v.state == "empty" for v in verdicts):
         print("`learn next` says where to begin.")
     return 1 if left else 0
+
+
+def print_pointer(folder: WorkFolder, passed_now: list[Exercise]) -> None:
+    """Name the exercises that passed just now and of which there is more to read. Not in an assignment."""
+    numbers = [e.number for e in passed_now if has_more(e)]
+    if numbers and not folder.notes.get("assignment"):
+        also = f" ({', '.join(numbers[1:])} too)" if len(numbers) > 1 else ""
+        print(f"`learn more {numbers[0]}`{also}: other right answers, and where JAX does the same.")
 
 
 def remember(folder: WorkFolder) -> None:
@@ -314,6 +328,27 @@ def print_diff(folder: WorkFolder, file: str, name: str) -> None:
     print(*lines, "", sep="\n")
 
 
+def more(options: argparse.Namespace) -> int:
+    """other ways to write an exercise (by default, the last that passed), and where JAX does the same"""
+    folder = folder_of(options.exercise)
+    if assignment := folder.notes.get("assignment"):
+        raise LearnError(f"`learn more` shows solutions, and is off in {assignment['title']}.")
+    passed = [e for e in folder.exercises if e.name in folder.notes["passed"]]
+    if not options.exercise and not passed:
+        raise LearnError(
+            "No exercise of this lesson has passed yet: name one, as in `learn more 02.1`."
+        )
+    e = catalogue.find(folder.exercises, options.exercise) if options.exercise else passed[-1]
+    print(f"{e.number} {e.name}. The reference:\n")
+    for file, name in e.places:
+        print(textwrap.indent(function_text(read(in_clone(file)), name), "    "))
+    for difference, code in other_answers(e):
+        print(f"Right too: {difference}\n\n{textwrap.indent(code, '    ')}\n")
+    if links := jax_links(e):
+        print("JAX does this in", *links, sep="\n    ")
+    return 0
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": list_,
     "start": start,
@@ -321,6 +356,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "watch": watch,
     "hint": hint,
     "diff": diff,
+    "more": more,
     "skip": skip,
     "reset": reset,
     "next": next_,

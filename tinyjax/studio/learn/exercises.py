@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -66,6 +67,7 @@ class Exercise:
     hints: tuple[str, ...]
     tests: tuple[str, ...]
     number: str = ""  # as "02.1": the first exercise of lesson 2
+    jax: tuple[str, ...] = ()
 
     @cached_property
     def places(self) -> list[tuple[str, str]]:
@@ -117,12 +119,12 @@ def _load(path: Path, saved: int) -> list[Exercise]:
     except tomllib.TOMLDecodeError as error:
         raise LearnError(f"{path} is not right: {error}") from None
     exercises: list[Exercise] = []
-    expected = {field.name for field in fields(Exercise)} - {"number"}
+    expected = {field.name for field in fields(Exercise)} - {"number", "jax"}
     for entry in entries:
-        if set(entry) != expected:
-            wrong = ", ".join(sorted(set(entry) ^ expected))
+        if wrong := set(entry) - {"jax"} ^ expected:
             raise LearnError(
-                f"{path}: exercise {entry.get('name')!r} lacks, or should not have: {wrong}"
+                f"{path}: exercise {entry.get('name')!r} lacks, or should not have: "
+                f"{', '.join(sorted(wrong))}"
             )
         values: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()
@@ -148,6 +150,9 @@ def complaints(exercise: Exercise) -> list[str]:
         path = in_clone(file)
         if not path.exists() or name not in functions_of(path.read_text(encoding="utf-8")):
             found.append(f"there is no function {function}")
+    for text in exercise.jax:
+        if not re.fullmatch(r"jax/[\w/]+\.py: \w+(\.\w+)?", text):
+            found.append(f"{text!r} is not of the form 'jax/_src/core.py: Primitive.bind'")
     for test in exercise.tests:
         file, _, name = test.partition("::")
         path = in_clone(file)

@@ -331,6 +331,8 @@ def readme(
         "    python -m tinyjax learn submit   # write what you have to one file, for your teacher"
         if assignment
         else "    python -m tinyjax learn diff     # yours beside the reference, once it passes",
+        *["    python -m tinyjax learn more     # other right answers, and JAX's"]
+        * (not assignment),
         "    python -m tinyjax learn reset    # begin again",
         "    python -m tinyjax learn next     # what to do next\n",
         "`python -m pytest` runs the same tests, with `--pdb` it stops where one fails, and an editor that",

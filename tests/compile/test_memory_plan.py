@@ -57,6 +57,24 @@ def test_what_is_read_elsewhere_gives_its_memory_to_what_comes_later():
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
 
 
+def test_checkpoint_lowers_the_peak_of_a_gradient():
+    """What it recomputes is computed just before the backward pass needs it."""
+
+    def layer(w, x):
+        return jnp.tanh(jnp.sin(x @ w) @ w)
+
+    def peak(layer):
+        def loss(ws, x):
+            for w in ws:
+                x = layer(w, x)
+            return x.sum()
+
+        ws, x = [jnp.ones((64, 64))] * 5, jnp.ones((512, 64))
+        return lowered(jax.grad(loss), ws, x).memory.peak_bytes
+
+    assert peak(jax.checkpoint(layer)) < 0.7 * peak(layer)
+
+
 def several_kernels(x):
     for _ in range(4):
         y = jnp.sin(x)

@@ -75,6 +75,24 @@ def test_checkpoint_lowers_the_peak_of_a_gradient():
     assert peak(jax.checkpoint(layer)) < 0.7 * peak(layer)
 
 
+def host_steps_in_a_chain(x):
+    for _ in range(50):
+        x = jnp.fft.fft(x).real
+    return x
+
+
+def test_results_of_host_steps_are_freed_after_their_last_reader():
+    x = jnp.ones(1000)
+    assert lowered(host_steps_in_a_chain, x).memory.peak_bytes <= 8 * x.nbytes
+    f, x = jax.jit(host_steps_in_a_chain), jnp.ones(2**15)
+    expected = np.asarray(f(x))
+    tracemalloc.start()
+    np.testing.assert_array_equal(f(x), expected)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * x.nbytes
+
+
 def several_kernels(x):
     for _ in range(4):
         y = jnp.sin(x)

@@ -57,6 +57,42 @@ def test_what_is_read_elsewhere_gives_its_memory_to_what_comes_later():
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
 
 
+def test_checkpoint_lowers_the_peak_of_a_gradient():
+    """What it recomputes is computed just before the backward pass needs it."""
+
+    def layer(w, x):
+        return jnp.tanh(jnp.sin(x @ w) @ w)
+
+    def peak(layer):
+        def loss(ws, x):
+            for w in ws:
+                x = layer(w, x)
+            return x.sum()
+
+        ws, x = [jnp.ones((64, 64))] * 5, jnp.ones((512, 64))
+        return lowered(jax.grad(loss), ws, x).memory.peak_bytes
+
+    assert peak(jax.checkpoint(layer)) < 0.7 * peak(layer)
+
+
+def host_steps_in_a_chain(x):
+    for _ in range(50):
+        x = jnp.fft.fft(x).real
+    return x
+
+
+def test_results_of_host_steps_are_freed_after_their_last_reader():
+    x = jnp.ones(1000)
+    assert lowered(host_steps_in_a_chain, x).memory.peak_bytes <= 8 * x.nbytes
+    f, x = jax.jit(host_steps_in_a_chain), jnp.ones(2**15)
+    expected = np.asarray(f(x))
+    tracemalloc.start()
+    np.testing.assert_array_equal(f(x), expected)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * x.nbytes
+
+
 def several_kernels(x):
     for _ in range(4):
         y = jnp.sin(x)

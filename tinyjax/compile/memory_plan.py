@@ -8,8 +8,9 @@ A kernel's output reuses the buffer
 
 The sum over the processes of a program reuses the buffer of the summands.
 
-The buffers of arrays that kernels and loops made can be reused, and those of donated arguments. All steps run
-in order, so memory may be written to again as soon as the last step that reads it is launched.
+The buffers of arrays that kernels and loops made can be reused, and those of donated arguments. The results of
+host steps, which are NumPy's arrays, are freed after their last reader. All steps run in order, so memory may
+be written to again as soon as the last step that reads it is launched.
 
 Source: liveness analysis, https://en.wikipedia.org/wiki/Live-variable_analysis
 """
@@ -101,6 +102,7 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     results = {v for v in jaxpr.outvars if isinstance(v, Var)}
     last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
     reusable = {v for v in (plan.made_on_device() | given) - results if v.aval.size}
+    made_on_host = plan.made_on_host() - results
 
     new_carry = set(v for v in jaxpr.outvars[: len(given)] if isinstance(v, Var))
 
@@ -111,7 +113,8 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
 
     free: list[tuple[Var, int]] = []  # and since which group
     for number, group in enumerate(plan.groups):
-        dying = [v for v in _dying(plan, number, last_reader) if v in reusable]
+        dead = _dying(plan, number, last_reader)
+        dying = [v for v in dead if v in reusable]
         if number in plan.kernels:
             _take_in_place(memory, plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
@@ -122,6 +125,8 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
                         memory.reuses_buffer_of[v] = u
         taken = set(memory.reuses_buffer_of.values())
         free += [(v, number) for v in dying if v not in taken]
+        if no_longer_read := [v for v in dead if v in made_on_host]:
+            memory.freed_after[number] = no_longer_read
         for label, body in plan.bodies.get(number, {}).items():
             loop = loop_of(group.eqn) if label == "body" else None  # type: ignore[union-attr]
             carry = [False] * len(loop.consts) + [True] * len(loop.carry) if loop else []

@@ -80,6 +80,10 @@ class Plan:
             for v in group.outputs
         }
 
+    def made_on_host(self) -> set[Var]:
+        """What host steps make: memory that is NumPy's, and can only be freed."""
+        return {v for group in self.groups for v in group.outputs} - self.made_on_device()
+
     def all_plans(self) -> Iterator[Plan]:
         """This plan, and those of the bodies within."""
         yield self

@@ -29,7 +29,7 @@ class Memory:
     elements), `host` the NumPy array that shares its memory (None on devices with their own).
     `event` is what to wait for before they are read: None for nothing."""
 
-    __slots__ = ("queue", "cl", "host", "shape", "dtype", "event", "has_one_owner")
+    __slots__ = ("queue", "cl", "host", "shape", "dtype", "event", "has_one_owner", "is_read_only")
 
     def __init__(
         self, queue: Any, cl: Any, host: Any, shape: Any, dtype: np.dtype, event: Any = LAUNCHED
@@ -41,6 +41,7 @@ class Memory:
         self.dtype = dtype
         self.event = event
         self.has_one_owner = False  # whether a program made it, and gave it to one array alone
+        self.is_read_only = False  # for kernels: a NumPy array that the host made
 
     def viewed(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
         """The same bytes as another array."""

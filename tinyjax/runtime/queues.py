@@ -61,7 +61,16 @@ class SharedMemoryQueue(Queue):
             array = np.ascontiguousarray(array)
         memory = self._wrap(array, self.read_only)
         memory.event = None
+        memory.is_read_only = True
         return memory
+
+    def recycle(self, memory: Memory) -> None:
+        """As Queue.recycle; the result of a host step is freed when the kernels under way have read it."""
+        if memory.is_read_only:
+            self.keep((memory.cl, memory.host), 0)
+            memory.cl = memory.host = None
+        else:
+            super().recycle(memory)
 
     def writable(self, array: np.ndarray) -> Memory:
         return self._wrap(array, self.read_write)

@@ -83,11 +83,40 @@ def fuse(
             for eqn in group.eqns
         }
         if not too_large:
-            groups = _updates_last(sorted(groups, key=lambda group: group.depth))
+            groups = sorted(groups, key=lambda group: group.depth)
+            groups = _updates_last(_just_in_time(groups, {*jaxpr.invars, *jaxpr.constvars}))
             if names is not None and is_recording():
                 report(groups, plan.reasons, plan.clusters.reasons, plan.refusals, names)
             return groups
         alone |= too_large
+
+
+def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
+    """The groups, each directly before the first reader of its results if that frees no memory later.
+
+    Everything it reads must be an argument or also be read later. What jax.checkpoint recomputes is then in
+    memory only from where the backward pass needs it. Host steps stay where they are, because they would
+    separate kernels that are launched together; so do groups with effects, and those that read an argument
+    which an update changes."""
+    updates = [g.in_order for g in groups if isinstance(g, KernelGroup) and g.is_update]
+    kept = arguments.difference(eqn.invars[0] for eqn in updates if eqn is not None)
+    places = list(range(len(groups)))
+    first: dict[
+        Var, int
+    ] = {}  # the places of its first and its last reader so far, from the end on
+    last: dict[Var, int] = {}
+    for number, group in reversed(list(enumerate(groups))):
+        place = min([first[v] for v in group.outputs if v in first], default=number)
+        is_on_host = isinstance(group, HostGroup) and group.kind != "matmul"
+        if is_on_host or any(map(has_effects, group.eqns)):
+            place = number
+        elif any(last.get(v, -1) < place for v in group.inputs if v not in kept):
+            place = number
+        places[number] = place
+        for v in group.inputs:
+            first[v] = min(place, first.get(v, place))
+            last[v] = max(place, last.get(v, place))
+    return [groups[n] for n in sorted(range(len(groups)), key=lambda n: (places[n], n))]
 
 
 def _updates_last(groups: list[Group]) -> list[Group]:

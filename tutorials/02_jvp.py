@@ -247,7 +247,8 @@ print(jax.jvp(lambda x: f(cube_p.bind(x)), (2.0,), (1.0,)))
 # %% [markdown]
 # We wrote one rule for one primitive, and every function that contains it has a derivative. The rule is
 # written with functions of `lax`, not of NumPy: it binds primitives, and so it can itself be
-# differentiated, batched and compiled.
+# differentiated, batched and compiled. (It is for float32 alone: `lax` is strict, and takes Python's `3.0`
+# for a float32. The operators of arrays convert a number: `x_dot * 3.0 * x * x` is for all floats.)
 #
 # A rule needs no formula of its primitive. Where a planet is on its ellipse has to be searched for: in
 # exercise 02.4 you find out how the answer moves, without another search.

@@ -86,7 +86,7 @@ def test_called_like_any_other_operation_it_gives_an_array_of_its_aval():
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "complex64"])
 def test_floats_of_every_kind_have_means(dtype):
     dtype = dtypes.np_dtype(dtype)
-    with explain_errors(f"{dtype} is a dtype of floats"):
+    with explain_errors(f"the means of {dtype}s are {dtype}s"):
         out = moving_mean(ROWS.astype(dtype), 2)
     assert out.dtype == np.asarray(out).dtype == dtype
     np.testing.assert_array_equal(np.asarray(out), np.array([[2, 4, 7], [3, 3, 3]], dtype))

@@ -283,10 +283,10 @@ class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
-        checks the operands, the elements from the impl rule, which gets NumPy arrays. With
-        `impl_binds_primitives` the impl rule does all this itself: what it binds goes to this trace too. What
-        has no abstract_eval rule, being in the making, gives what its impl rule gives, as it is.
+        """The result as an Array, or a list of them. The abstract_eval rule checks the operands and gives the
+        avals; then the impl rule computes the elements, from NumPy arrays. With `impl_binds_primitives`, the
+        impl rule gets the operands as they are, what it binds goes to this trace, and its result is returned
+        as it is. So is that of a primitive which has no abstract_eval rule yet.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
         if primitive.impl_binds_primitives:

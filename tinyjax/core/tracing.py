@@ -144,9 +144,9 @@ class JaxprTrace(Trace):
         return JaxprTracer(self, aval, var, source)
 
     def atom(self, x: Any) -> Atom:
-        """What names `x` in this jaxpr: of a tracer of this trace its own atom; a Literal, if `x` is a
-        scalar of Python or NumPy (also an ndarray without axes) or a LiteralArray (its `written` is shown),
-        and its type is that of an array, not of a random key (kind "V"); else a constvar. Raises
+        """What stands for `x` in this jaxpr: the atom that a tracer of this trace holds; a Literal of a
+        scalar, be it Python's, NumPy's (also an ndarray without axes) or a LiteralArray (of its `written`),
+        unless it is a random key (kind "V") or its aval is no ShapedArray itself; else a constvar. Raises
         UnexpectedTracerError for a tracer whose trace has finished."""
         if type(x) is JaxprTracer and x._trace is self:
             return x.atom

@@ -43,7 +43,7 @@ def kepler_aval(mean: ShapedArray, eccentricity: ShapedArray) -> ShapedArray:
 
 def kepler_jvp_mean(tangent: Any, angle: Any, mean: Any, eccentricity: Any) -> Any:
     """How the angle moves if `mean` moves by the tangent, and the eccentricity stays. `angle` is
-    `kepler(mean, eccentricity)`."""
+    `kepler(mean, eccentricity)`. The result has the dtype of the operands, any of floats."""
     return tangent / (1.0 - eccentricity * lax.cos(angle))
 
 

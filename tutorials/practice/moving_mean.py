@@ -35,7 +35,7 @@ def moving_mean_aval(x: ShapedArray, *, window: int) -> ShapedArray:
     """The aval of the means: of x's dtype, and the last axis shorter by `window - 1`.
 
     Raises ValueError, which names the window, where it is less than 1 or larger than the last axis; and
-    TypeError, which names the dtype, where it is none of floats."""
+    TypeError, which names the dtype, for integers and bools. Complex numbers have means."""
     if not dtypes.is_inexact(x.dtype):
         raise TypeError(f"a moving mean is of floats, and this array is of {x.dtype}")
     if not 1 <= window <= x.shape[-1]:

@@ -55,3 +55,14 @@ def test_two_wrong_answers_are_both_named():
         lambda own: failing(*["test_1"] * (FIRST in own), *["test_2"] * (SECOND in own))
     )
     assert [v.state for v in verdicts] == ["failed", "failed", "passed"]
+
+
+def test_an_answer_that_runs_only_in_its_own_file_keeps_its_verdict():
+    def run_with(own):  # the first fails, and breaks the third; put into a copy, it seems to pass
+        return failing("test_1", "test_3") if len(own) == len(WRITTEN) else failing()
+
+    run = run_with(WRITTEN)
+    verdicts = [verdict_of_written(e, run) for e in WRITTEN]
+    blame(verdicts, run_with, apart={FIRST.name})
+    assert [v.state for v in verdicts] == ["failed", "passed", "passed"]
+    assert verdicts[0].failure["message"] == ["not equal"]

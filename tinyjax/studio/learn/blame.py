@@ -8,7 +8,7 @@ answer is wrong: the one without which it passes.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +37,9 @@ def judge_fairly(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[
                 put_in(sources, folder, exercise)
             return copy.run(sources, written)
 
-        blame(verdicts, run_with)
+        # An answer that can't be put into the copy would seem to pass there: the reference would run.
+        apart = {e.name for e in written if put_in({}, folder, e)}
+        blame(verdicts, run_with, apart)
     return run, verdicts
 
 
@@ -69,11 +71,14 @@ def _judge_alone(folder: WorkFolder, exercise: Exercise, copy: JudgingCopy) -> V
     return verdict_of_written(exercise, copy.run(sources, [exercise]))
 
 
-def blame(verdicts: list[Verdict], run_with: RunWith) -> None:
+def blame(verdicts: list[Verdict], run_with: RunWith, apart: Set[str] = frozenset()) -> None:
     """Change the verdict of each exercise that fails because of another one: it becomes "passed", and the
-    other one's "failed"."""
+    other one's "failed". The exercises named in `apart` can't be judged without the others, and keep theirs.
+    """
     written = [v for v in verdicts if v.state in ("passed", "failed")]
     for v in written:
+        if v.exercise.name in apart:
+            continue
         if v.state == "failed" and _passes(v, run_with([v.exercise])):
             for other in _suspects(v, written):
                 rest = [w.exercise for w in written if w is not other]

@@ -18,7 +18,12 @@ from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, place_of
-from tinyjax.studio.learn.functions import function_text, functions_of, names_used
+from tinyjax.studio.learn.functions import (
+    function_text,
+    functions_of,
+    names_of_module,
+    names_used,
+)
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy, write_judges
@@ -122,7 +127,13 @@ def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> s
             )
         done = carry(fresh, name, theirs, name)
         if done.missing:
-            return f"{name} uses {', '.join(done.missing)}, which cannot be carried on"
+            unknown = [n for n in done.missing if n not in names_of_module(theirs)]
+            why = (
+                f"{Path(file).name} neither imports nor defines"
+                if unknown
+                else "cannot be carried on"
+            )
+            return f"{name} uses {', '.join(unknown or done.missing)}, which {why}"
         new[file] = done.source
     sources.update(new)
     return ""

@@ -309,10 +309,9 @@ def readme(
     lines = [
         f"# {of_class}Exercises of lesson {name}\n",
         f"The lesson: {ROOT / 'tutorials' / 'rendered' / f'{name}.md'}\n",
-        "Write the functions below in `src`, in this order. Each says what it is to do in its docstring. The",
-        "rest of the copy is tinyjax as it is; read in it whatever you like. (What later lessons ask for in",
-        "these files and in `src/practice` is out of sight: in the folders `later` of `src/tinyjax` and",
-        "`src/practice`.)\n",
+        "Write the functions below in `src`, in this order. Their docstrings say what they must do. The rest",
+        "of the copy is tinyjax as it is: read whatever you like. (What you will write in later lessons is",
+        "hidden, in the folders `later` of `src/tinyjax` and `src/practice`.)\n",
     ]
     if kept:
         names = ", ".join(f"`{function.partition(':')[2]}`" for function in kept)

@@ -5,6 +5,7 @@ import numpy as np
 import tinyjax as jax
 from tinyjax.core.jaxpr import subjaxprs
 
+NAN = ". (NaN is in an output until it is written, and in a block beyond the end of its array.)"
 RNG = np.random.default_rng(0)
 
 
@@ -16,15 +17,24 @@ def agree(fun, spec, *args, rtol=1e-5):
     """Expects what `spec` gives for these arguments, in float64, and that they are as they were."""
     wide = [np.asarray(x, np.float64) if np.asarray(x).dtype.kind == "f" else x for x in args]
     before = [np.copy(x) for x in args]
-    found, expected = np.asarray(fun(*args)), np.asarray(spec(*wide))
-    assert found.shape == expected.shape
-    assert found.dtype == np.asarray(args[0]).dtype
+    found, expected = fun(*args), np.asarray(spec(*wide))
+    assert not callable(found), (
+        "a function is returned: call what pl.pallas_call gives, with the arrays"
+    )
+    assert found is not None, "nothing is returned"
+    found, dtype = np.asarray(found), np.asarray(args[0]).dtype
+    assert found.shape == expected.shape, (
+        f"the result's shape is {found.shape}, and should be {expected.shape}"
+    )
+    assert found.dtype == dtype, f"the result's dtype is {found.dtype}, and should be {dtype}"
+    rtol = rtol if dtype.kind == "f" else 0  # whole numbers are exact
     wrong = np.argwhere(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
     if len(wrong):
         at = tuple(map(int, wrong[0]))
+        is_value, should_be = (f"{x[at]:.7g}" if rtol else str(x[at]) for x in (found, expected))
         raise AssertionError(
-            f"{len(wrong)} of {found.size} elements are wrong: the one at {at} is {found[at]}, and "
-            f"should be {expected[at]:.6g}"
+            f"{len(wrong)} of {found.size} elements are wrong: the one at {at} is {is_value}, and "
+            f"should be {should_be}" + (NAN if np.isnan(found[at]) else "")
         )
     for x, y in zip(args, before):
         np.testing.assert_array_equal(x, y)
@@ -44,20 +54,41 @@ def calls_of(fun, *args):
     return list(walk(jax.make_jaxpr(fun)(*args).jaxpr))
 
 
-def grid_of(fun, *args):
-    """The grid of the one pallas_call that a function makes."""
-    (eqn,) = calls_of(fun, *args)
-    return tuple(eqn.params["grid_mapping"].grid)
+def the_call(fun, *args):
+    """The equation of the one pallas_call that a function makes."""
+    calls = calls_of(fun, *args)
+    assert len(calls) == 1, f"pl.pallas_call should be called once: it is called {len(calls)} times"
+    return calls[0]
 
 
-def largest_value(fun, *args):
-    """The most elements that any value has which a program computes, the blocks in its Refs aside."""
+def has_grid(fun, args, *grid):
+    """Expects this grid of the one pallas_call."""
+    found = tuple(the_call(fun, *args).params["grid_mapping"].grid)
+    assert found == grid, f"the grid is {found}, and should be {grid}"
 
-    def sizes(jaxpr):
+
+def computes_at_most(most, fun, *args):
+    """Expects no value of more elements in a program, the blocks in its Refs aside."""
+    eqns = list(eqns_of_kernel(fun, *args))
+    largest = max(v.aval.size for eqn in eqns for v in eqn.outvars if hasattr(v.aval, "size"))
+    assert largest <= most, (
+        f"a program computes a value of {largest} elements, and should have at most {most} at once"
+    )
+
+
+def loops_at_most(most, fun, *args):
+    """Expects no more loops of `lax` in the kernel."""
+    loops = sum(eqn.primitive.name in ("scan", "while") for eqn in eqns_of_kernel(fun, *args))
+    assert loops <= most, f"the kernel has {loops} loops, and should have at most {most}"
+
+
+def eqns_of_kernel(fun, *args):
+    """The equations of the kernel, and of what is nested in them."""
+
+    def walk(jaxpr):
         for eqn in jaxpr.eqns:
-            yield from (v.aval.size for v in eqn.outvars if hasattr(v.aval, "size"))
+            yield eqn
             for inner in subjaxprs(eqn.params):
-                yield from sizes(inner)
+                yield from walk(inner)
 
-    (eqn,) = calls_of(fun, *args)
-    return max(sizes(eqn.params["jaxpr"].jaxpr))
+    return walk(the_call(fun, *args).params["jaxpr"].jaxpr)

@@ -223,6 +223,15 @@ def test_programs_between_two_that_write_to_one_block_are_a_race():
         pl.pallas_call(ones, struct(4, 8), grid=3, out_specs=windows)()
 
 
+def test_what_jax_refuses_in_other_words_is_explained():
+    with pytest.raises(TypeError, match="block_shape first, then index_map"):
+        pl.BlockSpec(lambda i: (i,), (4,))
+    with pytest.raises(ValueError, match="read it first"):
+        pl.pallas_call(lambda x, o: x[:, None], jax.ShapeDtypeStruct((8,), jnp.float32))(
+            jnp.ones(8)
+        )
+
+
 def test_a_block_beyond_the_array_is_an_error_when_compiled():
     beyond = pl.BlockSpec((None, 8), lambda i: (i + 1, 0))
     options = {"grid": (4,), "in_specs": [beyond], "out_specs": ROW}

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from kernel_judge import agree, floats, grid_of, largest_value
+from kernel_judge import agree, computes_at_most, floats, has_grid, loops_at_most
 from practice import kernel_specs as spec
 from practice import kernels
 
@@ -18,6 +18,10 @@ def test_numbers_of_any_dtype_are_added():
     agree(kernels.add, spec.add, np.array([1, 2, 3], np.int32), np.array([10, 20, 30], np.int32))
 
 
+def test_a_program_adds_one_element_alone():
+    computes_at_most(1, kernels.add, floats(7), floats(7))
+
+
 # ---- double ----
 
 
@@ -28,8 +32,12 @@ def test_vectors_of_any_length_are_doubled_also_the_last_block(size):
 
 @pytest.mark.parametrize("size, programs", [(8, 1), (24, 3), (3, 1), (21, 3)])
 def test_each_program_doubles_a_block_of_eight(size, programs):
-    assert grid_of(kernels.double, floats(size)) == (programs,)
-    assert largest_value(kernels.double, floats(size)) == 8
+    has_grid(kernels.double, [floats(size)], programs)
+    computes_at_most(8, kernels.double, floats(size))
+
+
+def test_whole_numbers_are_doubled_to_whole_numbers():
+    agree(kernels.double, spec.double, np.arange(11, dtype=np.int32))
 
 
 # ---- outer ----
@@ -41,8 +49,12 @@ def test_all_products_are_there_in_rows_and_columns(sizes):
 
 
 def test_products_are_made_tile_by_tile():
-    assert grid_of(kernels.outer, floats(19), floats(10)) == (3, 2)
-    assert largest_value(kernels.outer, floats(19), floats(10)) == 64
+    has_grid(kernels.outer, [floats(19), floats(10)], 3, 2)
+    computes_at_most(64, kernels.outer, floats(19), floats(10))
+
+
+def test_products_of_whole_numbers_are_whole_numbers():
+    agree(kernels.outer, spec.outer, *[np.arange(9, dtype=np.int32)] * 2)
 
 
 # ---- relu_gradient ----
@@ -65,6 +77,11 @@ def test_what_is_no_number_is_stopped_too():
     agree(kernels.relu_gradient, spec.relu_gradient, x, bias, np.full((4, 2), np.nan, np.float32))
 
 
+def test_nothing_passes_where_the_sum_is_no_number():
+    x, bias = np.full((4, 2), np.nan, np.float32), np.zeros(2, np.float32)
+    agree(kernels.relu_gradient, spec.relu_gradient, x, bias, np.ones((4, 2), np.float32))
+
+
 # ---- total ----
 
 
@@ -75,10 +92,12 @@ def test_all_elements_are_added_and_none_beyond_the_end(size):
 
 def test_whole_numbers_are_added_exactly():
     agree(kernels.total, spec.total, np.arange(21, dtype=np.int32))
+    agree(kernels.total, spec.total, 2**24 + np.arange(11, dtype=np.int32))  # too large for float32
 
 
-def test_an_infinity_before_the_end_counts():
-    agree(kernels.total, spec.total, np.array([1.0, 2.0, np.inf], np.float32))
+@pytest.mark.parametrize("last", [np.inf, np.nan])
+def test_an_infinity_before_the_end_counts(last):
+    agree(kernels.total, spec.total, np.array([1.0, 2.0, last], np.float32))
 
 
 # ---- row_means ----
@@ -90,8 +109,8 @@ def test_each_row_has_its_mean(shape):
 
 
 def test_a_program_has_four_rows():
-    assert grid_of(kernels.row_means, floats(10, 7)) == (3,)
-    assert largest_value(kernels.row_means, floats(10, 7)) == 28
+    has_grid(kernels.row_means, [floats(10, 7)], 3)
+    computes_at_most(28, kernels.row_means, floats(10, 7))
 
 
 # ---- softmax, and long_softmax ----
@@ -119,7 +138,11 @@ def test_the_greatest_element_may_come_in_any_piece(first):
 
 
 def test_a_row_is_looked_at_in_pieces_of_sixteen():
-    assert largest_value(kernels.long_softmax, floats(2, 80)) == 16
+    computes_at_most(16, kernels.long_softmax, floats(2, 80))
+
+
+def test_a_row_is_gone_through_twice():
+    loops_at_most(2, kernels.long_softmax, floats(2, 80))
 
 
 def test_both_can_be_jitted_and_batched():

@@ -191,6 +191,12 @@ class BlockSpec:
     pipeline_mode: Buffered | None = None
 
     def __post_init__(self) -> None:
+        if callable(self.block_shape):
+            kind = type(self.block_shape).__name__
+            raise TypeError(
+                f"'{kind}' object is not iterable: a BlockSpec takes block_shape first, then index_map. "
+                "(In JAX before 0.4.31 it was the other way around.)"
+            )
         if self.index_map is not None and not isinstance(self.index_map, IndexMap):
             self.index_map = IndexMap(self.index_map)
 

@@ -41,7 +41,11 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]
     if not ellipses:
         items = (*items, Ellipsis)
     if len(items) - 1 > len(shape):
-        raise ValueError(f"`indices` must not be longer than `shape`: indices={index}, {shape=}")
+        has_none = any(item is None for item in items)
+        advice = ". A Ref takes no None: read it first, as in ref[...][:, None]" if has_none else ""
+        raise ValueError(
+            f"`indices` must not be longer than `shape`: indices={index}, {shape=}{advice}"
+        )
     at = next(i for i, item in enumerate(items) if item is Ellipsis)
     rest = (slice(None),) * (len(shape) - len(items) + 1)
     operands: list[Any] = []

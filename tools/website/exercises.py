@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 
 from tinyjax.studio.learn.exercises import NAMES, PRACTICE, STORY, Exercise, in_clone, load
 from tinyjax.studio.learn.functions import emptied, function_text
@@ -23,7 +24,8 @@ def write_exercises(pages: Pages) -> None:
         if here:
             title = f"Exercises of {title_of(name)}"
             body = "\n".join(exercise_html(pages, e, f"exercises/{name}") for e in here)
-            how = HOW if number else HOW_OF_THE_STORY
+            body += files_html(here)
+            how = how_of(here)
             there = relative(f"lessons/{name}", f"exercises/{name}")
             lesson = f"[The lesson]({there}) tells what they are about."
             pages.write(f"exercises/{name}", title, f"# {title}\n\n{how} {lesson}\n{body}")
@@ -37,6 +39,10 @@ def write_exercises(pages: Pages) -> None:
 HOW = (
     "Each function below is one of tinyjax's own, emptied. Write it again and press *Judge*: the tests that "
     "run are those that judge tinyjax itself."
+)
+HOW_OF_PRACTICE = (
+    "Each function below is empty. Write it and press *Judge*: tests run it, and you are told what fails "
+    "first. What calls it, and what you can use, is in its file, shown at the end of the page."
 )
 HOW_OF_THE_STORY = (
     "Puzzles of a line or two, a minute each: functions of the story's small JAX, emptied. Choose *Write*, "
@@ -76,12 +82,50 @@ def function_html(pages: Pages, exercise: Exercise, place: int, page: str) -> st
     source = in_clone(file).read_text(encoding="utf-8")
     given = function_text(emptied(source, name, exercise.message(name)), name)
     leads_to = "lessons/00_story" if file == STORY else str(pages.page_of(file))
-    there = "" if file.startswith(f"{PRACTICE}/") else relative(leads_to, page)
-    where = f'<a href="{there}">{html.escape(file)}</a>' if there else html.escape(file)
+    there = (
+        f"#{file_target(exercise.lesson, file)}" if is_practice(file) else relative(leads_to, page)
+    )
+    where = f'<a href="{there}">{html.escape(file)}</a>'
     return (
         f'<div class="function" data-function="{html.escape(exercise.functions[place])}">'
         f'<p class="where"><code>{html.escape(name)}</code> in {where}</p>{code_html(given.rstrip())}</div>'
     )
+
+
+def how_of(exercises: list[Exercise]) -> str:
+    """What a page says before its exercises."""
+    files = {file for exercise in exercises for file, _ in exercise.places}
+    if STORY in files:
+        return HOW_OF_THE_STORY
+    return HOW_OF_PRACTICE if all(map(is_practice, files)) else HOW
+
+
+def is_practice(file: str) -> bool:
+    return file.startswith(f"{PRACTICE}/")
+
+
+def file_target(lesson: int, file: str) -> str:
+    return f"file-{lesson}-" + re.sub("[/._]", "-", file)
+
+
+def files_html(exercises: list[Exercise]) -> str:
+    """The files of the practice whose functions are asked for, each with all of its exercises emptied."""
+    files = dict.fromkeys(file for e in exercises for file, _ in e.places if is_practice(file))
+    shown = "".join(
+        f"\n({file_target(exercises[0].lesson, file)})=\n### {file}\n"
+        + raw(code_html(handed_out(file).rstrip()))
+        for file in files
+    )
+    return f"\n## The files\n{shown}" if shown else ""
+
+
+def handed_out(file: str) -> str:
+    """A file as `learn start` hands it out."""
+    text = in_clone(file).read_text(encoding="utf-8")
+    for exercise in load():
+        for place, name in exercise.places:
+            text = emptied(text, name, exercise.message(name)) if place == file else text
+    return text
 
 
 def catalogue() -> str:

@@ -7,6 +7,7 @@ source.
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import os
 import re
@@ -104,10 +105,15 @@ def text_of(file: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A docstring as HTML: its words as they are, in paragraphs, with `code` as code."""
+    """A docstring as HTML: its words as they are, in paragraphs, with `code` as code and *words* stressed."""
     paragraphs = []
     for part in re.split(r"\n\s*\n", text.strip("\n")):
-        shown = re.sub(r"`+([^`]+)`+", r"<code>\1</code>", html.escape(part.rstrip()))
+        pieces = re.split(r"`+([^`]+)`+", html.escape(part.rstrip()))  # the odd ones are code
+        stressed = [
+            re.sub(r"(?<!\S)\*([a-z ]+)\*(?![\w*])", r"<em>\1</em>", text) for text in pieces[::2]
+        ]
+        code = [f"<code>{text}</code>" for text in pieces[1::2]] + [""]
+        shown = "".join(itertools.chain.from_iterable(zip(stressed, code)))
         laid_out = re.search(r"^ {2,}\S|\S {3,}\S", part, re.MULTILINE)
         kind = "as-is" if laid_out else "words"
         paragraphs.append(f'<p class="{kind}">{shown}</p>')

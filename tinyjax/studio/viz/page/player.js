@@ -110,6 +110,7 @@ class Player {
     const row = this.table.querySelector("tr.here");
     reveal(row, this.table);
     const stage = this.now;
+    this.why.hidden = !this.kernels[this.kernel].stages.some(({ why }) => why);
     this.why.textContent = stage.why ? `${stage.title}: ${stage.why}.` : stage.title;
     this.rows = stage.lines.map((line) => {
       const text = element("span", { class: "text" }, line.trimStart());
@@ -204,10 +205,8 @@ class Player {
     const widths = this.canvases.map(({ grid }) => Math.min(grid.columns, grid.size));
     const [space, all] = [this.pictures.clientWidth - 26, widths.reduce((sum, width) => sum + width, 0)];
     const beside = Math.floor((space - 24 * (widths.length - 1)) / all); // the cells' size, if all stand in a row
-    this.canvases.forEach(({ grid, canvas }, number) => {
-      const cell = beside >= 8 ? beside : Math.floor(space / widths[number]);
-      this.drawGrid(grid, canvas, number, Math.max(4, Math.min(24, cell)), colour);
-    });
+    const cell = beside >= 8 ? beside : Math.floor(space / Math.max(...widths)); // one size, for all arrays
+    this.canvases.forEach(({ grid, canvas }, number) => this.drawGrid(grid, canvas, number, Math.max(4, Math.min(24, cell)), colour));
   }
 
   drawGrid(grid, canvas, number, cell, colour) {

@@ -160,7 +160,12 @@ def test_texts_of_a_program_are_never_read_as_html(opened, tmp_path, monkeypatch
 
     browser = opened(viz.explain(wicked, 3.0))
     assert browser.title == "</script><b>bold</b>{{css}}(3.0)"
-    assert browser.execute_script("return document.querySelectorAll(':not(#kernels *) > b, img').length") == 0
+    assert (
+        browser.execute_script(
+            "return document.querySelectorAll(':not(#kernels *) > b, img').length"
+        )
+        == 0
+    )
     source = browser.find_element("css selector", ".python").text
     assert "</script> {{name}} &amp;" in source and "<!-- <img" in source
 

@@ -9,8 +9,8 @@ A kernel's output reuses the buffer
 The sum over the processes of a program reuses the buffer of the summands.
 
 The buffers of arrays that kernels and loops made can be reused, and those of donated arguments. The results
-of host steps, which are NumPy's arrays, are freed after their last reader. All steps run in order, so memory may
-be written to again as soon as the last step that reads it is launched.
+of host steps, which are NumPy's arrays, are freed after their last reader. All steps run in order, so memory
+may be written to again as soon as the last step that reads it is launched.
 
 Source: liveness analysis, https://en.wikipedia.org/wiki/Live-variable_analysis
 """

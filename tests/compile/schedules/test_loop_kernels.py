@@ -425,3 +425,14 @@ def test_sums_of_sums_advance_together():
     f = lambda x, n: lax.scan(lambda c, i: (c, power(x) + i), n[0], n)[1]  # noqa: E731
     x, n = floats(3, 3, 3), np.arange(4, dtype=np.float32)
     np.testing.assert_allclose(jax.jit(f)(x, n), f(x, n), rtol=1e-5)
+
+
+def test_rows_that_repeat_in_the_last_vector_are_not_neighbours():
+    """Of 257 elements the last vector begins at 249, within a row of 16."""
+    x = np.arange(16, dtype=np.float32) / 16
+    xs = np.ones((3, 257), np.float32)
+
+    def f(x):
+        return jax.lax.scan(lambda c, x: (jnp.tanh(x * c / 2), c[-1]), jnp.resize(x, (257,)), xs)
+
+    np.testing.assert_allclose(jax.jit(f)(x)[0], f(x)[0], rtol=1e-5)

@@ -109,6 +109,8 @@ class ScheduleBuilder:
         loop, width = loop_over(self.kernel, wanted.axis), wanted.width
         size = self.size(wanted.axis)
         first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
+        if size % width and overlap:  # the last vector begins earlier
+            first = first.min(loop.stop - width)
         end = loop.stop if size % width and not overlap else None
         lanes = Lanes(wanted.axis, first, end, width, wanted.gather)
         if reason := next(obstacles(self.kernel, loop, lanes), ""):

@@ -361,3 +361,9 @@ def test_a_long_chain_of_operations_needs_no_deep_stack():
     assert jax.grad(chain)(2.0) == 1.0
     assert len(jax.make_jaxpr(chain)(2.0).eqns) == 3000
     assert len(jax.make_jaxpr(jax.grad(chain))(2.0).eqns) == 6000
+
+
+def test_a_vjp_function_takes_one_cotangent():
+    _, pull = jax.vjp(lambda x, y: (x * y, x), 2.0, 3.0)
+    with pytest.raises(TypeError, match="was called with 2 arguments"):
+        pull(1.0, 1.0)

@@ -23,6 +23,7 @@ from tinyjax.core.api_util import (
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import check_values
+from tinyjax.core.debug_info import name_and_place
 from tinyjax.core.tree_util.partial import Partial
 from tinyjax.core.tree_util.prefixes import structures_differ
 from tinyjax.core.tree_util.pytrees import register_pytree_node, tree_flatten, tree_unflatten
@@ -60,8 +61,15 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     out_tree = flat_fun.out_tree
     out_avals = [get_aval(x).to_tangent_aval() for x in outs]
 
-    def f_vjp(residuals: Sequence[Any], cotangent: Any, pull: Callable | None = None) -> Any:
-        """`pull` takes the place of pull_back: it gets the primals' tree, and gives the tree of results."""
+    def f_vjp(
+        residuals: Sequence[Any], cotangent: Any, *more: Any, pull: Callable | None = None
+    ) -> Any:
+        """`pull` replaces pull_back: it takes the primals' tree too, and returns the tree of results."""
+        if more:
+            raise TypeError(
+                f"The function returned by vjp was called with {1 + len(more)} arguments, and takes one: the "
+                f"cotangent of the result of {name_and_place(fun)}. Give several results' as a tuple"
+            )
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise ValueError(

@@ -8,11 +8,11 @@ import website_tools  # noqa: F401  (makes the next imports possible)
 from site_links import dead_links
 from slow_params import slow_params
 from website.assets import NPM, with_files_for_names
-from website.exercises import exercise_html
+from website.exercises import exercise_html, files_html
 from website.kernels import examples, write_kernels, write_players
 from website.lessons import lesson_page, lessons, need_driver
 from website.names import entry
-from website.pages import Pages
+from website.pages import Pages, prose
 from website.policy import policy_of
 from website.sources import STEPS, file_of, pieces, source_html
 from website.taught import lessons_of_names
@@ -51,6 +51,21 @@ def test_an_exercise_has_what_is_handed_out_and_hides_its_hints(tmp_path):
     assert page.count('class="function"') == len(exercise.functions)
     assert page.count("<li hidden>") == len(exercise.hints)
     assert "raise" in page and "NotImplementedError" in page
+
+
+def test_files_of_the_practice_are_shown_with_each_exercise_emptied():
+    lab = [exercise for exercise in load() if exercise.lesson == 19]
+    page = files_html(lab)
+    assert page.count("### practice/") == 3
+    for exercise in lab:
+        for _, name in exercise.places:
+            assert exercise.message(name) in page
+
+
+def test_words_between_stars_are_stressed_and_code_is_as_it_is():
+    assert prose("a *word*, `x * y * z`, f(*args)") == (
+        '<p class="words">a <em>word</em>, <code>x * y * z</code>, f(*args)</p>'
+    )
 
 
 @pytest.mark.parametrize(("name", "lesson"), [

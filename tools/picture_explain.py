@@ -47,7 +47,7 @@ def main() -> None:
             ("explain", gradient, "stages", (1400, 420, 1.5), SIN),
             ("explain_passes", softmax, "passes", (1400, 600, 1), VECTORIZE),
             ("explain_steps", gradient, "steps", (1360, 760, 1), RULE),
-            ("kernel", tiles, "kernels", (1300, 660, 1), LAST_STAGE),
+            ("kernel", tiles, "kernels", (1300, 820, 1), LAST_STAGE),
         ):
             width, height, scale = size
             metrics = {

@@ -17,28 +17,13 @@ ask_first()  # with --ask: questions come before their answers
 # - point at a line of C, and say which line of Python it is from.
 
 # %%
-import inspect
-
 import numpy as np
-from practice.naive_nest import naive_nest
-from practice.toy_kernel import c_lines
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import viz
 from tinyjax.compile.codegen.codegen import CPU, GPU, kernel_text
-from tinyjax.compile.explain import explain_lines
-from tinyjax.compile.kernel import interpret, kernel_ir, rules
-from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
-from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store, Value
-from tinyjax.compile.kernel.rules import lowering_rules
-from tinyjax.compile.passes import rewrite_rules
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
-from tinyjax.core.jaxpr import jaxpr_as_fun
-from tinyjax.lax.lowering import elementwise
 
 
 def f(x):
@@ -132,6 +117,8 @@ print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 # </details>
 
 # %%
+from tinyjax.compile.passes import rewrite_rules
+
 for line in rewrite_rules.ARITHMETIC.splitlines():
     if line.split()[:1] in (["add"], ["sub"], ["mul"]):
         print(line)
@@ -169,6 +156,8 @@ with np.errstate(invalid="ignore"):
 # As the result is a jaxpr, we can run it, and compare:
 
 # %%
+from tinyjax.core.jaxpr import jaxpr_as_fun
+
 xs = np.linspace(-3, 3, 1000, dtype=np.float32)
 before = jax.make_jaxpr(jax.vmap(jax.grad(f)))(xs)
 after = simplify(before)
@@ -183,8 +172,10 @@ print(len(before.eqns), "and", len(after.eqns), "equations; all bits equal:", sa
 # rule](glossary.md#lowering-rule)**, in a table like those for derivatives. There are few kinds:
 
 # %%
+from tinyjax.compile.kernel import rules
+
 for name in ("sin", "mul", "transpose", "reduce_sum", "cumlogsumexp"):
-    rule = next(rule for p, rule in lowering_rules.items() if p.name == name)
+    rule = next(rule for p, rule in rules.lowering_rules.items() if p.name == name)
     print(f"{name:12}", type(rule).__name__)
 
 # %% [markdown]
@@ -203,6 +194,10 @@ for name in ("sin", "mul", "transpose", "reduce_sum", "cumlogsumexp"):
 # another way of counting:
 
 # %%
+import inspect
+
+from tinyjax.lax.lowering import elementwise
+
 print(inspect.getsource(elementwise._clamp))
 print(inspect.getsource(rules._reshape))
 
@@ -241,10 +236,12 @@ print(*toy_kernel(closed.jaxpr), sep="\n")
 # of the kernel, which the C compiler keeps in a register.
 #
 # With a loop around these lines, it is a **naive loop nest**: one element at a time. Exercise 11.5 writes
-# it in a toy language of five statements ([practice/toy_kernel.py](practice/toy_kernel.py)), and exercise
-# 11.8 the compiler's own, [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it:
+# it in a toy language of five statements ([practice/toy_kernel.py](practice/toy_kernel.py)). The compiler's
+# own is [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it, which are exercise 11.8:
 
 # %%
+from practice.naive_nest import naive_nest
+
 (toy,) = naive_nest([("sin", ("a",), "b"), ("mul", ("b", "a"), "c")], result="c", size=100)
 print(toy.variable, "from", toy.start, "to", toy.stop)
 print(*toy.body, sep="\n")
@@ -260,6 +257,8 @@ print(*toy.body, sep="\n")
 # A kernel is a piece of data. You can print it, look at its parts, check it, run it.
 
 # %%
+from tinyjax.compile.kernel import kernel_ir
+
 load = kernel.body[0]
 print("target:", load.target, " source:", load.source, " index:", load.index)
 print(inspect.getsource(kernel_ir.Load))
@@ -303,6 +302,8 @@ print(make_plan(simplify(jax.make_jaxpr(f)(x)), GPU).all_kernels()[0])
 # of its values:
 
 # %%
+from tinyjax.compile.kernel.indices import index, index_var
+
 i = index_var("i", 0, 6)  # a loop variable, from 0 to 6
 at = i * 16 + 1
 print(at, "is at least", at.lo, "and at most", at.hi)
@@ -320,6 +321,9 @@ print(at, "is at least", at.lo, "and at most", at.hi)
 # </details>
 
 # %%
+from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store, Value
+
 F32 = np.dtype("float32")
 x_in, y_out = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
 i, a = index_var("i", 0, 7), Value("a", F32)
@@ -343,6 +347,8 @@ except KernelError as error:
 # parameters.
 
 # %%
+from tinyjax.compile.kernel.interpret import interpret_kernel
+
 memory = [np.arange(100, dtype=np.float32), np.zeros(100, np.float32)]
 interpret_kernel(vector_kernel, memory)
 print(memory[1][:5])
@@ -356,6 +362,8 @@ print(np.sin(memory[0][:5]) * memory[0][:5])
 # statement, look at what it made.
 
 # %%
+from tinyjax.compile.kernel import interpret
+
 scope = {"a_in": np.array([3.0], np.float32), "c_out": np.zeros(1, np.float32)}
 for statement in kernel.body:
     interpret._run_together([interpret._run([statement], scope, is_last=True)])
@@ -368,6 +376,8 @@ for statement in kernel.body:
 # What is left is to print. For the toy's five statements, that takes a dozen lines (half of exercise 11.9):
 
 # %%
+from practice.toy_kernel import c_lines
+
 print(*c_lines([toy]), sep="\n")
 
 # %% [markdown]
@@ -385,6 +395,8 @@ print(kernel_text(vector_kernel))
 # traced back, also after `grad` and `vmap`:
 
 # %%
+from tinyjax.compile.explain import explain_lines
+
 gradient = jax.make_jaxpr(jax.vmap(jax.grad(f)))(jnp.arange(3.0))
 for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
     print(line[5:])  # before it stands the line's number in the program
@@ -433,6 +445,8 @@ print("largest difference is small:", difference < 1e-5)
 # memory, a thin one never leaves registers.
 
 # %%
+from tinyjax import viz
+
 cpu = jax.devices("cpu")[0]
 viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)))
 

@@ -181,7 +181,7 @@ show(lambda a, b: f(a) @ b, a, b)
 
 # %% [markdown]
 # That is what decides for most values. It is one method of [fuse.py](../tinyjax/compile/fusion/fuse.py),
-# `_reason_to_store`, which is half of exercise 12.4. To put it in words:
+# `_reason_to_store`, whose last two points are half of exercise 12.4. To put it in words:
 #
 # - what the host reads is stored;
 # - what is cheap is not;
@@ -194,7 +194,7 @@ show(lambda a, b: f(a) @ b, a, b)
 #
 # Several results of the same shape then share a kernel, where that is possible: none of them may
 # need an element of another that another work-item makes, for nobody knows whether it is there
-# yet. (`_why_not_join`, the other half.)
+# yet. (`_why_not_read`, the other half.)
 #
 # ## A layer
 #

@@ -242,6 +242,14 @@ def test_the_gradient_of_a_vector_valued_function_is_refused():
         jax.grad(sin)(np.ones(3, np.float32))
 
 
+def test_a_value_in_a_tree_is_no_scalar():
+    def single(x):
+        return (sin(x),)
+
+    with pytest.raises(TypeError, match="scalar-output functions. Output of single was"):
+        jax.grad(single)(1.0)
+
+
 def test_argnums_must_name_an_argument():
     with pytest.raises(TypeError, match="argnums=2 requires at least 3 positional arguments"):
         jax.grad(mul, argnums=2)(1.0, 2.0)

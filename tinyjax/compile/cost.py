@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tinyjax.compile.fusion.cost_record import Cost, bytes_of_all, eqn_cost, of_one_iteration, total
+from tinyjax.compile.fusion.groups import Group
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan, step_word
 
@@ -17,13 +18,17 @@ from tinyjax.compile.plan import Plan, step_word
 
 
 def group_cost(plan: Plan, number: int) -> Cost:
-    """The cost of a step: the arithmetic of all equations inside, and the bytes of what it reads and
-    makes. What two kernels compute for themselves is counted in both. A loop or branch that is no
-    kernel counts one iteration of the plans in plan.bodies[number]."""
+    """The cost of a step. What two kernels compute for themselves is counted in both. A loop or branch that
+    is no kernel counts one iteration of the plans in plan.bodies[number]."""
     group = plan.groups[number]
     if number in plan.bodies:
         bodies = [plan_cost(body) for body in plan.bodies[number].values()]
         return of_one_iteration(group.eqn, bodies)  # type: ignore[union-attr]
+    return fused_cost(group)
+
+
+def fused_cost(group: Group) -> Cost:
+    """The arithmetic of all equations of a group, and the bytes of what it reads and makes."""
     inside = total(map(eqn_cost, group.eqns))
     return replace(inside, bytes=bytes_of_all([*group.inputs, *group.outputs]))
 

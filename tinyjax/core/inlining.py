@@ -47,41 +47,57 @@ def inline_calls(
     Calls are those of `is_call`, nested ones too; each gets fresh variables. Identity primitives are
     removed: readers of their results read their operands. The caller's variables stay, and `closed`
     is not changed."""
-    eqns: list[JaxprEqn] = []
-    constants: dict[Var, Any] = {}
-
-    def copy_eqns(
-        jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom], new: Callable[[Var], Var]
-    ) -> list[Atom]:
-        """Appends the equations of `jaxpr` applied to `args`, with `new` variables for those that they bind,
-        and gives the atoms of its results."""
-        renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
-        for var, value in zip(jaxpr.constvars, consts):
-            constant = renamed[var] = new(var)
-            constants[constant] = value
-
-        def rename(atom: Atom) -> Atom:
-            return atom if isinstance(atom, Literal) else renamed[atom]
-
-        for eqn in jaxpr.eqns:
-            invars = [rename(v) for v in eqn.invars]
-            if eqn.primitive.facts.is_identity:
-                renamed.update(zip(eqn.outvars, invars))
-            elif is_call(eqn) and not keep(eqn):
-                called = called_jaxpr(eqn)
-                results = copy_eqns(called.jaxpr, called.consts, invars, lambda v: Var(v.aval))
-                renamed.update(zip(eqn.outvars, results))
-            else:
-                outvars = [new(v) for v in eqn.outvars]
-                renamed.update(zip(eqn.outvars, outvars))
-                eqns.append(eqn.replace(invars=invars, outvars=outvars))
-        return [rename(v) for v in jaxpr.outvars]
-
-    jaxpr = closed.jaxpr  # its own variables stay; a function that is called twice has two copies
-    outvars = copy_eqns(jaxpr, closed.consts, jaxpr.invars, lambda v: v)
+    jaxpr, inlining = closed.jaxpr, _Inlining(keep)
+    outvars = inlining.add_jaxpr(jaxpr, closed.consts, jaxpr.invars, lambda v: v)  # our own stay
+    constants, eqns = inlining.constants, inlining.eqns
     return ClosedJaxpr(
         Jaxpr(list(constants), jaxpr.invars, outvars, eqns), list(constants.values())
     )
+
+
+class _Inlining:
+    """The equations and constants of a jaxpr without calls, as far as it is written."""
+
+    def __init__(self, keep: Callable[[JaxprEqn], bool]):
+        self.keep = keep
+        self.eqns: list[JaxprEqn] = []
+        self.constants: dict[Var, Any] = {}
+
+    def add_jaxpr(
+        self, jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom], new: Callable[[Var], Var]
+    ) -> list[Atom]:
+        """Adds the equations of `jaxpr` applied to `args`, with `new` variables for those that they bind, and
+        gives the atoms of its results."""
+        renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
+        for var, value in zip(jaxpr.constvars, consts):
+            constant = renamed[var] = new(var)
+            self.constants[constant] = value
+        for eqn in jaxpr.eqns:
+            results = self.add_eqn(eqn, [_rename(v, renamed) for v in eqn.invars], new)
+            renamed.update(zip(eqn.outvars, results))
+        return [_rename(v, renamed) for v in jaxpr.outvars]
+
+    def add_eqn(
+        self, eqn: JaxprEqn, invars: list[Atom], new: Callable[[Var], Var]
+    ) -> Sequence[Atom]:
+        """Adds what an equation computes of the atoms `invars`, which stand for its operands here, and gives
+        the atoms of its results.
+
+        Of an identity that is nothing: its results are its operands. Of a call that is not kept, it is all
+        that the called jaxpr computes, with a variable of its own for each that it binds. Else it is the
+        equation, with a `new` variable for each result."""
+        if eqn.primitive.facts.is_identity:
+            return invars
+        if is_call(eqn) and not self.keep(eqn):
+            called = called_jaxpr(eqn)
+            return self.add_jaxpr(called.jaxpr, called.consts, invars, lambda v: Var(v.aval))
+        outvars = [new(v) for v in eqn.outvars]
+        self.eqns.append(eqn.replace(invars=invars, outvars=outvars))
+        return outvars
+
+
+def _rename(atom: Atom, renamed: dict[Var, Atom]) -> Atom:
+    return atom if isinstance(atom, Literal) else renamed[atom]
 
 
 def is_call(eqn: JaxprEqn) -> bool:

@@ -147,15 +147,23 @@ def value_and_grad(
             check_reverse_input("grad", x, holomorphic, allow_int)
         main, aux = with_aux_apart(partial_fun, has_aux)
         flat_fun = FlatArgsFun(main, in_tree)
-        outs, linearized = linearize_flat(flat_fun, leaves)
-        out = tree_unflatten(flat_fun.out_tree, outs)
-        seed = full(_checked_grad_output(out, holomorphic, fun), 1)
-        cts = pull_back(linearized, linearized.residuals, [seed])
+        out, cts = _value_and_cotangents(flat_fun, leaves, holomorphic, fun)
         gradients = tree_unflatten(in_tree, cts)
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((out, *aux) if has_aux else out), gradient
 
     return value_and_grad_f
+
+
+def _value_and_cotangents(
+    flat_fun: FlatArgsFun, leaves: Sequence[Any], holomorphic: bool, fun: Callable
+) -> tuple[Any, list[Any]]:
+    """The value of a function of leaves, as the tree that it gives, and a cotangent for each leaf: linearized
+    at the leaves, then pulled back from 1. Raises TypeError, naming `fun`, for a value that is no scalar."""
+    outs, linearized = linearize_flat(flat_fun, leaves)
+    out = tree_unflatten(flat_fun.out_tree, outs)
+    seed = full(_checked_grad_output(out, holomorphic, fun), 1)
+    return out, pull_back(linearized, linearized.residuals, [seed])
 
 
 def check_reverse_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
@@ -167,7 +175,7 @@ def check_reverse_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -
         raise TypeError(
             f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."
         )
-    if not dtypes.is_inexact(dtype) and not allow_int:
+    if dtypes.kind(dtype) not in "fc" and not allow_int:
         raise TypeError(
             f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
             f"np.inexact), but got {dtypes.long_name(dtype)}. If you want to use "

@@ -10,7 +10,7 @@ from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion import fuse as fuse_module
-from tinyjax.compile.fusion.cost_model import MAX_TRIED
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK, MAX_TRIED
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.fusion.reduction_groups import variables
@@ -85,6 +85,18 @@ def test_a_costly_value_that_a_broadcast_repeats_is_stored():
 def test_a_cheap_value_that_a_broadcast_repeats_is_computed_again():
     _, groups, _ = stages(lambda x: broadcast_in_dim(neg(x), (100, 50), (1,)), aval(50))
     assert len(groups) == 1
+
+
+@pytest.mark.parametrize("more, kernels", [(0, 1), (1, 2)])
+def test_what_takes_as_long_as_to_read_it_is_computed_again(more, kernels):
+    def f(x):
+        y = x
+        for _ in range(CHEAP_WORK + more):
+            y = add(y, x)
+        return broadcast_in_dim(y, (100, 50), (1,))
+
+    _, groups, _ = stages(f, aval(50))
+    assert len(groups) == kernels
 
 
 def test_a_costly_value_that_is_read_at_two_places_is_stored():

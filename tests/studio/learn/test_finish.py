@@ -96,7 +96,7 @@ def test_a_training_goes_through_the_compiler_that_learners_write():
     others = {
         "_load",
         "_store",
-        "group_cost",
+        "fused_cost",
         "Queue.upload",
         "Queue.read",
         "_integer_pow",

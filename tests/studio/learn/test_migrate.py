@@ -107,12 +107,12 @@ def test_what_the_learner_put_beside_a_function_comes_with_it(folder_of_core_py)
 
 
 def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
-    text = "class _Plan:\n    def _reason_to_store(self):\n        return HostStep\n"
-    places = {"what_is_stored": ["tinyjax.opencl.fuse:_Plan._reason_to_store"]}
+    text = "class _Plan:\n    def _why_not_recompute(self):\n        return HostStep\n"
+    places = {"what_is_stored": ["tinyjax.opencl.fuse:_Plan._why_not_recompute"]}
     folder = made_before(tmp_path, 12, {"tinyjax/opencl/fuse.py": text}, places)
     assert len(migrate.renew(folder)) == 3  # among them the signature, but no name that is missing
-    fresh = folder.text("tinyjax/compile/fusion/fuse.py", "_Plan._reason_to_store")
-    assert fresh == "def _reason_to_store(self):\n    return OnHost\n"
+    fresh = folder.text("tinyjax/compile/fusion/fuse.py", "_Plan._why_not_recompute")
+    assert fresh == "def _why_not_recompute(self):\n    return OnHost\n"
 
 
 def test_the_functions_of_two_exercises_that_are_one_now_arrive(tmp_path):

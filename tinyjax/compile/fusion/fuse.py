@@ -288,26 +288,39 @@ class _Plan:
         return any(eqn.primitive.name in ("pad", "concatenate") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
-        """Why `v` has to be stored, or an empty text.
-
-        A host step among its readers needs it in memory. Else it may be computed again where it is read
-        if its work is at most CHEAP_WORK. A costly value is stored if a reader asks for more elements than
-        it has (`_reads`), or if it has several readers, not all of which take the element at their own
-        place: one is not Elementwise, or is in the cluster of a reduction."""
+        """Why `v` has to be stored, or an empty text: a host step needs it in memory, or a sum would be added
+        up in another order, or it would be too much work to compute it again."""
         readers = self.readers[v]
         if any(isinstance(self.lowerings[eqn], OnHost) for eqn in readers):
             return "the host reads it"
         if v in self.sums and any(isinstance(self.lowerings[e], ArgReduction) for e in readers):
             return "an argmax or argmin reads it twice"
-        moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
-        moved = (moved or any(eqn in self.cluster for eqn in readers)) and len(readers) > 1
-        if moved and v in self.sums and self.target.name == "work-item":
+        if (
+            v in self.sums
+            and self.target.name == "work-item"
+            and self._is_read_at_several_places(v)
+        ):
             return "it adds up, and is read at several places"
+        return self._why_not_recompute(v)
+
+    def _why_not_recompute(self, v: Var) -> str:
+        """Why `v` should not be computed again wherever it is read, or an empty text.
+
+        It may be if its work for one element is at most CHEAP_WORK. A costly value may not if one of its
+        readers asks for more elements than it has (`_reads`), or if it is read at several places."""
         if self.work[v] <= CHEAP_WORK:
             return ""
-        if any(self._reads(eqn) > v.aval.size for eqn in readers):
+        if any(self._reads(eqn) > v.aval.size for eqn in self.readers[v]):
             return "it is costly, and a reader repeats it"
+        moved = self._is_read_at_several_places(v)
         return "it is costly, and read at several places" if moved else ""
+
+    def _is_read_at_several_places(self, v: Var) -> bool:
+        """Whether it has several readers, not all of which take the element at their own place: one is not
+        Elementwise, or is in the cluster of a reduction."""
+        readers = self.readers[v]
+        moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
+        return len(readers) > 1 and (moved or any(eqn in self.cluster for eqn in readers))
 
     def _reads(self, eqn: JaxprEqn) -> int:
         """How many elements of an operand the equation asks for."""
@@ -437,19 +450,25 @@ class _Plan:
 
     def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:
         """Why the kernel of a group of `v`'s shape can't store `v` too, which reads `needed.inputs`; empty if
-        it can.
+        it can. It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL."""
+        if reason := self._why_not_read(needed.inputs, group):
+            return reason
+        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
+            return "it would have too many arrays"
+        if len({*group.eqns, *needed.eqns}) > MAX_EQUATIONS_IN_ALL:
+            return "it would have too many equations"
+        return ""
 
-        It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL. What it makes itself can be read at the
-        element's own place alone (True in needed.inputs); what another group makes must be there before:
-        that has a smaller depth. Values that no group makes are arguments."""
-        for u, same_place in needed.inputs.items():
+    def _why_not_read(self, inputs: Mapping[Var, bool], group: KernelGroup) -> str:
+        """Why the work-items of a group's kernel can't read all of these values; empty if they can.
+
+        What the group itself makes (`home` says which group makes a value) can be read at the element's own
+        place alone: these are True in `inputs`. What another group makes must be there before: that has a
+        smaller depth. Values that no group makes are arguments."""
+        for u, same_place in inputs.items():
             maker = self.home.get(u)
             if maker is group and not same_place:
                 return "this reads other elements of what it makes"
             if maker is not None and maker is not group and maker.depth >= group.depth:
                 return "what this reads may be made after it"
-        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
-            return "it would have too many arrays"
-        if len({*group.eqns, *needed.eqns}) > MAX_EQUATIONS_IN_ALL:
-            return "it would have too many equations"
         return ""

@@ -47,6 +47,7 @@ def test_a_tile_is_its_rows_and_what_is_loaded_again_counts():
     assert (stage.traffic.loads, stage.traffic.stores, stage.traffic.redundant) == (16, 16, 8)
 
 
+@pytest.mark.slow
 def test_what_is_compiled_follows_if_it_is_small():
     spec = pl.BlockSpec((256,), lambda i: (i,))
     few, many = (

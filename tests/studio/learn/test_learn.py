@@ -199,6 +199,7 @@ def test_all_passes_with_the_reference_and_only_in_the_learners_folder(whole_fol
     assert "All exercises of all lessons are done." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, monkeypatch):
     monkeypatch.setattr(judge, "SECONDS", 1)
     answer(

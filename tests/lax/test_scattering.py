@@ -53,3 +53,12 @@ def test_scatters_of_one_kind_share_the_printed_update_jaxpr():
     assert text.startswith(
         "let jaxpr = { lambda ; a:f32[] b:f32[]. let c:f32[] = add a b in (c,) } in"
     )
+
+
+def test_a_clipped_update_that_wins_takes_the_derivative():
+    def f(y):
+        indices, updates = np.array([[5], [7]]), np.zeros(2, np.float32)
+        numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+        return lax.reduce_sum(lax.scatter_min(y, indices, updates, numbers, mode="clip"), (0,))
+
+    np.testing.assert_array_equal(grad(f)(np.float32([0.9, 0.5])), [1.0, 0.0])

@@ -36,7 +36,11 @@ from tinyjax.lax.scattering import (
 )
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import reshape
-from tinyjax.lax.windows import GatherDimensionNumbers, ScatterDimensionNumbers
+from tinyjax.lax.windows import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
 from tinyjax.transform.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
 from tinyjax.transform.transposition import UndefinedPrimal, is_undefined_primal, transpose_rules
 
@@ -148,15 +152,20 @@ def _scatter_extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, **pa
     x_dot, updates_dot = dots
     numbers = params["dimension_numbers"]
 
+    # Updates beyond the operand are dropped, unless they are clipped.
+    clip = {"mode": params["mode"]} if params["mode"] == GatherScatterMode.CLIP else {}
+
     def seen(v: Any) -> Any:
-        return _gather_updates(v, indices, shape_of(updates), numbers)
+        return _gather_updates(v, indices, shape_of(updates), numbers, **clip)
 
     before, after = seen(x), seen(out)
     wins, stays = eq(updates, after), eq(before, after)
     ones, zeros = lambda: ones_like_array(updates), lambda: zeros_like_array(updates)  # noqa: E731
-    counted = scatter_add(zeros_like_array(x), indices, select(wins, ones(), zeros()), numbers)
+    counted = scatter_add(
+        zeros_like_array(x), indices, select(wins, ones(), zeros()), numbers, **clip
+    )
     num_winners = seen(counted)
-    num_updates = seen(scatter_add(zeros_like_array(x), indices, ones(), numbers))
+    num_updates = seen(scatter_add(zeros_like_array(x), indices, ones(), numbers, **clip))
     one = constant(updates, 1)
 
     shared = lambda: div(one, primitives.add(num_winners, one))  # noqa: E731  (with the operand)

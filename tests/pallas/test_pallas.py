@@ -178,6 +178,8 @@ ROW = pl.BlockSpec((None, 8), lambda i: (i, 0))
             r"integer scalars. Output\[1\]",
         ),
         ({"grid": (2.5,)}, ValueError, "Grid must be a tuple of integers"),
+        ({"grid": 2.5}, ValueError, "Grid must be a tuple of integers"),
+        ({"grid": (-1,)}, ValueError, "sizes of 0 or more"),
         (
             {"grid_spec": pl.GridSpec(grid=(2,))},
             ValueError,

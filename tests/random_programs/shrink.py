@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from random_programs.compare import Disagreement, disagreements
@@ -18,6 +19,8 @@ def shrunk(found: Disagreement, reference: Any = None, seconds: float = 30) -> D
         return found
     error = found.message.split(":")[0] if not found.output else ""
     until = time.monotonic() + seconds
+    # Programs are copied, and not every error of what was refused can be.
+    found = found._replace(program=replace(found.program, refused=[]))
 
     def still(program: Program) -> Disagreement | None:
         if time.monotonic() > until:
@@ -73,10 +76,8 @@ def _as_arguments(program: Program, at: int) -> Program | None:
 
 
 def _constant(v: Variable) -> str | None:
-    if kind_of(v.dtype) == "k":
-        return None
-    value = {"p": "True", "i": "1", "f": "0.5", "z": "0.5"}[kind_of(v.dtype)]
-    return f"jnp.full({v.shape}, {value}, {v.dtype!r})"
+    value = {"p": "True", "i": "1", "f": "0.5", "z": "0.5"}.get(kind_of(v.dtype))
+    return value and f"jnp.full({v.shape}, {value}, {v.dtype!r})"
 
 
 def _with(program: Program, at: int, text: str) -> Program:

@@ -28,7 +28,8 @@ KINDS["x"] = KINDS["n"] | KINDS["p"] | KINDS["z"]  # all but keys
 
 
 def kind_of(dtype: str) -> str:
-    return next(kind for kind, names in KINDS.items() if dtype in names)
+    """One of KINDS; an empty text for others, such as float0."""
+    return next((kind for kind, names in KINDS.items() if dtype in names), "")
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -239,7 +239,7 @@ class GridSpec:
         self.out_specs = tuple(out_specs) if isinstance(out_specs, list) else out_specs
         self.scratch_shapes = scratch_shapes
         self.grid_names = None
-        sizes = (grid,) if isinstance(grid, int | np.integer) else tuple(grid)
+        sizes = tuple(grid) if isinstance(grid, Iterable) else (grid,)
         if sizes and isinstance(sizes[0], tuple):
             self.grid_names, sizes = tuple(zip(*sizes))
         try:
@@ -248,3 +248,5 @@ class GridSpec:
             raise ValueError(
                 f"Grid must be a tuple of integers, got {grid}: its sizes must be known while tracing"
             ) from None
+        if min(self.grid, default=0) < 0:
+            raise ValueError(f"Grid must have sizes of 0 or more, got {grid}")

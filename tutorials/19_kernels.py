@@ -54,9 +54,9 @@ print(np.round(wave(x), 2))
 #
 # ## Blocks
 #
-# A program seldom needs all. A [BlockSpec](glossary.md#block-spec) says which *block* of an array it gets:
+# A program seldom needs all. A [BlockSpec](glossary.md#block-spec) gives it one *block* of an array: it has
 # the block's shape, and an *index map* from the program's numbers to the number of the block. The Refs then
-# have that block, and the kernel knows nothing of the rest:
+# hold that block, and the kernel can't reach the rest:
 
 # %%
 
@@ -173,7 +173,7 @@ print(pl.pallas_call(slice_kernel, jax.ShapeDtypeStruct((4,), jnp.float32), grid
 print(jax.make_jaxpr(in_blocks(wave_of_block, 4))(x))
 
 # %% [markdown]
-# The compiler puts its programs in its place, as loops over blocks, and treats those as it treats all else.
+# The compiler replaces the call by its programs, as loops over blocks, and compiles these as any other loops.
 # `viz.kernel` plays both: first which blocks each program is given, then which elements each step of the
 # compiled kernel loads and stores, on four cores that have vectors of four. In a notebook it is a page with a
 # slider; here it is tables, and three steps of each. A digit is the program, or the core:
@@ -185,8 +185,8 @@ print(viz.kernel(kernels.double, jnp.arange(40.0)))
 # ## A derivative
 #
 # `jvp` and `vmap` go through a kernel: a batch is one more axis of the grid. Reverse mode doesn't, here as in
-# JAX: what a program reads would have to be added to, by all who read it, and that is another kernel than
-# the one that you wrote. So you write it, and say so with `custom_vjp`:
+# JAX: several programs may read one element, and their cotangents must be added up, which takes another
+# kernel. So you write that kernel too, and attach it by `custom_vjp`:
 
 # %%
 
@@ -207,7 +207,7 @@ except Exception as error:
 #
 # ## Is it fast?
 #
-# A kernel of your own pays where it spares memory, such as attention's matrix. Where the compiler has a
+# A custom kernel pays where it saves memory, such as attention's matrix. Where the compiler has a
 # schedule for an operation, it is hard to beat, with blocks of eight anyway: those of the lab are small, to
 # be looked at. Measure it, when nothing else runs; in microseconds:
 

@@ -68,7 +68,7 @@ IN_TILES = (
     "The same product in tiles of 4 by 4. *fetched* falls when the loops are reordered, *loads* when "
     "the sums of a tile stay in registers."
 )
-IN_ROWS = "Three loops over each row; *Keep* spares the third one its loads."
+IN_ROWS = "Three loops over each row; *ComputeAt* spares the third one its loads."
 IN_COLUMNS = (
     "Columns are read. Each element brings a line of neighbours, gone when their turn comes."
 )
@@ -87,7 +87,7 @@ Each step of a kernel loads or stores something. Play it, or go through it by th
 in which order, by which work-item; how many bytes move, and how many of them twice. The table has a line for
 the naive loop nest and for each directive of the schedule: choose one, and see what it changed.
 
-To play a kernel of your own, write `viz.kernel(f, *args)`; in the [playground](../playground.html), the view
+To play your own kernel, write `viz.kernel(f, *args)`; in the [playground](../playground.html), the view
 *Kernels* shows them."""
 
 

@@ -1,4 +1,4 @@
-"""Lesson 19: kernels of networks: attention without its matrix, and a layer with a derivative of its own."""
+"""Lesson 19: kernels of networks: attention without its matrix, and a layer with a custom derivative."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Lesson 19: kernels whose programs need nothing of each other, and first sums over many of them.
 
-A function of arrays says how many programs run, and which block of each array they get. The kernel says what
-a program does with its blocks. kernel_specs.py says what comes of it.
+A function of arrays chooses the number of programs and the block of each array that they get. The kernel is
+what a program does with its blocks. kernel_specs.py has the expected results, in NumPy.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ def _pbroadcast_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
 
 
 def _ppermute_one_by_one(x: Any, params: dict[str, Any]) -> Any:
-    """Of all examples' values each takes one.
+    """Each example takes one of all examples' values.
 
     Raises RuntimeError if the names aren't in the order of the axes around us: as in JAX."""
     names, perm = params["axis_name"], params["perm"]

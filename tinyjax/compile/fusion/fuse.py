@@ -101,9 +101,8 @@ def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
     updates = [g.in_order for g in groups if isinstance(g, KernelGroup) and g.is_update]
     kept = arguments.difference(eqn.invars[0] for eqn in updates if eqn is not None)
     places = list(range(len(groups)))
-    first: dict[
-        Var, int
-    ] = {}  # the places of its first and its last reader so far, from the end on
+    # The places of a value's first and last reader so far, from the end on
+    first: dict[Var, int] = {}
     last: dict[Var, int] = {}
     for number, group in reversed(list(enumerate(groups))):
         place = min([first[v] for v in group.outputs if v in first], default=number)

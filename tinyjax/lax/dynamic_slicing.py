@@ -32,7 +32,7 @@ from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, Scatt
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.jit.api import jitted
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
+from tinyjax.transform.transposition import is_undefined_primal, require_known, transpose_rules
 
 # ---- dynamic_slice ----
 
@@ -100,6 +100,7 @@ def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, .
 def _dynamic_slice_transpose(
     ct: Any, x: Any, *start_indices: Any, slice_sizes: tuple[int, ...]
 ) -> list[Any]:
+    require_known(dynamic_slice_p, *start_indices)
     zeros = full_of_type(x.aval, 0)
     return [dynamic_update_slice_p.bind(zeros, ct, *start_indices)] + [None] * len(start_indices)
 
@@ -183,6 +184,7 @@ def _dynamic_update_slice_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *start_indices: Any) -> list[Any]:
+    require_known(dynamic_update_slice_p, *start_indices)
     shape = update.aval.shape if is_undefined_primal(update) else shape_of(update)
     zeros = full(shape, 0, ct.dtype)
     x_ct = update_ct = None

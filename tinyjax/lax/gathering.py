@@ -42,7 +42,7 @@ from tinyjax.lax.windows import (
 from tinyjax.transform import batching
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.jvp import defjvp
-from tinyjax.transform.transposition import transpose_rules
+from tinyjax.transform.transposition import require_known, transpose_rules
 
 # ---- gather ----
 
@@ -128,6 +128,7 @@ def _gather_transpose(
     mode: GatherScatterMode,
     fill_value: Any,
 ) -> list[Any]:
+    require_known(gather_p, indices)
     x_ct = scatter_add(
         full_of_type(x.aval, 0, ct.dtype),
         indices,

@@ -26,7 +26,7 @@ from tinyjax.transform.jvp import (
 )
 from tinyjax.transform.transposition import (
     is_undefined_primal,
-    not_linear,
+    require_known,
     transpose_rules,
     unbroadcast,
 )
@@ -63,8 +63,7 @@ def _polynomial_jvp(primals: Any, tangents: Any, *, unroll: int | None = None) -
 
 def _polynomial_transpose(ct: Any, x: Any, *coefficients: Any, unroll: int | None = None) -> Any:
     """A coefficient's cotangent is that of the result times its power of x."""
-    if is_undefined_primal(x):
-        raise not_linear(polynomial_p)
+    require_known(polynomial_p, x)
     cts: list[Any] = [None]
     for k, coefficient in enumerate(coefficients):
         linear = is_undefined_primal(coefficient)

@@ -23,7 +23,7 @@ from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import ANY, constant
 from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, broadcast_to_result, defjvp, jvp_rules
-from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
+from tinyjax.transform.transposition import is_undefined_primal, require_known, transpose_rules
 
 # ---- select_n ----
 
@@ -80,6 +80,7 @@ def _select_n_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    require_known(select_n_p, which)
     zeros = full_like(ct, 0)
     wanted = [is_undefined_primal(case) for case in cases]
     if get_aval(which).dtype == bool:

@@ -172,6 +172,12 @@ def not_linear(primitive: Primitive) -> NotImplementedError:
     )
 
 
+def require_known(primitive: Primitive, *operands: Any) -> None:
+    """Raises `not_linear` if one of these is an UndefinedPrimal."""
+    if any(map(is_undefined_primal, operands)):
+        raise not_linear(primitive)
+
+
 def unbroadcast(aval: ShapedArray, ct: Any) -> Any:
     """The cotangent of an operand of this aval that an elementwise primitive may have stretched (or
     that is a scalar): the sum over its copies."""

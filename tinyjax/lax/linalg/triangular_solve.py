@@ -31,7 +31,7 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, defjvp2
-from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.transform.transposition import require_known, transpose_rules
 
 # Parameters: those of the function triangular_solve.
 triangular_solve_p = Primitive("triangular_solve", makes_nan=True)
@@ -128,8 +128,7 @@ def _jvp_b(b_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
 
 
 def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
-    if is_undefined_primal(a):
-        raise not_linear(triangular_solve_p)
+    require_known(triangular_solve_p, a)
     if type(ct) is Zero:
         return [None, Zero(b.aval)]
     return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]

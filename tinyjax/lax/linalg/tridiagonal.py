@@ -24,7 +24,7 @@ from tinyjax.lax.linalg.matrices import (
     on_matrices,
 )
 from tinyjax.transform.jvp import Zero, instantiate_zeros, zero_tangent
-from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.transform.transposition import require_known, transpose_rules
 
 # ---- tridiagonal ----
 
@@ -148,8 +148,7 @@ def _solve_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
 
 
 def _solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
-    if any(is_undefined_primal(x) for x in (dl, d, du)):
-        raise not_linear(tridiagonal_solve_p)
+    require_known(tridiagonal_solve_p, dl, d, du)
     if type(ct) is Zero:
         return [None, None, None, Zero(b.aval)]
     axis = len(shape_of(d)) - 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
@@ -95,9 +96,10 @@ def _bind_later(inputs: Sequence[Any], jaxpr: ClosedJaxpr, params: dict) -> list
 def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     linear = tuple(is_undefined_primal(x) for x in args)
     zero_cts = tuple(type(ct) is Zero for ct in cts)
-    new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts)
     inputs = [x for x in args if not is_undefined_primal(x)]
     inputs += [ct for ct in cts if type(ct) is not Zero]
+    in_avals = tuple(map(get_aval, inputs))
+    new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts, False, in_avals)
     outs = jit_p.bind(*inputs, **with_inputs(params, new_jaxpr))
     return operand_cotangents(args, outs, nonzero)
 

@@ -19,8 +19,12 @@ KNOWN = [
         "JAX asks a scalar for its first axis before it can complain that there is none",
     ),
     (
-        r"^ValueError: axis .* is out of bounds .*\nJAX: IndexError: tuple index out of range",
-        "JAX's argmin and argmax read the axis's size before they check it, as other reductions do",
+        r"^ValueError: axis .* is out of bounds .*\nJAX: IndexError: (tuple )?index .*out of ",
+        "JAX's argmin, argmax and swapaxes use the axis before they check it, as other functions do",
+    ),
+    (
+        r"^ValueError: axis .* is out of bounds .*\nJAX: AttributeError: 'int' object has no attribute",
+        "JAX's associative_scan takes a Python number for an array before it checks the axis",
     ),
     (
         r"^JAX: TypeError: a bytes-like object is required, not 'int'",

@@ -61,8 +61,7 @@ STAGES = (
     (
         "kernel",
         """**The kernels** that come out are in the same small language. They are checked
-        (`check_kernel.py`, `check_assignment.py`), and run in Python too (`interpret.py`), as the nests
-        are.""",
+        (`check_kernel.py`), and run in Python too (`interpret.py`), as the nests are.""",
     ),
     (
         "explain",

@@ -134,10 +134,6 @@ CHAPTERS = (
             "compile.kernel.check_kernel": "the proof that a kernel stays in its memory",
             "compile.kernel.interpret": "a kernel run in Python",
         },
-        {
-            "compile.kernel.check_assignment": "the proof that nothing is read before it is written",
-            "compile.kernel.stored": "where the stores of a loop nest go, for that proof",
-        },
     ),
     Chapter(
         "Kernels as text",

@@ -13,25 +13,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-
-from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.stored import (
+from stored_elements import (
     IterationRange,
-    Linear,
     Stored,
     TooMany,
     Where,
-    as_index,
     covered,
     joined,
-    linear,
     renamed,
     variables,
 )
 
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
+
 Places = dict[Index, Index]  # in place of loops' variables
 State = dict[str, tuple[Stored, ...]]  # what was stored so far, by the name of the memory
+
+
+def install() -> None:
+    """From now on, each kernel that a schedule makes is checked."""
+    finished = ScheduleBuilder.finished
+
+    def checked(builder: ScheduleBuilder) -> ir.Kernel:
+        kernel = finished(builder)
+        check_assignment(kernel)
+        return kernel
+
+    ScheduleBuilder.finished = checked  # type: ignore[method-assign]
 
 
 def check_assignment(kernel: ir.Kernel) -> None:

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from definite_assignment import check_assignment
+from stored_elements import MAX_ITERATIONS
 
-from tinyjax.compile.kernel.check_assignment import check_assignment
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -20,7 +21,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
     item_index,
 )
-from tinyjax.compile.kernel.stored import MAX_ITERATIONS
 
 F32, INT32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")

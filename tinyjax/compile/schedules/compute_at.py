@@ -30,11 +30,11 @@ from tinyjax.compile.kernel.substitution import replaced, stored_memory
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
-    body_with,
     find_loop,
     loop_over,
     loops_of,
     no_such_axis,
+    path_to,
 )
 from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
 
@@ -90,7 +90,7 @@ def _readers(kernel: ir.Kernel, loop: ir.For, value: str) -> dict[str, str]:
 
 def _again(kernel: ir.Kernel, loop: ir.For) -> dict[str, dict[str, str]]:
     """The values of the loop that loops after it compute again: for each, their axes and its names there."""
-    body = body_with(kernel, loop)
+    body, _ = path_to(kernel.body, axis_of(loop))[-1]
     _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
     numbers, stored = Numbers(), _stores(here)
     meanings, found = _meanings(loop, numbers, stored), defaultdict[int, dict[str, str]](dict)

@@ -22,6 +22,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     perfect_nest,
 )
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder, tile
@@ -32,7 +33,6 @@ from tinyjax.compile.schedules.vector_axes import (
     vectorize_sums,
     vectors_along,
 )
-from tinyjax.compile.schedules.vectorize import MAX_STRIDE
 
 # Transposed arrays are read in tiles of TILE rows and columns, if more than LARGE bytes (what a core's second
 # cache keeps) lie between the first row and the last: shorter loops would cost more than they save.

@@ -19,6 +19,7 @@ from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
 from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
 from tinyjax.compile.schedules.group_schedule import group_schedule
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
@@ -26,7 +27,7 @@ from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vector_axes import lanes_of_rows, vector_width
-from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: going through four such rows at once takes up to 1.6 times as long

@@ -55,9 +55,8 @@ from tinyjax.compile.schedules.directive import (
     LoopDirective,
     accumulators_in,
     axis_of,
-    body_with,
     in_loops,
-    loop_over,
+    path_to,
     with_body,
 )
 from tinyjax.compile.schedules.lanes import why_no_parts
@@ -83,7 +82,7 @@ class RFactor(LoopDirective):
         if self.as_tree:
             if self.pieces < 2 or self.pieces & (self.pieces - 1):
                 return f"{self.pieces} is no power of two"
-            variables = _variables(body_with(kernel, loop), loop)
+            variables = _variables(*path_to(kernel.body, self.axis)[-1])
             if not variables:
                 return f"the loop over {self.axis} combines into no variables that are made right before it"
             return why_no_parts(kernel, loop, variables)
@@ -132,8 +131,7 @@ class RFactor(LoopDirective):
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
     def _in_tree(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
-        body = body_with(kernel, loop)
+        (body, loop), fresh = path_to(kernel.body, self.axis)[-1], Fresh(kernel)
         variables = _variables(body, loop)
         combines = [
             (s, ir.PrivateArray(fresh("items"), s.array.dtype, self.pieces))
@@ -228,16 +226,11 @@ class _Parts(NamedTuple):
 
 def _parts(kernel: ir.Kernel, axis: str) -> _Parts | None:
     """None if a loop around has more inside than the next one."""
-    around: list[ir.For] = []
-    body = kernel.body
-    while True:
-        for at, statement in enumerate(body):
-            if isinstance(statement, ir.For) and axis_of(statement) == axis:
-                return _Parts(around, body[:at], statement, body[at + 1 :])
-        if len(body) != 1 or not isinstance(body[0], ir.For):
-            return None
-        around.append(body[0])
-        body = body[0].body
+    *around, (body, loop) = path_to(kernel.body, axis)
+    if any(len(beside) > 1 or not isinstance(s, ir.For) for beside, s in around):
+        return None
+    at = body.index(loop)
+    return _Parts([s for _, s in around], body[:at], loop, body[at + 1 :])
 
 
 def _arrays(parts: _Parts) -> set[ir.PrivateArray]:

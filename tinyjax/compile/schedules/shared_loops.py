@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.substitution import every_statement, stored_memory
+from tinyjax.compile.kernel.substitution import allocated, every_statement, stored_memory
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 
@@ -25,9 +25,8 @@ def is_shared(loop: ir.For) -> bool:
 
 def _sets_variables(loop: ir.For) -> bool:
     """Whether it stores to variables that are made before it, be it in a single iteration."""
-    own = {s.array for s in every_statement(loop.body) if isinstance(s, ir.Allocate)}
-    arrays = {memory for memory in stored_memory(loop.body) if isinstance(memory, ir.PrivateArray)}
-    return any(array.size == 1 for array in arrays - own)
+    outside = set(stored_memory(loop.body)) - allocated(loop.body)
+    return any(isinstance(memory, ir.PrivateArray) and memory.size == 1 for memory in outside)
 
 
 def shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:

@@ -33,6 +33,7 @@ from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import (
     defined_names,
     every_statement,
+    loaded_memory,
     relocated,
     replaced,
     stored_memory,
@@ -176,10 +177,9 @@ class _GroupWork:
 
     def _wait(self, statement: ir.Statement, new: list[ir.Statement]) -> None:
         """A barrier, where the statement loads what others stored, or stores where they loaded."""
-        loaded = (s.source for s in every_statement([statement]) if isinstance(s, ir.Load))
         loads, stores = (
             {memory.name for memory in found if getattr(memory, "is_local", False)}
-            for found in (loaded, stored_memory([statement]))
+            for found in (loaded_memory([statement]), stored_memory([statement]))
         )
         if loads & self.stored or stores & (self.stored | self.loaded):
             new.append(ir.Barrier(origin=statement.origin))

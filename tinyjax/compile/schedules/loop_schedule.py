@@ -23,7 +23,6 @@ from tinyjax.compile.schedules.directive import (
     perfect_nest,
 )
 from tinyjax.compile.schedules.hoist import Hoist
-from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import INSIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
@@ -33,6 +32,9 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vector_axes import vector_width, vectorize_maps, vectorize_sums
 from tinyjax.compile.schedules.vectorize import Vectorize
 
+# Operations in one launch, one or two tenths of a second: the host can stop a loop of more.
+LAUNCH_WORK = 2**27
+ITERATION_WORK = 4  # operations that an iteration takes in any case
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
 WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together

@@ -164,6 +164,10 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
     """Why the loop's iterations can't be lanes. Fills in `lanes`: what varies, and the accumulators."""
     inside = list(every_statement(loop.body))
     own = allocated(loop.body)
+    for s in inside:
+        value = getattr(s, "target", getattr(s, "value", None))
+        if getattr(value, "width", 1) > 1 or getattr(s, "op", "") in MASKS:
+            yield f"{value} is made of vectors already"
     for array, op in {s.array: s.op for s in inside if isinstance(s, ir.Combine)}.items():
         if array not in own:
             yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op)
@@ -248,21 +252,18 @@ def _obstacles_of(
     s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray], around: str
 ) -> Iterator[str]:
     match s:
-        case ir.Let(target, op, args):
-            if op in MASKS or target.width > 1:
-                yield f"{target} is made of vectors already"
-            elif target.name in lanes.varying:
+        case ir.Let(target, _, args):
+            if target.name in lanes.varying:
                 for thing in (target, *args):
                     yield from _why_no_vector(thing, lanes)
-        case ir.Load(target, source, at, end):
+        case ir.Load(target, source, at):
             if lanes.access(s) == "together":
-                yield from _why_no_access(at, end, source, target.width, lanes, own)
+                yield from _why_no_access(at, source, lanes, own)
             if target.name in lanes.varying:
                 yield from _why_no_vector(target, lanes)
-        case ir.Store(destination, at, value, end):
-            width = getattr(value, "width", 1)
+        case ir.Store(destination, at, value):
             if lanes.access(s) == "together":
-                yield from _why_no_access(at, end, destination, width, lanes, own)
+                yield from _why_no_access(at, destination, lanes, own)
             if not lanes.differs(at) and destination not in own:
                 if around != "first" or lanes.differs(value):
                     yield f"all lanes store to {destination.name}[{at}]"
@@ -300,17 +301,10 @@ def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
 
 
 def _why_no_access(
-    at: Index,
-    end: Index | None,
-    memory: ir.Buffer | ir.PrivateArray,
-    width: int,
-    lanes: Lanes,
-    own: set[ir.PrivateArray],
+    at: Index, memory: ir.Buffer | ir.PrivateArray, lanes: Lanes, own: set[ir.PrivateArray]
 ) -> Iterator[str]:
     stride = lanes.stride(at)
-    if end is not None or width > 1:
-        yield f"{memory.name} is accessed in vectors already"
-    elif lanes.is_data(at):
+    if lanes.is_data(at):
         yield f"each lane is at a different index, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"

@@ -34,7 +34,6 @@ from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
-from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vector_axes import (
     lanes_of_rows,
     vector_width,
@@ -178,27 +177,20 @@ def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> in
 def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> ScheduleBuilder:
     """The schedule of a naive nest whose elements are made in order, but for the loops over `axes`, around
     all."""
-    builder = ScheduleBuilder(naive)
-    outer, vectors = list(axes), None
-    if outer and (width := _width_along(builder, outer[-1], target)) > 1:
+    builder, outer, width = ScheduleBuilder(naive), list(axes), 1
+    if outer:
+        width = _width_along(builder, outer[-1], target)
         vectors = Vectorize(outer[-1], width, why="neighbours in memory are independent")
-        if not builder.can_vectorize(vectors):
-            vectors = None
-        elif builder.size(outer[-1]) > width:
-            last = outer.pop()
-            builder.apply(Split(last, width, why=f"a vector has {width} elements"))
-            vectors = replace(vectors, axis=f"{last}_inner")
-            outer.append(f"{last}_outer")
+        if width > 1 and builder.can_vectorize(vectors):
+            outer[-1] = builder.vectorize(vectors)
         else:
-            outer.pop()
-    axis = builder.fuse_axes(outer, "elements that never meet")
+            width = 1
+    axis = builder.fuse_axes([axis for axis in outer if axis], "elements that never meet")
     if axis:
-        grain = target.grain // iterations(loop_over(builder.kernel, axis).body)
-        items, run = split_work(builder.size(axis), grain, target.max_items)
+        work = width * iterations(loop_over(builder.kernel, axis).body)
+        items, run = split_work(builder.size(axis), target.grain // work, target.max_items)
         if items > 1:
             builder.apply_if_possible(Parallelize(axis, items, why=f"{run} iterations each"))
-    if vectors is not None:
-        builder.apply(vectors)
     return builder
 
 

@@ -54,9 +54,8 @@ STAGES = (
     (
         "schedule of k0",
         """**Schedules** (`map_schedule.py`, `reduction_schedule.py`, `product_schedule.py`,
-        `order_schedule.py`, `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each
-        line is a directive, a file of `compile/schedules/`, which rewrites the kernel and has its
-        reason.""",
+        `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each line is a directive,
+        a file of `compile/schedules/`, which rewrites the kernel and has its reason.""",
     ),
     (
         "kernel",

@@ -207,7 +207,6 @@ CHAPTERS = (
             "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
             "compile.schedules.group_schedule": "who adds up what on a GPU",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
-            "compile.schedules.shared_loops": "which loops and arrays they share",
             "compile.schedules.hoist": "what is the same in all iterations, once before them",
             "compile.schedules.round_up": "the last tile as large as the others",
         },
@@ -222,7 +221,6 @@ CHAPTERS = (
             "compile.schedules.product_schedule": "how products are made fast",
             "compile.kernel.update_nest": "windows of an array changed in turn, in place where that can be",
             "compile.kernel.order_nest": "cumulative sums and the like: what is made in order",
-            "compile.schedules.order_schedule": "how scatters and cumulative sums are made fast",
         },
     ),
     Chapter(
@@ -231,7 +229,6 @@ CHAPTERS = (
             "compile.schedules.loop_kernels": "which loops run inside a kernel",
         },
         {
-            "compile.schedules.loop_cost": "how much of a loop fits into one launch",
             "compile.kernel.loop_bodies": "jaxprs inside a kernel: loops, ifs",
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
             "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
@@ -239,7 +236,6 @@ CHAPTERS = (
             "compile.kernel.example_axes": "which loops each example of a batch can run by itself",
             "compile.kernel.example_nest": "the naive nest of such a loop",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
-            "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
             "compile.schedules.stoppable": "how the host ends a loop that runs long",
         },
     ),

@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.substitution import (
+    allocated,
     defined_names,
     every_statement,
     replaced,
@@ -122,8 +123,8 @@ class UnrollAndJam(LoopDirective):
 def is_short(body: Sequence[ir.Statement]) -> bool:
     """Whether a loop with this body is better off jammed: its iterations are few lines, and all that they
     keep may be in registers."""
-    made = [s.array.size for s in every_statement(body) if isinstance(s, ir.Allocate)]
-    return len(list(every_statement(body))) <= SHORT and max(made, default=1) == 1
+    in_registers = all(array.size == 1 for array in allocated(body))
+    return len(every_statement(body)) <= SHORT and in_registers
 
 
 def _same_in_all(loop: ir.For) -> set[str]:

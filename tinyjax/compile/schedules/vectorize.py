@@ -174,12 +174,19 @@ class _Vectors:
                 return [*before, stored]
             case ir.Allocate(array):
                 return [replace(statement, array=self._array(array))]
-            case ir.Combine(array, _, _, value):
+            case ir.Combine(array, at, _, value):
                 if self._array(array).width > 1:
                     value = self._repeated(value, before, statement)
                 if array.name in self.lanes.sums and self.lanes.end is not None:
                     value = self._masked(value, statement, before)
-                return [*before, replace(statement, array=self._array(array), value=value)]
+                place = self._at(at, self.lanes.first)
+                return [
+                    *before,
+                    replace(statement, array=self._array(array), index=place, value=value),
+                ]
+            case ir.For(_, start, stop):
+                start, stop = (self._at(end, self.lanes.first) for end in (start, stop))
+                return [replace(statement, start=start, stop=stop)]
             case ir.While(_, holds) if self.lanes.differs(holds):
                 return [self._while(statement)]
         return [statement]
@@ -324,10 +331,13 @@ class _Vectors:
             return self.value(arg)
         if isinstance(arg, Index) and self.lanes.is_data(arg):
             return self.value(self.numbers[arg.args[0]])
-        if not isinstance(arg, Index) or not (stride := self.lanes.stride(arg)):
+        if not isinstance(arg, Index):
             return arg
+        first = self._at(arg, self.lanes.first)
+        if not (stride := self.lanes.stride(arg)):
+            return first
         target = self.fresh("at", INT32)
-        args = self._at(arg, self.lanes.first), ir.Const(np.int32(stride), INT32)
+        args = first, ir.Const(np.int32(stride), INT32)
         before.append(ir.Let(target, "ramp", args, origin=statement.origin))
         return target
 

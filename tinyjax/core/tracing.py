@@ -13,14 +13,7 @@ from types import FrameType
 from typing import Any
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import (
-    FlatFun,
-    as_argnums,
-    check_callable,
-    fun_name,
-    wrap_argnums,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, wrap_argnums, wraps
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (

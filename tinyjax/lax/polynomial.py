@@ -17,13 +17,7 @@ from tinyjax.core.primitives import broadcast_shapes, mul
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import NUMBER, constant, nary
-from tinyjax.transform.jvp import (
-    Zero,
-    add_tangents,
-    broadcast_to_result,
-    jvp_rules,
-    zero_tangent,
-)
+from tinyjax.transform.jvp import Zero, add_tangents, broadcast_to_result, jvp_rules, zero_tangent
 from tinyjax.transform.transposition import (
     is_undefined_primal,
     not_linear,

@@ -27,13 +27,7 @@ from tinyjax.lax.parallel import axis_index_p, pmax_p, pmin_p, psum_p
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.many_devices.collectives import bytes_sent, collective
 from tinyjax.runtime.devices import Device
-from tinyjax.transform.batching import (
-    AxisData,
-    axis_batch_rules,
-    batch_rules,
-    moveaxis,
-    not_mapped,
-)
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, moveaxis, not_mapped
 
 # The sum of each of several operands over a group: `ranks`, processes or OpenCL devices. `at` identifies the
 # collective in its program, for errors about members that are elsewhere. Collectives of a group have effects:

@@ -11,13 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import (
-    Primitive,
-    abstract_eval_rules,
-    as_array,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent

@@ -15,13 +15,7 @@ from typing import Any
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import (
-    ClosedJaxpr,
-    JaxprEqn,
-    all_jaxprs,
-    cached_on_jaxpr,
-    without_dead_code,
-)
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, all_jaxprs, cached_on_jaxpr, without_dead_code
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
 from tinyjax.many_devices.placing import sharding_said

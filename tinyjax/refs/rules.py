@@ -40,11 +40,7 @@ from tinyjax.transform.batching import (
     not_mapped,
 )
 from tinyjax.transform.jvp import JVPTrace, Zero, full, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.transform.linearize import (
-    LinearizeTrace,
-    LinearizeTracer,
-    linearize_rules,
-)
+from tinyjax.transform.linearize import LinearizeTrace, LinearizeTracer, linearize_rules
 from tinyjax.transform.transposition import inverse
 
 # ---- traces that see each operation on a Ref ----

@@ -22,12 +22,7 @@ from tinyjax.core.bind import Primitive, as_array, context, missing_rule
 from tinyjax.core.facts import declare
 from tinyjax.core.jaxpr import Jaxpr, Literal, literal_value
 from tinyjax.core.tree_util.pytrees import register_pytree_node
-from tinyjax.transform.jvp import (
-    Zero,
-    add_any_p,
-    defjvp,
-    deflinear_jvp,
-)
+from tinyjax.transform.jvp import Zero, add_any_p, defjvp, deflinear_jvp
 
 # ---- running a linear jaxpr backwards ----
 

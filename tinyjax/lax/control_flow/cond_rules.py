@@ -53,11 +53,7 @@ from tinyjax.transform.partial_eval import (
     partial_eval_jaxpr,
     values_of,
 )
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    not_linear,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 Branches = tuple[ClosedJaxpr, ...]

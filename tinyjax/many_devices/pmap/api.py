@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import primitives
-from tinyjax.core.api_util import (
-    FlatFun,
-    as_argnums,
-    check_callable,
-    fun_name,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, wraps
 from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval

@@ -30,10 +30,7 @@ from tinyjax.runtime.placement import commit
 
 
 def make_array_from_callback(
-    shape: Sequence[int],
-    sharding: Sharding,
-    data_callback: Callable[[Any], Any],
-    dtype: Any = None,
+    shape: Sequence[int], sharding: Sharding, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> ArrayImpl:
     """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
     for each index that some device of this process has. `dtype` is the one that the parts have.

@@ -14,12 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from tinyjax.core.api_util import (
-    FlatFun,
-    check_callable,
-    fun_name,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, check_callable, fun_name, wraps
 from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context, is_staging

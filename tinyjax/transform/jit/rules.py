@@ -22,10 +22,7 @@ from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
 from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
 from tinyjax.transform.partial_eval import linearize_jaxpr, partial_eval_jaxpr
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 

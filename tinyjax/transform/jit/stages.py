@@ -28,12 +28,7 @@ from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import DeviceOrSpread, commit, compile_device, devices_of
 from tinyjax.transform.jit.primitive import read_arguments
-from tinyjax.transform.jit.wrong_arguments import (
-    argument_name,
-    place_error,
-    tree_error,
-    type_error,
-)
+from tinyjax.transform.jit.wrong_arguments import argument_name, place_error, tree_error, type_error
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats

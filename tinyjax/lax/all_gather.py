@@ -1,8 +1,6 @@
 """Collectives along a named axis that are each other's transposes: all_gather and psum_scatter.
 
 Once vmap has taken the name away, they are a transpose or a broadcast, and a sum.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations
@@ -47,8 +45,7 @@ def all_gather(
 ) -> Any:
     """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
 
-    `to` is the type of the result, where types say who has equal values ("invarying": all have).
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html"""
+    `to` is the type of the result, where types say who has equal values ("invarying": all have)."""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {"axis_name": names, "axis_size": group_size(names, groups), "tiled": tiled}
     gather = gather_to.get(to, all_gather_p.bind)
@@ -154,8 +151,7 @@ def psum_scatter(
     """The part of psum(x, axis_name) that is this example's: psum(x, name)[axis_index(name)].
 
     Its axis `scatter_dimension` is gone, and must have the size of the named axis; tiled, it stays,
-    with each example's share. `x` is a pytree. Raises ValueError where the size does not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html"""
+    with each example's share. `x` is a pytree. Raises ValueError where the size does not fit."""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {
         "axis_name": names,

@@ -2,8 +2,6 @@
 
 Once vmap has taken the name away, they are a transpose that swaps the mapped axis with one of the array, or
 the examples in another order.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Values before a barrier are computed before those after it, and nothing is moved, merged or fused across it.
 A compiled program has a separate step for it.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
 """
 
 from __future__ import annotations

@@ -151,8 +151,7 @@ def debug_callback(
     Options can come first: `debug.callback(ordered=True)(callback, *args, **kwargs)`. Arguments are
     pytrees; leaves that are no arrays are handed through. Under vmap it is called for each example.
     Raises TypeError if the first argument can't be called. What the callback raises comes out of the
-    call; of a compiled one, as JaxRuntimeError.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html"""
+    call; of a compiled one, as JaxRuntimeError."""
 
     def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         if not callable(callback):
@@ -221,8 +220,7 @@ def debug_print(
 
     Options can come first: `debug.print(ordered=True)("x = {}", x)`. Arguments are pytrees. NumPy's
     print options at the time of tracing apply. Under vmap, a line for each example.
-    Raises IndexError or KeyError for a missing argument, ValueError for one that is not used.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.print.html"""
+    Raises IndexError or KeyError for a missing argument, ValueError for one that is not used."""
 
     def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
         if not skip_format_check:

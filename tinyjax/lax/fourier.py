@@ -3,8 +3,7 @@
 A Fourier transform is its own transpose. For real inputs, half of the spectrum represents the other half too,
 so its cotangent counts twice. jnp.fft is written with it.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fft.html and
-https://docs.scipy.org/doc/scipy/tutorial/fft.html, for the formulas
+Source: https://docs.scipy.org/doc/scipy/tutorial/fft.html, for the formulas
 """
 
 from __future__ import annotations

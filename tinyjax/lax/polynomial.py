@@ -1,7 +1,4 @@
-"""Polynomials by Horner's rule, as one primitive: its derivative is a polynomial of a lower degree.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.polynomial.html
-"""
+"""Polynomials by Horner's rule, as one primitive: its derivative is a polynomial of a lower degree."""
 
 from __future__ import annotations
 

@@ -268,8 +268,7 @@ scatter = _scatter_function(
 
     Updates not all inside are left out (`mode` 'clip' moves them inside). Most programs use
     x.at[...].set, which becomes a scatter. Raises TypeError where dimension_numbers, shapes or dtypes
-    do not fit. Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scatter.html
-    """,
+    do not fit.""",
 )
 scatter_add = _combining_scatter(scatter_add_p, primitives.add, "added to")
 scatter_sub = _combining_scatter(scatter_sub_p, sub, "subtracted from")

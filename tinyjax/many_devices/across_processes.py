@@ -4,8 +4,6 @@ Where each process has a part of axis "i", `psum(x, "i")` is vmap's sum over the
 then one over the processes, a primitive (`group_psum`), which is a step of the host in a compiled program.
 All other collectives have one rule: the processes gather the examples of all, do what a single process would,
 and each keeps its own part.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Both return their operand, with another label, and reshard with another type. Their tangents and cotangents
 are placed like the values. constraints.py has the functions that users call.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ from tinyjax.transform.transposition import deflinear2
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """`x`, a pytree, of another type within shard_map: to="varying", one that varies over named axes.
 
-    Its values stay as they are. Raises ValueError for another `to`, or where x varies over one of them.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pcast.html"""
+    Its values stay as they are. Raises ValueError for another `to`, or where x varies over one of them."""
     if to in ("reduced", "unreduced"):
         raise NotImplementedError(
             f"pcast to={to!r} is a type that tinyjax does not have: use psum where a sum is meant"

@@ -4,8 +4,6 @@ A tree prefix becomes a sharding for each argument and each result, in parameter
 argument that was put nowhere is put there, one that is elsewhere is an error, and results are labelled. All
 that says where a program runs must name the same devices: its arguments, equations within, out_shardings and
 the current mesh.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations

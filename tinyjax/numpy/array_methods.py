@@ -2,8 +2,6 @@
 
 Values and tracers share the base class Array, and `attach` sets these functions on it, once. Operators give
 NotImplemented for foreign operands, so that Python can ask the other side.
-
-Source: https://docs.jax.dev/en/latest/jax.Array.html
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """x.at[i].set(y): updates of immutable arrays.
 
 The positions are as for a read (see indexing.py), then comes one scatter. Writes out of range are dropped.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 """
 
 from __future__ import annotations

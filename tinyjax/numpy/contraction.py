@@ -3,8 +3,6 @@
 "bij,bjk->bik" as a dot_general: letters in both operands and the result are batch dimensions, letters in both
 but not in the result are contracted, letters in one alone are summed first. Three or more operands are
 contracted two at a time.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.einsum.html
 """
 
 from __future__ import annotations

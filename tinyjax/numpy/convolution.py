@@ -2,9 +2,6 @@
 
 Convolution turns the second signal round first, correlation conjugates it. Both are one
 lax.conv_general_dilated.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.convolve.html and
-https://docs.jax.dev/en/latest/_autosummary/jax.numpy.correlate.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The companion matrix has a polynomial's roots as its eigenvalues.
 
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, and
-https://numpy.org/doc/stable/reference/generated/numpy.polyfit.html, for the covariances
+Source: https://numpy.org/doc/stable/reference/generated/numpy.polyfit.html, for the covariances
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ An index takes one of three ways:
   3. all else, arrays above all -> gather, from one array of start positions.
 Negative indices count from the end; reads out of range are clamped, as there are no errors on a device.
 Updates, x.at[i].set(y), take the third way with scatter (see at.py).
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """jnp.pad with all of NumPy's modes.
 
 Each mode is slices and a concatenate.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.pad.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Any binary function can reduce, accumulate or update; for add, multiply, ... the methods are sum, cumsum,
 .at[].add.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ufunc.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The branches must keep equal types, so what one of them needs (a tangent, a batch dim, a cotangent, a
 residual), all of them get.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ one iteration to the next, and the slices that each iteration takes. `fori_loop`
 can be run backwards, scan_reverse tells.
 
     carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Each iterates to a fixed point: what an element of the carry has after an iteration (a tangent, a batch dim, a
 use), it also has before the next.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 A solver is differentiated by the equation that its solution fulfils, not through its steps. For f(a, x) = 0
 that is the implicit function theorem, dx = -(df/dx)^-1 df/da da; for A x = b it is dx = A^-1 (db - dA x),
 whose transpose is a solve with the transpose of A.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_root.html and
-https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_linear_solve.html
 """
 
 from __future__ import annotations

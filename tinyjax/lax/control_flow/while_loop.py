@@ -1,6 +1,6 @@
 """A loop that runs as long as a condition holds, in one equation: `while_loop`.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+Its length is not known before it runs, so no residuals can be kept: it has no reverse mode.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A rule finds by a fixed point which parts of the carry have a tangent (or a batch dim). vmap runs loops of
 different lengths together: all examples go on until the last one is done, and those that are done keep their
 carry. There is no reverse mode.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A process's number comes from `mpiexec -n 4 python program.py`, by MPI, or from the call, in programs that are
 started one by one.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
 """
 
 from __future__ import annotations

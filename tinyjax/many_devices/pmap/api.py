@@ -2,8 +2,6 @@
 
 pmap is shard_map over a mesh of one axis, with as many devices as there are slices; and slices are without
 the axis along which they were cut. Types say nothing of what varies, as with check_vma=False.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 An array of a mesh is made from a function that gives the elements at an index, from arrays on the devices, or
 from what this process has.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
 """
 
 from __future__ import annotations

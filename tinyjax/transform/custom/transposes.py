@@ -2,8 +2,6 @@
 
 custom_jvp replaces the derivative, custom_vjp both halves of reverse mode; here only the second half,
 transposition, is replaced: the function is linear, so its derivative is itself.
-
-Source: https://docs.jax.dev/en/latest/jax.custom_derivatives.html
 """
 
 from __future__ import annotations

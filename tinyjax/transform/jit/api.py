@@ -304,8 +304,7 @@ def jit(
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
     the call; `inline` says when the equations take the place of a call (see Inline; True is JAX_LATE).
     `in_shardings` and `out_shardings` say where arguments and results are. Usable as a decorator, too.
-    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html"""
+    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range."""
     if fun is None:
         return functools.partial(
             jit,

@@ -3,8 +3,6 @@
 Grad of a jitted function compiles two jits: one of its results, which gives the residuals too, and one, of
 the transposed linear jaxpr, for the backward pass. The rules of all primitives that have a jaxpr as a
 parameter follow this pattern.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations

@@ -42,9 +42,7 @@ if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """A function that can be called, and taken through the stages instead: what `jit` gives.
-
-    Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Wrapped"""
+    """A function that can be called, and taken through the stages instead: what `jit` gives."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -186,9 +184,7 @@ class Lowered(_Signature):
 
     def cost_analysis(self) -> dict[str, float]:
         """'flops', 'transcendentals' and 'bytes accessed' of the jaxpr's equations, if each ran by
-        itself; compile/fusion/cost_record.py defines the counts. Zeros are left out.
-
-        Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
+        itself; compile/fusion/cost_record.py defines the counts. Zeros are left out."""
         from tinyjax.compile.fusion.cost_record import jaxpr_cost
 
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
@@ -253,9 +249,7 @@ class Compiled(_Signature):
         return plan_cost(self.executable.lowered.plan).as_dict()
 
     def memory_analysis(self) -> CompiledMemoryStats:
-        """The bytes that a call takes, known before; `as_text("memory")` has a line for each array.
-
-        Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Compiled.memory_analysis"""
+        """The bytes that a call takes, known before; `as_text("memory")` has a line for each array."""
         from tinyjax.compile.cost import memory_stats
 
         lowered = self.executable.lowered

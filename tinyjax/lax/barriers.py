@@ -31,15 +31,11 @@ def _barrier_transpose(cts: Any, *operands: Any) -> list[Any]:
     return optimization_barrier_p.bind(*[instantiate_zeros(ct) for ct in cts])
 
 
-def _barrier_batch(vals: Any, dims: Any) -> tuple[list[Any], Any]:
-    return optimization_barrier_p.bind(*vals), dims
-
-
 impl_rules[optimization_barrier_p] = lambda *operands: list(operands)
 abstract_eval_rules[optimization_barrier_p] = lambda *avals: list(avals)
 jvp_rules[optimization_barrier_p] = _barrier_jvp
 transpose_rules[optimization_barrier_p] = _barrier_transpose
-batch_rules[optimization_barrier_p] = _barrier_batch
+batch_rules[optimization_barrier_p] = lambda vals, dims: (optimization_barrier_p.bind(*vals), dims)
 lowering_rules[optimization_barrier_p] = OnHost("nothing is fused across a barrier")
 
 

@@ -23,12 +23,11 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.core.facts import MOVES
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.lists import drop
 from tinyjax.core.tracing import user_line
 from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.lax.callback import argument
+from tinyjax.lax.callback import CALLS_PYTHON, argument
 from tinyjax.lax.shape import batch_size
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.jvp import jvp_rules
@@ -39,22 +38,8 @@ logger = logging.getLogger(__name__)
 
 # ---- two primitives without results, and their rules ----
 
-debug_callback_p = Primitive(
-    "debug_callback",
-    multiple_results=True,
-    impl_binds_primitives=True,
-    has_effects=True,
-    axes="none",
-    **MOVES,
-)
-debug_print_p = Primitive(
-    "debug_print",
-    multiple_results=True,
-    impl_binds_primitives=True,
-    has_effects=True,
-    axes="none",
-    **MOVES,
-)
+debug_callback_p = Primitive("debug_callback", **CALLS_PYTHON, has_effects=True)
+debug_print_p = Primitive("debug_print", **CALLS_PYTHON, has_effects=True)
 
 
 class DebugEffect:

@@ -310,15 +310,8 @@ def def_collective(
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule
     axis_batch_rules[primitive] = batch
-    deflinear2(primitive, lambda ct, x, **params: [transpose(ct, params)])
+    deflinear2(primitive, lambda ct, x, **params: [transpose(ct, **params)])
     no_rule_reasons[primitive, "lowering"] = NAME_IS_GONE
-
-
-def split_axis_in_two(x: Any, axis: int, outer: int) -> Any:
-    """One axis as two, the first of size `outer`."""
-    shape = list(shape_of(x))
-    shape[axis : axis + 1] = [outer, shape[axis] // outer]
-    return shapes.reshape(x, shape)
 
 
 def fold_axes(x: Any, axis: int) -> Any:

@@ -211,25 +211,14 @@ _combining_jaxpr = functools.lru_cache(64)(_scalar_jaxpr)
 
 def _bind_scatter(
     primitive: Primitive,
-    update_jaxpr: ClosedJaxpr | None,
-    operand: Any,
-    indices: Any,
-    updates: Any,
-    dimension_numbers: ScatterDimensionNumbers,
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: str | GatherScatterMode | None,
+    combine: ClosedJaxpr | None,
+    operands: Sequence[Any],
+    mode: Any,
+    **params: Any,
 ) -> Any:
+    params |= {"update_jaxpr": combine and combine.jaxpr, "mode": GatherScatterMode.from_any(mode)}
     return primitive.bind(
-        operand,
-        indices,
-        updates,
-        update_jaxpr=update_jaxpr and update_jaxpr.jaxpr,
-        update_consts=tuple(update_jaxpr.consts) if update_jaxpr else (),
-        dimension_numbers=dimension_numbers,
-        indices_are_sorted=indices_are_sorted,
-        unique_indices=unique_indices,
-        mode=GatherScatterMode.from_any(mode),
+        *operands, update_consts=tuple(combine.consts) if combine else (), **params
     )
 
 
@@ -250,8 +239,9 @@ def _scatter_function(
         mode: str | GatherScatterMode | None = None,
     ) -> Array:
         jaxpr = combine and _combining_jaxpr(combine, get_aval(operand).dtype)
-        how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
-        return _bind_scatter(primitive, jaxpr, operand, scatter_indices, updates, *how)
+        how: dict[str, Any] = {"dimension_numbers": dimension_numbers}
+        how |= {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+        return _bind_scatter(primitive, jaxpr, (operand, scatter_indices, updates), mode, **how)
 
     return scatter_function
 
@@ -293,7 +283,7 @@ def scatter_apply(
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""
     dtype = get_aval(operand).dtype
     jaxpr = _scalar_jaxpr(lambda x, _: func(x), dtype)
-    how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
-    return _bind_scatter(
-        scatter_p, jaxpr, operand, scatter_indices, full(update_shape, 0, dtype), *how
-    )
+    how: dict[str, Any] = {"dimension_numbers": dimension_numbers}
+    how |= {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+    operands = (operand, scatter_indices, full(update_shape, 0, dtype))
+    return _bind_scatter(scatter_p, jaxpr, operands, mode, **how)

@@ -144,10 +144,10 @@ def with_batch_axis(params: dict[str, Any]) -> dict[str, Any]:
     return new | {"padding": ((0, 0), *params["padding"])}
 
 
-_WINDOW_PARAMS = (
+WINDOW_PARAMS = (
     "window_dimensions", "window_strides", "padding", "base_dilation", "window_dilation"
 )  # fmt: skip
 
 
 def batched_windows(params: dict[str, Any]) -> dict[str, Any]:
-    return params | with_batch_axis({n: params[n] for n in _WINDOW_PARAMS if n in params})
+    return params | with_batch_axis({n: params[n] for n in WINDOW_PARAMS if n in params})

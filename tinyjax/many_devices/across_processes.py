@@ -62,10 +62,6 @@ def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...], at: str) -> Shaped
     return x.update(shape=(len(ranks), *x.shape), weak_type=False)
 
 
-def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
-    return group_psum(vals, ranks), list(dims)
-
-
 def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
     return group_all_gather(vals[0], ranks), dims[0] + 1
 
@@ -84,7 +80,7 @@ impl_rules[group_psum_p] = _psum_impl
 impl_rules[group_all_gather_p] = _all_gather_impl
 abstract_eval_rules[group_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
 abstract_eval_rules[group_all_gather_p] = _gathered_aval
-batch_rules[group_psum_p] = _psum_batch
+batch_rules[group_psum_p] = lambda vals, dims, *, ranks, at: (group_psum(vals, ranks), list(dims))
 batch_rules[group_all_gather_p] = _all_gather_batch
 for _primitive in (group_psum_p, group_all_gather_p):
     lowering_rules[_primitive] = _meet

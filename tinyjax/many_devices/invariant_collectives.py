@@ -163,7 +163,7 @@ def _gather_invarying(x: Any, *, axis_index_groups: Any, **params: Any) -> Any:
     return all_gather_p.bind(x, axis_index_groups=axis_index_groups, **params)
 
 
-def _own_part(ct: Any, params: dict[str, Any]) -> Any:
+def _own_part(ct: Any, **params: Any) -> Any:
     """The cotangent of a result that is equal for all is so too: each takes its part."""
     place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
     if not params["tiled"]:

@@ -85,12 +85,8 @@ _NO_FILL = (lax.GatherScatterMode.PROMISE_IN_BOUNDS, lax.GatherScatterMode.CLIP)
 def _integers_are_in_range(
     parts: list[IndexPart], shape: tuple[int, ...], wrap_negative: bool
 ) -> bool:
-    for part in parts:
-        if part.kind == INTEGER:
-            size = shape[part.axes[0]]
-            if not (-size if wrap_negative else 0) <= part.index < size:
-                return False
-    return True
+    integers = [(part.index, shape[part.axes[0]]) for part in parts if part.kind == INTEGER]
+    return all((-size if wrap_negative else 0) <= i < size for i, size in integers)
 
 
 def _static_slice(x: Any, parts: list[IndexPart], wrap_negative: bool) -> Any:
@@ -212,14 +208,7 @@ def _gather(
     if 0 in plan.shape:
         return lax.full_like(x, 0, shape=plan.shape)
     if math.prod(plan.starts.shape):
-        x = lax.gather(
-            x,
-            plan.starts,
-            plan.dimension_numbers,
-            plan.sizes,
-            unique_indices=unique_indices or plan.is_basic,
-            indices_are_sorted=indices_are_sorted or plan.is_basic,
-            mode=mode,
-            fill_value=fill_value,
-        )
+        where = (plan.starts, plan.dimension_numbers, plan.sizes)
+        promises = plan.promises(indices_are_sorted, unique_indices)
+        x = lax.gather(x, *where, mode=mode, fill_value=fill_value, **promises)
     return _tidy(x, plan.reversed_axes, (), plan.new_axes)

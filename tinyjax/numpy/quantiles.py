@@ -145,11 +145,8 @@ def _of_sorted(a: Any, q: Any, axis: int, method: str) -> Any:
     int32 = np.dtype("int32")
     low, high = [lax.clamp(zero, i, subtract(size, 1)) for i in (low, high)]
     low, high = convert(low, int32), convert(high, int32)
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=tuple(range(q.ndim, a.ndim + q.ndim - 1)),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-    )
+    offset_dims = tuple(range(q.ndim, a.ndim + q.ndim - 1))
+    numbers = lax.GatherDimensionNumbers(offset_dims, (axis,), (axis,))
     sizes = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
     low_value, high_value = (
         lax.gather(a, lax.expand_dims(i, (i.ndim,)), numbers, sizes) for i in (low, high)

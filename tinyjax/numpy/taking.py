@@ -82,19 +82,12 @@ def _take(
     if indices.size == 0:
         return zeros_like(a, shape=(*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
     ndim = indices.ndim
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=(*range(axis), *range(axis + ndim, a.ndim + ndim - 1)),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-    )
+    offset_dims = (*range(axis), *range(axis + ndim, a.ndim + ndim - 1))
+    numbers = lax.GatherDimensionNumbers(offset_dims, (axis,), (axis,))
+    sizes = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+    starts = lax.expand_dims(indices, (ndim,))
     return lax.gather(
-        a,
-        lax.expand_dims(indices, (ndim,)),
-        numbers,
-        tuple(1 if i == axis else n for i, n in enumerate(a.shape)),
-        mode=gather_mode,
-        fill_value=fill_value,
-        **promises,
+        a, starts, numbers, sizes, mode=gather_mode, fill_value=fill_value, **promises
     )
 
 

@@ -249,16 +249,8 @@ def _bind_what_changes(
     and a y that equals x is not stored."""
     body, changes, y_sources = _what_changes(jaxpr, len(consts), len(init))
     fixed, changing = drop(init, changes), pick(init, changes)
-    outs = scan_p.bind(
-        *fixed,
-        *consts,
-        *changing,
-        *xs,
-        jaxpr=body,
-        num_consts=len(fixed) + len(consts),
-        num_carry=len(changing),
-        **params,
-    )
+    counts = {"num_consts": len(fixed) + len(consts), "num_carry": len(changing)}
+    outs = scan_p.bind(*fixed, *consts, *changing, *xs, jaxpr=body, **counts, **params)
     carry, kept = split_list(outs, len(changing))
     made = iter(kept)
     ys = [next(made) if source is None else xs[source] for source in y_sources]

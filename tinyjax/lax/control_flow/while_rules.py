@@ -67,12 +67,9 @@ def _while_jvp(
     invars = [*const_vars, *const_dot_vars, *carry_vars, *carry_dot_vars]
     cond = cond_jaxpr.jaxpr
     cond_invars = cond.invars + [Var(get_aval(t)) for t in carry_dots]
+    operands = [*cond_consts, *body_consts, *const_dots, *carry, *carry_dots]
     outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *const_dots,
-        *carry,
-        *carry_dots,
+        *operands,
         cond_nconsts=cond_nconsts,
         cond_jaxpr=cond_jaxpr.replace(cond.replace(invars=cond_invars)),
         body_nconsts=body_nconsts + len(const_dots),
@@ -199,15 +196,11 @@ def _while_batch(
         pred_dim, carry_dims = 0, [0] * len(batched)
     cond_consts, body_consts, init = split_list(vals, cond_nconsts, body_nconsts)
     init = [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(init, init_dims, carry_dims)]
-    outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *init,
-        cond_nconsts=cond_nconsts,
-        cond_jaxpr=_batch_to(cond_jaxpr, axis, (*cond_dims, *carry_dims), (pred_dim,)),
-        body_nconsts=body_nconsts,
-        body_jaxpr=_batch_to(body_jaxpr, axis, (*body_dims, *carry_dims), tuple(carry_dims)),
-    )
+    cond = _batch_to(cond_jaxpr, axis, (*cond_dims, *carry_dims), (pred_dim,))
+    body = _batch_to(body_jaxpr, axis, (*body_dims, *carry_dims), tuple(carry_dims))
+    counts = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts}
+    operands = [*cond_consts, *body_consts, *init]
+    outs = while_p.bind(*operands, cond_jaxpr=cond, body_jaxpr=body, **counts)
     return outs, carry_dims
 
 

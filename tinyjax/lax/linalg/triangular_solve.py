@@ -148,8 +148,7 @@ def _batch(vals: Any, dims: Any, *, left_side: bool, **params: Any) -> Any:
 def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[Any, int]:
     """b is (n, columns, batch), or (rows, batch, n) after its batch axis has gone behind its rows."""
     if left_side:
-        flat = (shape_of(b)[0], -1)
-        flat = (flat[0], shape_of(b)[1] * shape_of(b)[2])
+        flat = (shape_of(b)[0], shape_of(b)[1] * shape_of(b)[2])
     else:
         b = moveaxis(b, 0, 1)
         flat = (shape_of(b)[0] * shape_of(b)[1], shape_of(b)[2])

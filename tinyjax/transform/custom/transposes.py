@@ -58,15 +58,10 @@ def _linear_call_transpose(
             "linear_call is not transposed by its residuals: they are constants"
         )
     transpose, consts = transpose_thunk()
-    outs = linear_call_p.bind(
-        *consts,
-        *args[num_callee_consts:num_fixed],
-        *[instantiate_zeros(ct) for ct in cts],
-        callee=transpose,
-        transpose_thunk=lambda: (callee, args[:num_callee_consts]),
-        num_callee_consts=len(consts),
-        num_res=num_res,
-    )
+    operands = [*args[num_callee_consts:num_fixed], *[instantiate_zeros(ct) for ct in cts]]
+    functions = {"callee": transpose, "transpose_thunk": lambda: (callee, args[:num_callee_consts])}
+    counts = {"num_callee_consts": len(consts), "num_res": num_res}
+    outs = linear_call_p.bind(*consts, *operands, **functions, **counts)
     return [None] * num_fixed + outs
 
 
@@ -97,13 +92,9 @@ def _linear_call_batch(
 
         return trace_to_jaxpr(placed, of_batch.in_avals), consts
 
-    outs = linear_call_p.bind(
-        *vals,
-        callee=batched,
-        transpose_thunk=functools.cache(batched_transpose),
-        num_callee_consts=num_callee_consts,
-        num_res=num_res,
-    )
+    functions = {"callee": batched, "transpose_thunk": functools.cache(batched_transpose)}
+    counts = {"num_callee_consts": num_callee_consts, "num_res": num_res}
+    outs = linear_call_p.bind(*vals, **functions, **counts)
     return outs, out_dims
 
 
@@ -143,13 +134,7 @@ def linear_call(
             )
         return transpose
 
-    outs = linear_call_p.bind(
-        *consts,
-        *residuals,
-        *linear,
-        callee=callee,
-        transpose_thunk=transpose_thunk,
-        num_callee_consts=len(consts),
-        num_res=len(residuals),
-    )
+    functions = {"callee": callee, "transpose_thunk": transpose_thunk}
+    counts = {"num_callee_consts": len(consts), "num_res": len(residuals)}
+    outs = linear_call_p.bind(*consts, *residuals, *linear, **functions, **counts)
     return tree_unflatten(flat_fun.out_tree, outs)

@@ -193,17 +193,9 @@ class PjitFunction:
             places, out_places = placement.places.before_call(places, **params)
         place = self.device or _place_before_call(jaxpr, places, name, out_places)
         static = positions(self.static_argnums, len(args))
+        info = DebugInfo(self.fun, static, in_tree, out_tree)
         return Traced(
-            jaxpr,
-            in_tree,
-            out_tree,
-            name,
-            place,
-            consts,
-            donated,
-            places,
-            out_places,
-            DebugInfo(self.fun, static, in_tree, out_tree),
+            jaxpr, in_tree, out_tree, name, place, consts, donated, places, out_places, info
         )
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:

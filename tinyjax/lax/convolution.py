@@ -61,20 +61,12 @@ def _is_int(x: Any) -> bool:
 
 
 def _conv_aval(
-    lhs: ShapedArray,
-    rhs: ShapedArray,
-    *,
-    window_strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    lhs_dilation: tuple[int, ...],
-    rhs_dilation: tuple[int, ...],
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-    preferred_element_type: Any,
-    out_sharding: Any = None,
-    **_: Any,
-) -> ShapedArray:
+    lhs: ShapedArray, rhs: ShapedArray, *, window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...], lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int, batch_group_count: int, preferred_element_type: Any,
+    out_sharding: Any = None, **_: Any,
+) -> ShapedArray:  # fmt: skip
     images = [lhs.shape[axis] for axis in dimension_numbers.lhs_spec]
     kernels = [rhs.shape[axis] for axis in dimension_numbers.rhs_spec]
     window = kernels[2:]

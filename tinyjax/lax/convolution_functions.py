@@ -26,19 +26,11 @@ from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
 
 
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    feature_group_count: int = 1,
-    batch_group_count: int = 1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Array:
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
+    precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None,
+) -> Array:  # fmt: skip
     """The convolution of images `lhs` with kernels `rhs`, over any number of spatial axes.
 
     Element (n, o, p) is the sum over c and k of lhs[n, c, p * stride + k * rhs_dilation] * rhs[o, c, k],
@@ -106,15 +98,10 @@ def conv(
 
 
 def conv_with_general_padding(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int] | None,
-    rhs_dilation: Sequence[int] | None,
-    precision: Any = None,
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None, rhs_dilation: Sequence[int] | None, precision: Any = None,
     preferred_element_type: Any = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The same with a (low, high) padding for each axis, and dilations."""
     options = {"precision": precision, "preferred_element_type": preferred_element_type}
     return conv_general_dilated(
@@ -133,17 +120,11 @@ _LAYOUTS = {
 
 
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
-    strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    transpose_kernel: bool = False,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    lhs: Any, rhs: Any, strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+    transpose_kernel: bool = False, precision: Any = None, preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
-) -> Array:
+) -> Array:  # fmt: skip
     """A convolution that makes `strides` times as many elements: the image is spread, with holes.
 
     With padding 'SAME' or 'VALID' the shapes are those that a convolution of this stride and padding
@@ -185,16 +166,11 @@ def conv_transpose(
 
 
 def conv_general_dilated_patches(
-    lhs: Any,
-    filter_shape: Sequence[int],
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
+    lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]], lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, precision: Any = None,
     preferred_element_type: Any = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The elements of each window of `filter_shape`, as the features of the place where it is.
 
     The result has size(feature) * prod(filter_shape) features: all places in the window of the first
@@ -214,16 +190,10 @@ def conv_general_dilated_patches(
 
 
 def conv_general_dilated_local(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    filter_shape: Sequence[int],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
-) -> Array:
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    filter_shape: Sequence[int], lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, precision: Any = None,
+) -> Array:  # fmt: skip
     """A convolution with a separate kernel at each position of the result.
 
     The window's shape is `filter_shape`; `rhs` has (outputs, inputs * prod(filter_shape), *positions of the

@@ -193,14 +193,9 @@ class _FormatChecker(string.Formatter):
 
 
 def debug_print(
-    fmt: str | None = None,
-    *args: Any,
-    ordered: bool = False,
-    partitioned: bool = False,
-    skip_format_check: bool = False,
-    _use_logging: bool = False,
-    **kwargs: Any,
-) -> Any:
+    fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+    skip_format_check: bool = False, _use_logging: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Prints `fmt.format(*args, **kwargs)` when the program runs, with values in place of tracers.
 
     Options can come first: `debug.print(ordered=True)("x = {}", x)`. Arguments are pytrees. NumPy's
@@ -241,15 +236,9 @@ def _logging_record() -> logging.LogRecord:
 
 
 def _debug_print_impl(
-    *args: Any,
-    fmt: str,
-    in_tree: PyTreeDef,
-    static_args: tuple,
-    np_printoptions: tuple,
-    has_placeholders: bool,
-    logging_record: logging.LogRecord | None,
-    **params: Any,
-) -> list[Any]:
+    *args: Any, fmt: str, in_tree: PyTreeDef, static_args: tuple, np_printoptions: tuple,
+    has_placeholders: bool, logging_record: logging.LogRecord | None, **params: Any,
+) -> list[Any]:  # fmt: skip
     values, named = _merge_args(in_tree, [argument(x) for x in args], dict(static_args))
     if has_placeholders:
         with np.printoptions(**dict(np_printoptions)):

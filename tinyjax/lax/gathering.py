@@ -50,16 +50,10 @@ gather_p = Primitive("gather", **MOVES, linear=(0,), keys="part")
 
 
 def _gather_impl(
-    x: np.ndarray,
-    indices: np.ndarray,
-    *,
-    dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: tuple[int, ...],
-    unique_indices: bool,
-    indices_are_sorted: bool,
-    mode: GatherScatterMode,
-    fill_value: Any,
-) -> np.ndarray:
+    x: np.ndarray, indices: np.ndarray, *, dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...], unique_indices: bool, indices_are_sorted: bool,
+    mode: GatherScatterMode, fill_value: Any,
+) -> np.ndarray:  # fmt: skip
     if mode is GatherScatterMode.FILL_OR_DROP:
         indices = indices.astype(index_dtype(x.shape))
     windows = Windows(x.shape, indices, dimension_numbers, slice_sizes)
@@ -176,16 +170,10 @@ def _default_fill_value(dtype: np.dtype) -> Any:
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
-    dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Sequence[int],
-    *,
-    unique_indices: bool = False,
-    indices_are_sorted: bool = False,
-    mode: str | GatherScatterMode | None = None,
-    fill_value: Any = None,
-) -> Array:
+    operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int], *, unique_indices: bool = False, indices_are_sorted: bool = False,
+    mode: str | GatherScatterMode | None = None, fill_value: Any = None,
+) -> Array:  # fmt: skip
     """Windows of `slice_sizes` of `operand`, one at each index vector in the last axis of the indices.
 
     `mode` says what a window gives that is not all inside (None is 'promise_in_bounds'), `fill_value`

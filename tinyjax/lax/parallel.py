@@ -278,14 +278,9 @@ axis_batch_rules[axis_index_p] = _axis_index_batch
 
 
 def def_collective(
-    primitive: Primitive,
-    aval_rule: Callable,
-    along: Callable,
-    beside: Callable,
-    transpose: Callable,
-    one_by_one: Any = None,
-    among: Callable | None = None,
-) -> None:
+    primitive: Primitive, aval_rule: Callable, along: Callable, beside: Callable,
+    transpose: Callable, one_by_one: Any = None, among: Callable | None = None,
+) -> None:  # fmt: skip
     """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
 
     `along(x, dim, axis, params) -> (out, out_dim)` batches it over the axis that it names;

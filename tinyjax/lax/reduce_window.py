@@ -215,15 +215,10 @@ _MONOIDS: dict[Callable, tuple[Primitive, Callable[[np.dtype], Any]]] = {
 
 
 def reduce_window(
-    operand: Any,
-    init_value: Any,
-    computation: Callable,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int] | None = None,
-    padding: str | Sequence[tuple[int, int]] = "VALID",
-    base_dilation: Sequence[int] | None = None,
-    window_dilation: Sequence[int] | None = None,
-) -> Any:
+    operand: Any, init_value: Any, computation: Callable, window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
     """Combines the elements of each window of `operand` by `computation`, from `init_value` on.
 
     `operand` is a pytree of arrays of one shape, `init_value` one of scalars with the same tree and

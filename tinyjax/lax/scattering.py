@@ -60,18 +60,10 @@ def window_sizes(
 
 
 def _scatter_impl(
-    combine: np.ufunc | None,
-    x: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray,
-    *,
-    update_jaxpr: Jaxpr | None,
-    update_consts: tuple,
-    dimension_numbers: ScatterDimensionNumbers,
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: GatherScatterMode,
-) -> np.ndarray:
+    combine: np.ufunc | None, x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *,
+    update_jaxpr: Jaxpr | None, update_consts: tuple, dimension_numbers: ScatterDimensionNumbers,
+    indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
+) -> np.ndarray:  # fmt: skip
     """Combines the elements at each window with its updates, one window after the other."""
     sizes = window_sizes(x.shape, updates.shape, dimension_numbers)
     windows = Windows(x.shape, indices, GatherDimensionNumbers(*dimension_numbers), sizes)
@@ -229,15 +221,10 @@ def _scatter_function(
 
     @named(primitive.name.replace("-", "_"), doc)
     def scatter_function(
-        operand: Any,
-        scatter_indices: Any,
-        updates: Any,
-        dimension_numbers: ScatterDimensionNumbers,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-    ) -> Array:
+        operand: Any, scatter_indices: Any, updates: Any,
+        dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
+        unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
+    ) -> Array:  # fmt: skip
         jaxpr = combine and _combining_jaxpr(combine, get_aval(operand).dtype)
         how: dict[str, Any] = {"dimension_numbers": dimension_numbers}
         how |= {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
@@ -268,16 +255,10 @@ scatter_max = _combining_scatter(scatter_max_p, max_, "taken, where greater, int
 
 
 def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
-    func: Callable,
-    dimension_numbers: ScatterDimensionNumbers,
-    *,
-    update_shape: Sequence[int] = (),
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: str | GatherScatterMode | None = None,
-) -> Array:
+    operand: Any, scatter_indices: Any, func: Callable, dimension_numbers: ScatterDimensionNumbers,
+    *, update_shape: Sequence[int] = (), indices_are_sorted: bool = False,
+    unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
+) -> Array:  # fmt: skip
     """As scatter, with each element replaced by `func` of it, as often as it is indexed.
 
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""

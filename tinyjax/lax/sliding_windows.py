@@ -67,15 +67,10 @@ def reduce_window_shape_tuple(
 
 
 def window_elements(
-    x: np.ndarray,
-    fill: Any,
-    *,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int] | None = None,
+    x: np.ndarray, fill: Any, *, window_dimensions: Sequence[int], window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]], base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Iterator[np.ndarray]:
+) -> Iterator[np.ndarray]:  # fmt: skip
     """For each place in a window: the element there of all windows, `fill` where there is none."""
     ones = (1,) * x.ndim
     config = [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation or ones)]
@@ -105,15 +100,10 @@ def window_places(
 
 
 def check_windows(
-    name: str,
-    ndim: int,
-    *,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int] = (),
+    name: str, ndim: int, *, window_dimensions: Sequence[int], window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]], base_dilation: Sequence[int] = (),
     window_dilation: Sequence[int] = (),
-) -> None:
+) -> None:  # fmt: skip
     given = {
         "window_dimensions": window_dimensions,
         "window_strides": window_strides,

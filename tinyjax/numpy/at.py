@@ -68,15 +68,9 @@ class IndexUpdateRef:
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
 
     def get(
-        self,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        fill_value: Any = None,
-        wrap_negative_indices: bool = True,
-        out_sharding: Any = None,
-    ) -> Any:
+        self, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+        fill_value: Any = None, wrap_negative_indices: bool = True, out_sharding: Any = None,
+    ) -> Any:  # fmt: skip
         """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range. `out_sharding`
         splits the result over devices."""
         options = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
@@ -132,16 +126,10 @@ class IndexUpdateRef:
 
 
 def scatter_update(
-    x: Any,
-    index: Any,
-    values: Any,
-    scatter: Callable,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-    wrap_negative_indices: bool = True,
+    x: Any, index: Any, values: Any, scatter: Callable, indices_are_sorted: bool = False,
+    unique_indices: bool = False, mode: Any = None, wrap_negative_indices: bool = True,
     out_sharding: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """`x` with `values` brought into x[index] by a lax scatter; the dtype is that of x.
 
     Warns (FutureWarning) if values do not fit the dtype. Raises ValueError if their shape does not fit

@@ -36,15 +36,9 @@ from tinyjax.numpy.util import (
 
 
 def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool = True,
-    order: str | None = "K",
-    ndmin: int = 0,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Array:
+    object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0,
+    device: Any = None, out_sharding: Any = None,
+) -> Array:  # fmt: skip
     """An array of a (nested) list, a NumPy array, a scalar or an Array; as numpy.array.
 
     Without `dtype`, that of the data, promoted together; a Python scalar stays weakly typed. `ndmin`

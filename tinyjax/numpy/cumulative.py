@@ -45,15 +45,9 @@ from tinyjax.transform.jit.api import jitted
 
 
 def _cumulative(
-    name: str,
-    reduction: Callable,
-    a: Any,
-    axis: int | None,
-    dtype: Any,
-    out: Any = None,
-    nan_as: int | None = None,
-    promote_integers: bool = False,
-) -> Any:
+    name: str, reduction: Callable, a: Any, axis: int | None, dtype: Any, out: Any = None,
+    nan_as: int | None = None, promote_integers: bool = False,
+) -> Any:  # fmt: skip
     check_no_out(name, out)
     a = ensure_arraylike(name, a)
     if axis is None or (a.ndim == 0 and a.aval.weak_type):

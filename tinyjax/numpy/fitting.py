@@ -85,14 +85,9 @@ def _roots_with_zeros(p: Any, leading: Any) -> Any:
 
 @jitted(static_argnames=("deg", "rcond", "full", "cov"))
 def polyfit(
-    x: Any,
-    y: Any,
-    deg: int,
-    rcond: float | None = None,
-    full: bool = False,
-    w: Any = None,
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None,
     cov: bool = False,
-) -> Array | tuple[Array, ...]:
+) -> Array | tuple[Array, ...]:  # fmt: skip
     """The coefficients, highest power first, of the polynomial of degree `deg` nearest to (x, y).
 
     x has shape (m,), y (m,) or (m, k), weights `w` (m,); coefficients are (deg + 1,) or (deg + 1, k). With

@@ -58,14 +58,9 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 
 
 def rewriting_take(
-    x: Any,
-    index: Any,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-    fill_value: Any = None,
-    wrap_negative: bool = True,
-) -> Any:
+    x: Any, index: Any, indices_are_sorted: bool = False, unique_indices: bool = False,
+    mode: Any = None, fill_value: Any = None, wrap_negative: bool = True,
+) -> Any:  # fmt: skip
     """x[index], by the first of the three ways that can do it (see the top of this file)."""
     parts = parse(index, x.aval.shape)
     check_slices_are_known(parts)
@@ -189,14 +184,9 @@ def _dynamic_slice(x: Any, parts: list[IndexPart], wrap_negative: bool) -> Any:
 
 
 def _gather(
-    x: Any,
-    parts: list[IndexPart],
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: Any,
-    fill_value: Any,
-    wrap_negative: bool,
-) -> Any:
+    x: Any, parts: list[IndexPart], indices_are_sorted: bool, unique_indices: bool, mode: Any,
+    fill_value: Any, wrap_negative: bool,
+) -> Any:  # fmt: skip
     plan = gather_plan(expand_masks(parts, x.aval.shape), x.aval.shape, wrap_negative)
     if fill_value is not None:
         fill_value = concrete(fill_value, "fill_value argument to indexed get()")

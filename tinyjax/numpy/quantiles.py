@@ -51,14 +51,9 @@ def _functions(skip_nan: bool) -> list[Callable[..., Array]]:
 
     @public
     def quantile(
-        a: Any,
-        q: Any,
-        axis: Any = None,
-        out: None = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: bool = False,
-    ) -> Array:
+        a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False,
+    ) -> Array:  # fmt: skip
         """The values below which fractions `q` (in [0, 1]) of the elements lie.
 
         A vector `q` becomes the first axis. Raises ValueError for complex arrays, a `q` of more axes and

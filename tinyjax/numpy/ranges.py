@@ -86,16 +86,9 @@ def _arange(start: Any, stop: Any, step: Any, dtype: np.dtype, out_sharding: Any
 
 
 def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: Any = 0,
-    *,
-    device: Any = None,
-) -> Any:
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: Any = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
     """`num` values from start to stop, along `axis`; with retstep also the step; as numpy.linspace.
 
     Raises ValueError for negative num, ConcretizationTypeError for a traced num."""
@@ -152,14 +145,9 @@ def _ends(name: str, start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, np.dt
 
 
 def logspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: Any = 0,
-) -> Array:
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: Any = 0,
+) -> Array:  # fmt: skip
     """base**start to base**stop with evenly spaced exponents; as numpy.logspace."""
     num = concrete_int(num, "'num' argument of jnp.logspace")
     axis = concrete_int(axis, "'axis' argument of jnp.logspace")

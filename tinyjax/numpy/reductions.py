@@ -36,18 +36,10 @@ Axis = Any  # None, an int, or a tuple of ints
 
 
 def _reduce(
-    a: Any,
-    name: str,
-    reducer: Callable,
-    combine: Callable,
-    identity: Any,
-    axis: Axis = None,
-    dtype: np.dtype | None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    a: Any, name: str, reducer: Callable, combine: Callable, identity: Any, axis: Axis = None,
+    dtype: np.dtype | None = None, keepdims: bool = False, initial: Any = None, where: Any = None,
     has_identity: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """Applies `reducer` (a lax reduction), after the mask and before `initial` and keepdims.
 
     `combine` is the binary operation, and `identity` what a masked element becomes."""
@@ -132,15 +124,9 @@ def _total(
 
     @public("tinyjax.numpy", name, doc)
     def total(
-        a: Any,
-        axis: Axis = None,
-        dtype: Any = None,
-        out: None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-        promote_integers: bool = True,
-    ) -> Array:
+        a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+        initial: Any = None, where: Any = None, promote_integers: bool = True,
+    ) -> Array:  # fmt: skip
         check_no_out(name, out)
         if name == "prod" and isinstance(axis, str):
             raise NotImplementedError("Named reductions not implemented for jnp.prod()")

@@ -35,15 +35,9 @@ from tinyjax.transform.jit.api import jitted
 
 
 def take(
-    a: Any,
-    indices: Any,
-    axis: int | None = None,
-    out: None = None,
-    mode: str | None = None,
-    unique_indices: bool = False,
-    indices_are_sorted: bool = False,
-    fill_value: Any = None,
-) -> Array:
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
+    unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
+) -> Array:  # fmt: skip
     """a[..., indices, ...] at `axis` (of the flat array if None); as numpy.take.
 
     Out of range: mode 'fill' (the default) gives fill_value, NaN if None; 'clip' clamps; 'wrap' counts

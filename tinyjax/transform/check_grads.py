@@ -34,14 +34,9 @@ _TOLERANCES = {
 
 
 def check_grads(
-    f: Callable,
-    args: Sequence[Any],
-    order: int,
-    modes: Sequence[str] = ("fwd", "rev"),
-    atol: Tolerance = None,
-    rtol: Tolerance = None,
-    eps: float | None = None,
-) -> None:
+    f: Callable, args: Sequence[Any], order: int, modes: Sequence[str] = ("fwd", "rev"),
+    atol: Tolerance = None, rtol: Tolerance = None, eps: float | None = None,
+) -> None:  # fmt: skip
     """Checks the derivatives of `f(*args)`, of forward and reverse mode, up to an order.
 
     `args` and results are pytrees of floating or complex arrays. Tolerances are numbers or by dtype; by

@@ -141,14 +141,9 @@ def defproduct(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Cal
 
 
 def product_transpose(
-    primitive: Primitive,
-    lhs_transpose: Any,
-    rhs_transpose: Any,
-    ct: Any,
-    x: Any,
-    y: Any,
+    primitive: Primitive, lhs_transpose: Any, rhs_transpose: Any, ct: Any, x: Any, y: Any,
     **params: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """A product is linear in each operand while the other is known: that one gets None.
 
     Raises `not_linear` if both are UndefinedPrimals."""

@@ -48,14 +48,9 @@ scan_p = BodyPrimitive("scan", multiple_results=True, impl_binds_primitives=True
 
 @with_shortcut
 def run_eagerly(
-    *args: Any,
-    jaxpr: ClosedJaxpr,
-    length: int,
-    num_carry: int,
-    num_consts: int,
-    reverse: bool,
+    *args: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, num_consts: int, reverse: bool,
     **_: Any,
-) -> list[ArrayImpl]:
+) -> list[ArrayImpl]:  # fmt: skip
     """The loop, in Python."""
     consts, init, xs = split_list(args, num_consts, num_carry)
     x_avals = jaxpr.in_avals[num_consts + num_carry :]
@@ -128,15 +123,10 @@ no_rule_reasons[scan_p, "lowering"] = (
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    _split_transpose: bool = False,
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None,
+    reverse: bool = False, unroll: int | bool = 1, _split_transpose: bool = False,
     _debug_info: DebugInfo | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """`carry, y = f(carry, x)` for each `x` along axis 0 of `xs`: (the last carry, all y stacked).
 
     `init`, the first carry, `xs` and `y` are pytrees; all arrays of `xs` have one length of axis 0,

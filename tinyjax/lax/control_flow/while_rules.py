@@ -167,15 +167,9 @@ transpose_rules[while_p] = _while_transpose
 
 
 def _while_batch(
-    axis: AxisData,
-    vals: Any,
-    dims: Any,
-    *,
-    cond_nconsts: int,
-    cond_jaxpr: ClosedJaxpr,
-    body_nconsts: int,
-    body_jaxpr: ClosedJaxpr,
-) -> tuple[list, list]:
+    axis: AxisData, vals: Any, dims: Any, *, cond_nconsts: int, cond_jaxpr: ClosedJaxpr,
+    body_nconsts: int, body_jaxpr: ClosedJaxpr,
+) -> tuple[list, list]:  # fmt: skip
     """One loop for all examples, until none of them goes on."""
     cond_dims, body_dims, init_dims = split_list(dims, cond_nconsts, body_nconsts)
 

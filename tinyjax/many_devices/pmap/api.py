@@ -51,17 +51,11 @@ _current = _Tracing()
 
 
 def pmap(
-    fun: Callable,
-    axis_name: Hashable | None = None,
-    *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    static_broadcasted_argnums: int | Sequence[int] = (),
-    devices: Sequence[Device] | None = None,
-    backend: str | None = None,
-    axis_size: int | None = None,
+    fun: Callable, axis_name: Hashable | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    static_broadcasted_argnums: int | Sequence[int] = (), devices: Sequence[Device] | None = None,
+    backend: str | None = None, axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
+) -> Callable[..., Any]:  # fmt: skip
     """`fun` on many devices at once: each computes with its own slice of the arguments.
 
     As vmap, with a device for each slice: `in_axes` and `out_axes` as there (a result for which

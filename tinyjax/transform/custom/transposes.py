@@ -66,15 +66,9 @@ def _linear_call_transpose(
 
 
 def _linear_call_batch(
-    axis: AxisData,
-    vals: Any,
-    dims: Any,
-    *,
-    callee: ClosedJaxpr,
-    transpose_thunk: Callable[[], Transpose],
-    num_callee_consts: int,
-    num_res: int,
-) -> Any:
+    axis: AxisData, vals: Any, dims: Any, *, callee: ClosedJaxpr,
+    transpose_thunk: Callable[[], Transpose], num_callee_consts: int, num_res: int,
+) -> Any:  # fmt: skip
     batched, out_dims = batch_jaxpr(callee, axis, dims)
     num_fixed = num_callee_consts + num_res
 

@@ -110,18 +110,11 @@ class Traced(_Signature):
     """A function as a jaxpr, with the trees of its arguments and results."""
 
     def __init__(
-        self,
-        jaxpr: ClosedJaxpr,
-        in_tree: PyTreeDef,
-        out_tree: PyTreeDef,
-        fun_name: str,
-        device: DeviceOrSpread | None,
-        consts: Sequence[Any] = (),
-        donated: Sequence[bool] = (),
-        places: Sequence[Any] = (),
-        out_places: Sequence[Any] = (),
+        self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
+        device: DeviceOrSpread | None, consts: Sequence[Any] = (), donated: Sequence[bool] = (),
+        places: Sequence[Any] = (), out_places: Sequence[Any] = (),
         debug_info: DebugInfo | None = None,
-    ):
+    ):  # fmt: skip
         self.debug_info = debug_info
         self.places = tuple(places) or (None,) * len(jaxpr.in_avals)
         self.out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)

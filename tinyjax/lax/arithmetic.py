@@ -147,16 +147,8 @@ min_p = nary("min", ANY, _extremum(np.minimum, -1), cost=1, makes_nan=True)
 min = of_two(
     min_p, "The smaller of each pair, NaN if either is. Complex numbers compare by real part first."
 )
-defjvp(
-    max_p,
-    lambda g, x, y: mul(g, _share(x, y)),
-    lambda g, x, y: mul(g, _share(y, x)),
-)
-defjvp(
-    min_p,
-    lambda g, x, y: mul(g, _share(y, x)),
-    lambda g, x, y: mul(g, _share(x, y)),
-)
+defjvp(max_p, lambda g, x, y: mul(g, _share(x, y)), lambda g, x, y: mul(g, _share(y, x)))
+defjvp(min_p, lambda g, x, y: mul(g, _share(y, x)), lambda g, x, y: mul(g, _share(x, y)))
 
 
 # ---- sign, abs ----

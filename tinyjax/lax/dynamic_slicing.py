@@ -110,16 +110,13 @@ def _dynamic_slice_batch(vals: Any, dims: Any, *, slice_sizes: tuple[int, ...]) 
     all_dims = tuple(range(len(slice_sizes)))
     numbers = GatherDimensionNumbers(all_dims, (), all_dims)
     indices, indices_dim = _joined_indices(vals[1:], dims[1:])
-    return batch_gather(
-        (vals[0], indices),
-        (dims[0], indices_dim),
-        dimension_numbers=numbers,
-        slice_sizes=slice_sizes,
-        unique_indices=True,
-        indices_are_sorted=True,
-        mode=GatherScatterMode.CLIP,
-        fill_value=None,
-    )
+    params: Any = {"dimension_numbers": numbers, "slice_sizes": slice_sizes, "fill_value": None}
+    return batch_gather((vals[0], indices), (dims[0], indices_dim), **params, **_ONE_WINDOW)
+
+
+_ONE_WINDOW: dict[str, Any] = {
+    "unique_indices": True, "indices_are_sorted": True, "mode": GatherScatterMode.CLIP
+}  # fmt: skip
 
 
 def _joined_indices(indices: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, int | None]:
@@ -200,17 +197,10 @@ def _dynamic_update_slice_batch(vals: Any, dims: Any) -> Any:
     update_ndim = len(shape_of(vals[1])) - (dims[1] is not not_mapped)
     all_dims = tuple(range(update_ndim))
     indices, indices_dim = _joined_indices(vals[2:], dims[2:])
-    return batch_scatter(
-        scatter_p,
-        (vals[0], indices, vals[1]),
-        (dims[0], indices_dim, dims[1]),
-        update_jaxpr=None,
-        update_consts=(),
-        dimension_numbers=ScatterDimensionNumbers(all_dims, (), all_dims),
-        indices_are_sorted=True,
-        unique_indices=True,
-        mode=GatherScatterMode.CLIP,
-    )
+    vals, dims = (vals[0], indices, vals[1]), (dims[0], indices_dim, dims[1])
+    params = {"update_jaxpr": None, "update_consts": (), **_ONE_WINDOW}
+    numbers = ScatterDimensionNumbers(all_dims, (), all_dims)
+    return batch_scatter(scatter_p, vals, dims, dimension_numbers=numbers, **params)
 
 
 impl_rules[dynamic_update_slice_p] = _dynamic_update_slice_impl

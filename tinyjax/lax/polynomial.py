@@ -1,7 +1,4 @@
-"""Polynomials by Horner's rule, as one primitive: its derivative is a polynomial of a lower degree.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.polynomial.html
-"""
+"""Polynomials by Horner's rule, as one primitive: its derivative is a polynomial of a lower degree."""
 
 from __future__ import annotations
 
@@ -17,13 +14,7 @@ from tinyjax.core.primitives import broadcast_shapes, mul
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import NUMBER, constant, nary
-from tinyjax.transform.jvp import (
-    Zero,
-    add_tangents,
-    broadcast_to_result,
-    jvp_rules,
-    zero_tangent,
-)
+from tinyjax.transform.jvp import Zero, add_tangents, broadcast_to_result, jvp_rules, zero_tangent
 from tinyjax.transform.transposition import (
     is_undefined_primal,
     require_known,

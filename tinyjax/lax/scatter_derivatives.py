@@ -36,11 +36,7 @@ from tinyjax.lax.scattering import (
 )
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import reshape
-from tinyjax.lax.windows import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-)
+from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinyjax.transform.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
 from tinyjax.transform.transposition import (
     UndefinedPrimal,

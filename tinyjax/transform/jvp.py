@@ -304,8 +304,7 @@ def jvp(
 
     `primals` and `tangents` are tuples of pytrees of equal structure, shapes and dtypes (float0
     tangents for integers). With has_aux, fun gives (out, aux) and jvp gives (out, tangent_out, aux).
-    Raises TypeError or ValueError where tangents do not fit primals.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html"""
+    Raises TypeError or ValueError where tangents do not fit primals."""
     check_callable(fun, "differentiate")
     flat_primals, flat_tangents, in_tree = _flat_pairs(primals, tangents)
     trace = JVPTrace(context.trace)

@@ -209,9 +209,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and a function that maps tangents to the result's tangent.
 
     The function can be called many times: it holds the residuals and does the linear part alone. It is
-    a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux).
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
-    """
+    a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux)."""
     check_callable(fun, "linearize")
     main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten(primals)

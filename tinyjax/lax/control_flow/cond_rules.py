@@ -2,8 +2,6 @@
 
 The branches must keep equal types, so what one of them needs (a tangent, a batch dim, a cotangent, a
 residual), all of them get.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """
 
 from __future__ import annotations
@@ -53,11 +51,7 @@ from tinyjax.transform.partial_eval import (
     partial_eval_jaxpr,
     values_of,
 )
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    require_known,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, require_known, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 Branches = tuple[ClosedJaxpr, ...]

@@ -38,15 +38,9 @@ triangular_solve_p = Primitive("triangular_solve", makes_nan=True)
 
 
 def _impl(
-    a: np.ndarray,
-    b: np.ndarray,
-    *,
-    left_side: bool,
-    lower: bool,
-    transpose_a: bool,
-    conjugate_a: bool,
-    unit_diagonal: bool,
-) -> np.ndarray:
+    a: np.ndarray, b: np.ndarray, *, left_side: bool, lower: bool, transpose_a: bool,
+    conjugate_a: bool, unit_diagonal: bool,
+) -> np.ndarray:  # fmt: skip
     """By BLAS's trsm. It takes matrices column by column, as which ours, row by row, are transposed:
     so the sides change, and lower is upper. A zero on the diagonal divides, and gives inf or NaN."""
     if b.size == 0:
@@ -147,8 +141,7 @@ def _batch(vals: Any, dims: Any, *, left_side: bool, **params: Any) -> Any:
 def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[Any, int]:
     """b is (n, columns, batch), or (rows, batch, n) after its batch axis has gone behind its rows."""
     if left_side:
-        flat = (shape_of(b)[0], -1)
-        flat = (flat[0], shape_of(b)[1] * shape_of(b)[2])
+        flat = (shape_of(b)[0], shape_of(b)[1] * shape_of(b)[2])
     else:
         b = moveaxis(b, 0, 1)
         flat = (shape_of(b)[0] * shape_of(b)[1], shape_of(b)[2])
@@ -163,15 +156,9 @@ batch_rules[triangular_solve_p] = _batch  # makes one solve of many, where it ca
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
-    *,
-    left_side: bool = False,
-    lower: bool = False,
-    transpose_a: bool = False,
-    conjugate_a: bool = False,
-    unit_diagonal: bool = False,
-) -> Array:
+    a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    conjugate_a: bool = False, unit_diagonal: bool = False,
+) -> Array:  # fmt: skip
     """X with op(A) X = B if `left_side`, else X op(A) = B; only one triangle of A is read.
 
     `a` has shape (..., n, n), `b` (..., n, m) or (..., m, n), and the result has b's; a vector b is one

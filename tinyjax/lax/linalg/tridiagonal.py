@@ -17,12 +17,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    check_square,
-    for_each_matrix,
-    on_matrices,
-)
+from tinyjax.lax.linalg.matrices import check_operands, check_square, for_each_matrix, on_matrices
 from tinyjax.transform.jvp import Zero, instantiate_zeros, zero_tangent
 from tinyjax.transform.transposition import require_known, transpose_rules
 

@@ -3,8 +3,6 @@
 Grad of a jitted function compiles two jits: one of its results, which gives the residuals too, and one, of
 the transposed linear jaxpr, for the backward pass. The rules of all primitives that have a jaxpr as a
 parameter follow this pattern.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations
@@ -23,10 +21,7 @@ from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
 from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
 from tinyjax.transform.partial_eval import linearize_jaxpr, partial_eval_jaxpr
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 

@@ -108,9 +108,9 @@ print(inspect.getsource(calls.CallWithRules))
 # The JVP rule of `custom_jvp_call` is in
 # [forward_rules.py](../tinyjax/transform/custom/forward_rules.py). It is ours, with one addition. While we
 # differentiate `g(x, 2.0)` by `x`, the tangent of the second argument is known to be zero. Inside JAX that is
-# an object [`Zero`](glossary.md#zero), not an array. Most people's rules expect arrays, and so they get arrays
-# of zeros. A rule that wants to know which are zero asks for it, by `symbolic_zeros=True`. (The tangents of
-# integers, of dtype `float0`, hold nothing; rules get them as they are.)
+# an object [`Zero`](glossary.md#zero), not an array. Most people's rules expect arrays, and so they get
+# arrays of zeros. A rule that wants to know which are zero asks for it, by `symbolic_zeros=True`. (The
+# tangents of integers, of dtype `float0`, hold nothing; rules get them as they are.)
 #
 # What do the other transformations do with it? Look at the jaxpr:
 

@@ -146,12 +146,14 @@ class JVPTrace(Trace):
         return x, zero_tangent(x)
 
     def primal(self, x: Any) -> Any:
+        """The primal of a tracer of this trace; all else, which need not be an array, as it is."""
         return x.primal if type(x) is JVPTracer and x._trace is self else x
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The primitive's JVP rule, applied to primals and tangents; what the rule binds goes to the
         parent. Where no operand has a tangent, or there is no operand, the parent processes the primitive:
-        no rule, no tracer. A primitive of several results gives a list of tracers."""
+        no rule, no tracer. A primitive of several results gives a list of tracers. Raises NotImplementedError
+        if a rule is needed and missing."""
         primals, tangents = zip(*map(self.primal_and_tangent, args)) if args else ((), ())
         if all([type(t) is Zero for t in tangents]):
             return self.parent.process_primitive(primitive, primals, params)

@@ -59,6 +59,7 @@ class LinearizeTrace(Trace):
         self.unknown = unknown
 
     def is_unknown(self, x: Any) -> bool:
+        """Whether it is a tracer of the trace `unknown`."""
         return type(x) is JaxprTracer and x._trace is self.unknown
 
     def primal_and_tangent(self, x: Any) -> tuple[Any, Any]:
@@ -140,7 +141,7 @@ class Linearized(NamedTuple):
 
     jaxpr: Jaxpr
     residuals: list[Any]
-    # The inputs' tangents, without those of integers (float0).
+    # Those of all inputs' tangents. An integer's, of dtype float0, is no argument of the jaxpr.
     in_avals: list[ShapedArray]
     # Which results have tangents.
     nonzero_outs: list[bool]

@@ -1,6 +1,6 @@
 """A training loop that compiles in each round, and its cure.
 
-After this file you can find out why a program compiles again and again, and mend it. Builds on jit.
+`jax.explain_cache_misses()` says why a function is traced again.
 """
 
 from __future__ import annotations

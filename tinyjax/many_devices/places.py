@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.core.array import ArrayImpl
+from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import abstract_eval_rules, as_array
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_rules, without_dead_code
@@ -183,6 +183,13 @@ def checked(place: Any) -> Sharding | None:
     return place if isinstance(place, Sharding) else None
 
 
+def check_put(aval: ShapedArray, place: DeviceOrSpread | None) -> None:
+    """Raises ValueError if an array of this type can't have the sharding: IndivisibleError if an axis can't be
+    split into equal parts."""
+    if isinstance(place, Sharding):
+        check_fits(place, place.typed(aval).shape, "device_put args")
+
+
 def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
     """The value in blocks, if the processes or devices of `place` have memory of their own; else None.
 
@@ -199,8 +206,7 @@ def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
 
 
 def _in_blocks_of(x: Any, place: Sharding) -> ArrayImpl | None:
-    place.typed(get_aval(x))  # raises, if its type can't be spread so
-    check_fits(place, get_aval(x).shape, "device_put args")
+    check_put(get_aval(x), place)
     if spans_processes(getattr(place, "mesh", None)):
         x = as_array(x)
         if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):

@@ -94,17 +94,15 @@ def main() -> None:
     device = jax.devices("gpu")[0]
     text = f"""## A GPU
 
-Written by `benchmarks/gpu.py`. First streams: kernels that read and write each element once, and the
-driver's copy of the same bytes within the GPU's memory, both by the driver's clock; a call has Python's part
-and the launch too. Medians of {options.rounds} rounds in which all took turns.
+Written by `benchmarks/gpu.py`. Streams first: kernels that read and write each element once, and the driver's
+copy of the same bytes, both by the driver's clock; a call also has Python's part and the launch. Medians of
+{options.rounds} rounds.
 
 {bandwidth}
 
-Then workloads: NumPy on the processor; JAX{about_jax}; and tinyjax's kernels on
-the GPU. Programs of several small kernels measure launches: pyopencl and the driver take 8 microseconds for
-each. A loop whose body is several kernels launches them in each step, as the RNN's does. JAX multiplies
-matrices on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's products keep them all, at 18
-TFLOP/s of the 67 that the H100's other cores have; a kernel of the same form, written by hand, reached 21.
+Then workloads: NumPy on the processor, JAX{about_jax}, and tinyjax. It is behind
+in programs of many small kernels, as each launch takes 8 microseconds, and in products of matrices: JAX's run
+on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's keep all, at 18 of the other cores' 67 TFLOP/s.
 
 {workloads(options.jax_python, options.rounds)}
 

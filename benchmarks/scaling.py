@@ -234,18 +234,14 @@ def main() -> None:
     ]
     text = f"""## Scaling
 
-Written by `benchmarks/scaling.py`: a training step, data parallel, each process with {ROWS} images of its
-own; predicted by `tinyjax/many_devices/sharding/step_time.py`, and measured. What computing takes is measured
-too, in as many processes at a time, from the beginning of the first till the last is done; latency
-and bandwidth are
-those of two psums between two processes (tinyjax: {apart}). Where processes are more than
-cores, a sum also waits for turns, and these two share a core (tinyjax: {on_one_core}). The
-best of {options.rounds} rounds; all processes share the machine's cores.
+Written by `benchmarks/scaling.py`: a data-parallel training step, {ROWS} images a process; predicted by
+`tinyjax/many_devices/sharding/step_time.py`, and measured; the best of {options.rounds} rounds. Latency and
+bandwidth are those of two psums between two processes (tinyjax: {apart}), or, with more
+processes than cores, on one core ({on_one_core}).
 
 {table([head, *lines])}
 
-The same step on machines that are not here, each of which computes as long as one process does here, and the
-share of the time in which it computes:
+The same step, predicted for many machines, with the share of the time in which they compute:
 
 {table(elsewhere(times[1]["compute"]))}
 

@@ -184,8 +184,8 @@ def checked(place: Any) -> Sharding | None:
 
 
 def check_put(aval: ShapedArray, place: DeviceOrSpread | None) -> None:
-    """Raises ValueError if an array of this type can't have the sharding: IndivisibleError if an axis can't be
-    split into equal parts."""
+    """Raises ValueError if an array of this type can't have the sharding: IndivisibleError of an axis that
+    can't be split into equal parts."""
     if isinstance(place, Sharding):
         check_fits(place, place.typed(aval).shape, "device_put args")
 

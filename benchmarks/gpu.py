@@ -102,7 +102,8 @@ copy of the same bytes, both by the driver's clock; a call also has Python's par
 
 Then workloads: NumPy on the processor, JAX{about_jax}, and tinyjax. It is behind
 in programs of many small kernels, as each launch takes 8 microseconds, and in products of matrices: JAX's run
-on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's keep all, at 18 of the other cores' 67 TFLOP/s.
+on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's keep all, at 18 TFLOP/s of the 67 that the
+other cores have.
 
 {workloads(options.jax_python, options.rounds)}
 

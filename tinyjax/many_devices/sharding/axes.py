@@ -21,7 +21,7 @@ Spec = tuple[tuple[Any, ...], ...]  # for each axis of an array, the mesh axes t
 Source = tuple[int, int]  # an operand, and an axis of it
 
 
-def whole(shape: Shape) -> Spec:
+def replicated(shape: Shape) -> Spec:
     """The spec of an array that is split nowhere."""
     return ((),) * len(shape)
 

@@ -28,7 +28,7 @@ from workloads import Workload
 WORKLOADS = [*tuned.WORKLOADS, *PEOPLE]
 SECONDS_PER_TURN = 0.05
 PAUSE = 0.1  # seconds before a turn: threads of BLAS wait for more work in a loop that takes a core
-SECONDS_PER_WORKLOAD = 30  # after so many there are no further rounds
+SECONDS_PER_WORKLOAD = 30  # after these there are no further rounds
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # compiled programs are measured, not NumPy meanwhile
 
 # (library, mode): NumPy has one mode; the others come from `Workload.modes`.

@@ -31,7 +31,7 @@ JITTED = [n for n, workload in enumerate(WORKLOADS) if "jit" in workload.modes]
 
 
 def copy_turn(size: int) -> Callable[[], float]:
-    """Measures the seconds of one copy of so many float32 by the driver, from the GPU's memory to itself."""
+    """Measures the seconds of one copy of `size` float32 by the driver, from the GPU's memory to itself."""
     import pyopencl as cl
 
     context = cl.Context([jax.devices("gpu")[0].cl_device])
@@ -49,7 +49,7 @@ def copy_turn(size: int) -> Callable[[], float]:
 
 
 def medians(size: int, rounds: int) -> list[float]:
-    """Milliseconds of the copy of so many elements, then of each kernel and its call."""
+    """Milliseconds of the copy of `size` elements, then of each kernel and its call."""
     x = jax.device_put(np.linspace(-2, 2, size, dtype=np.float32), jax.devices("gpu")[0])
     return in_turns(copy_turn(size), x, rounds)
 

@@ -150,7 +150,7 @@ def _seconds(calls: Sequence[tuple[float, float]]) -> float:
 
 
 def exchanges(machines: int) -> list[Any]:
-    """What the devices of so many machines send each other in a step: no machine is needed to know it."""
+    """What the devices of `machines` machines send each other in a step: no machine is needed to know it."""
     import tinyjax as jax
     from tinyjax.core.jaxpr import without_dead_code
     from tinyjax.many_devices.sharding.traffic import traffic_of
@@ -215,7 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worker", nargs=4, metavar=("LIBRARY", "ADDRESS", "COUNT", "PROCESS"))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="calls of each kind")
-    parser.add_argument("--cores", type=int, default=CORES, help="so many of this machine's")
+    parser.add_argument("--cores", type=int, default=CORES, help="how many of this machine's")
     parser.add_argument("--most", type=int, default=PROCESSES[-1], help="processes")
     options = parser.parse_args()
     if options.worker:

@@ -61,7 +61,7 @@ def copy_turn(x: np.ndarray) -> Turn:
 
 
 def medians(size: int, rounds: int) -> list[float]:
-    """Milliseconds of the copy of so many elements, then of each kernel and its call."""
+    """Milliseconds of the copy of `size` elements, then of each kernel and its call."""
     host = np.random.default_rng(0).uniform(-2, 2, size).astype(np.float32)
     return in_turns(copy_turn(host), jax.numpy.asarray(host), rounds)
 

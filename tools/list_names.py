@@ -127,7 +127,7 @@ def names_there(module_name: str, names: list[str]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--record", action="store_true", help="take the names from JAX anew")
+    parser.add_argument("--record", action="store_true", help="take the names from JAX again")
     if parser.parse_args().record:
         warnings.simplefilter("ignore")
         record()

@@ -28,7 +28,7 @@ def f(x, y):
 """
 SIZE = 100
 
-# dialect, what is to be said of it
+# dialect, what the page says of it
 STAGES = (
     (
         "jaxpr",

@@ -268,7 +268,7 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function of the arguments of `fun` that gives the ClosedJaxpr of `fun` at their avals.
 
-    `axis_env` has names and sizes of axes that collectives may speak of. With return_shape, it gives
+    `axis_env` has names and sizes of the axes for collectives. With return_shape, it gives
     a pair of the jaxpr and the result's tree of ShapeDtypeStructs.
     Raises TypeError if `fun` can't be called.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_jaxpr.html"""

@@ -1,4 +1,4 @@
-"""What is told of a test that fails: the words of the test, and what is there in place of what should be."""
+"""The message of a test that fails: the test's words, what was expected and what came."""
 
 import importlib.util
 import json
@@ -13,7 +13,7 @@ from tinyjax.studio.learn.exercises import PACKAGE
 
 @pytest.fixture
 def lines_of(tmp_path, monkeypatch):
-    """What is told of a comparison that fails, by the grader as it is in a work folder."""
+    """The message of a comparison that fails, by the grader in a work folder."""
     monkeypatch.setattr(sys, "path", [*sys.path])  # it puts the folder there, and sets this:
     monkeypatch.setenv("TINYJAX_FAST", "0")
     copy = shutil.copy(PACKAGE / "studio/learn/grader.py", tmp_path)

@@ -19,7 +19,7 @@ Linear = dict[Index | None, int]  # what is added up: indices times numbers, and
 
 
 class Unknown(Exception):
-    """Why the intervals of a store can't be said."""
+    """Why the intervals of a store are unknown."""
 
 
 class TooMany(Exception):

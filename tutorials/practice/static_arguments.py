@@ -1,7 +1,6 @@
 """Which arguments of a function should be static, and what each costs.
 
-After this file you can decide that for a function of your own: what Python needs to know while it traces must
-be static, and nothing else should be. Builds on jit.
+What Python needs to know while it traces must be static, and nothing else should be.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ STAGES = (
     (
         "schedule",
         """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is the program of a call: launches,
-        steps of the host, loops. With shortcuts on, it says which kernels run in one launch, with the
+        steps of the host, loops. With shortcuts on, it shows which kernels run in one launch, with the
         loops around them (`fast/launch_fusion.py`).""",
     ),
 )

@@ -5,7 +5,7 @@
 
 Pyodide is npm's. NumPy and SciPy as WebAssembly are on no registry by themselves: they are taken out of the
 wheel of another project, of 106 MB, of which nothing else is used. All files are known by their digests.
-There is no ml_dtypes: tinyjax does without bfloat16 and its like.
+There is no ml_dtypes: tinyjax does without bfloat16 and similar dtypes.
 """
 
 import argparse

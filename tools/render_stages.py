@@ -28,7 +28,7 @@ def f(x, y):
 """
 SIZE = 100
 
-# dialect, what is to be said of it
+# dialect, what the page says of it
 STAGES = (
     (
         "jaxpr",
@@ -80,7 +80,7 @@ STAGES = (
     (
         "schedule",
         """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is the program of a call: launches,
-        steps of the host, loops. With shortcuts on, it says which kernels run in one launch, with the
+        steps of the host, loops. With shortcuts on, it shows which kernels run in one launch, with the
         loops around them (`fast/launch_fusion.py`).""",
     ),
 )

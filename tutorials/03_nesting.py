@@ -61,7 +61,7 @@ for function in (derivative(nosy), derivative(derivative(nosy))):
 
 # %% [markdown]
 # In the second case `x` is a pair whose primal is a pair. The outer `jvp` made its pair first: a 3 that
-# moves at speed 1. Then the inner `jvp` took *that* for its primal, and gave it a tangent of its own.
+# moves at speed 1. Then the inner `jvp` took *that* for its primal, and gave it its own tangent.
 # There are two movements of x, and they are kept apart by where they stand.
 #
 # ## Who gets which primitive
@@ -203,7 +203,7 @@ print("careful trace:", push(lambda x: outer_pushed(x, CarefulTrace), 1.0, Caref
 # 2. `process_primitive` calls the rule with the parent as the current trace, so that everything which is
 #    left to do is done one step further out.
 #
-# If *no* operand is its own, `process_primitive` need not look for a rule: the primitive is not its
+# If *no* operand is its own, `process_primitive` looks for no rule: the primitive is not its
 # business, and goes to the parent as it is. So a primitive costs next to nothing in a trace that it
 # does not concern.
 #

@@ -282,16 +282,16 @@ print(jax.make_jaxpr(slope)(3.0))
 # python -m tinyjax step tutorials/wave.py:linearized_slope --args 3.0
 # ```
 #
-# ## Code that nobody needs
+# ## Unused code
 #
 # There is a `_` in the last jaxpr: `_:f32[] = mul b a` is the result of `f` itself, for which nobody
 # asked. Removing such equations is called **[dead code elimination](glossary.md#dead-code-elimination)**.
 # It goes through the equations from the last to the first, and keeps what the results need:
 #
-# <details><summary>Which equations does nobody need here? Which of them can you be sure of
+# <details><summary>Which equations are not needed here? Which of them can you be sure of
 # first?</summary>
 #
-# `tanh` and `exp`, and `tanh` first: only when it is gone is `exp` needed by nobody.
+# `tanh` and `exp`, and `tanh` first: only when it is gone is `exp` not needed either.
 # </details>
 
 # %%

@@ -78,7 +78,7 @@ for name, fun in [("directions", by_directions), ("backwards", jax.grad(loss))]:
 # which a value changes. Each value has a tangent, which comes from the inputs, and a cotangent, which
 # comes from the result.
 #
-# Now every linear operation can be run backwards, by a rule of its own:
+# Now every linear operation can be run backwards, by its own rule:
 #
 # | forwards | backwards, given the cotangent `ct` of `z` |
 # |---|---|
@@ -180,7 +180,7 @@ print(ct_d)
 # %% [markdown]
 # That is the derivative. Look at `d` once more. It is used by two equations, so it moves the result in
 # two ways, and what it counts is the *sum* of both. Using a value twice is copying it, and copies become
-# sums. In the picture below you will find this place as a node of its own.
+# sums. In the picture below you will find this place as a separate node.
 #
 # This is the **[backward pass](glossary.md#backward-pass)**, and exercise 08.4 makes a loop of it. On
 # notes, as [lesson 7](07_linearize.py) has split them, it takes ten lines, and gives what each name
@@ -438,7 +438,7 @@ print(gauss_newton_step(misses, {"slope": 0.0, "offset": 0.0}))
 # - JAX has two kinds of transpose rules: those that give cotangents, and "fancy" ones, which add to the
 #   accumulators themselves (`fancy_transposes`). Here a rule may do either. JAX's accumulators may also be
 #   Refs (`RefAccum`), so that a gradient is added up in memory that is there already.
-# - In JAX an accumulator is no `UndefinedPrimal`: rules of the first kind get one in its place. And JAX's
+# - In JAX an accumulator is no `UndefinedPrimal`: rules of the first kind get one instead. And JAX's
 #   backward pass skips no equation: a rule also gets a cotangent that is zero, and gives zeros back.
 #
 # ## The picture
@@ -461,7 +461,7 @@ viz.transpose(f, 3.0)
 # %% [markdown]
 # ## Summary
 #
-# - A cotangent says how much a value counts; transposition runs a linear jaxpr backwards, by rules.
+# - A cotangent is how much a value counts; transposition runs a linear jaxpr backwards, by rules.
 # - Copies become sums, and sums become copies: a value that is used twice adds up its cotangents.
 # - `grad` is `linearize`, then a backward pass from 1; `vmap` of it gives Jacobians, `jvp` of it a
 #   Hessian times a vector.

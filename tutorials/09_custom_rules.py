@@ -8,7 +8,7 @@ ask_first()  # with --ask: questions come before their answers
 # JAX knows the derivative of each primitive, and works out all others from these. Sometimes you
 # know better. After this lesson you can
 #
-# - give a function a derivative rule of your own, a **[custom rule](glossary.md#custom-rule)**,
+# - give a function your own derivative rule, a **[custom rule](glossary.md#custom-rule)**,
 #   forward (`custom_jvp`) or backward (`custom_vjp`), and choose between the two;
 # - say when that is needed: where the derivative that JAX works out is inexact, cannot be had, or
 #   is not what you want;
@@ -29,7 +29,7 @@ from tinyjax.transform.custom import calls
 from tinyjax.transform.jvp import jvp_rules
 
 # %% [markdown]
-# ## The running example, with a rule of its own
+# ## The running example, with a custom rule
 #
 # The derivative of `sin(x) * x` is `cos(x) * x + sin(x)`. Until now, JAX found that out. Now we
 # say it. A function under [`jax.custom_jvp`](glossary.md#custom-jvp) asks for a [JVP
@@ -39,7 +39,7 @@ from tinyjax.transform.jvp import jvp_rules
 # <details><summary>The rule prints a line. Which of the three calls will ask it: <code>f</code>,
 # <code>jvp</code>, <code>grad</code>?</summary>
 #
-# The last two. The rule speaks of tangents alone, and yet `grad` goes by it.
+# The last two. The rule is about tangents alone, and yet `grad` goes by it.
 # </details>
 
 
@@ -124,7 +124,7 @@ print(jax.make_jaxpr(f)(3.0))
 # | transformation | what becomes of `custom_jvp_call` |
 # |---|---|
 # | none | the function runs |
-# | `jvp`, and so `linearize` and `grad` | the rule runs in its place |
+# | `jvp`, and so `linearize` and `grad` | the rule runs instead |
 # | `vmap` | the equation stays: now with the function batched, and the rule batched |
 # | `jit` | the compiler puts the function's equations in place of the call: derivatives were taken before |
 #
@@ -194,7 +194,7 @@ print(log1pexp(100.0), jax.grad(log1pexp)(100.0))
 # result, and the primals) to what it adds to the result's tangent. For an argument that moves
 # nothing, write `None`.
 #
-# A rule is a function like others. So it is differentiated in its turn when somebody asks for the
+# A rule is a function like others. So it is differentiated in its turn for the
 # second derivative, and must be stable too. With `1 - 1 / (1 + exp(x))` in place of `sigmoid(x)`,
 # the slope would be right, and the second derivative would be `nan` at 100:
 
@@ -290,7 +290,7 @@ print(jnp.round(jax.jacrev(fixed_point, argnums=1)(step, a, start), 4))
 # explode during training, people cut them. Forward, this function does nothing. Backward, it cuts
 # what comes:
 #
-# <details><summary><code>clip_gradient</code> gives back what it was given. At 3.0, the slope of
+# <details><summary><code>clip_gradient</code> returns its argument. At 3.0, the slope of
 # <code>f</code> is -2.83. What is that of <code>f(clip_gradient(x))</code>?</summary>
 #
 # -1. The value is that of `f`; what goes back is cut.
@@ -317,7 +317,7 @@ print(jax.grad(lambda x: f(clip_gradient(x)))(3.0))
 
 # %% [markdown]
 # The cotangent that came back to `clip_gradient` was -2.83, and left it as -1. As a rule about tangents
-# this could not be said: clipping is not linear, so it is no jvp of anything. (Exercise 09.5 limits the
+# this could not be written: clipping is not linear, so it is no jvp of anything. (Exercise 09.5 limits the
 # length of a whole tree of gradients, as one does in training.)
 #
 # [`custom_vjp`](glossary.md#custom-vjp) takes two functions. `fwd` runs where the function would,

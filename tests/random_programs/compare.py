@@ -47,7 +47,7 @@ def disagreements(
     coverage: Coverage | None = None,
 ) -> list[Disagreement]:
     """What differs in programs of the same x64; `reference` is JAX, or None to leave it out. `contenders`
-    says which of CONTENDERS are to run a program's kernels; the first runs those of vmap without jit.
+    names the CONTENDERS that run a program's kernels; the first runs those of vmap without jit.
 
     All programs are compiled together, as building them is what takes the time. What differs so
     is run once more alone, if there are others."""

@@ -261,7 +261,7 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function of the arguments of `fun` that gives the ClosedJaxpr of `fun` at their avals.
 
-    `axis_env` has names and sizes of axes that collectives may speak of. With return_shape, it gives
+    `axis_env` has names and sizes of the axes for collectives. With return_shape, it gives
     a pair of the jaxpr and the result's tree of ShapeDtypeStructs.
     Raises TypeError if `fun` can't be called."""
     check_callable(fun, "make_jaxpr")

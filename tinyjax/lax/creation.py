@@ -165,7 +165,7 @@ def like(out: Any, x: Any) -> Any:
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
         place = x.device
         if out.aval.shape != x.aval.shape:  # how x is split says nothing of another shape
-            place = getattr(place, "whole_everywhere", place)
+            place = getattr(place, "replicated", place)
         return commit(ArrayImpl(out._host, out.aval, out.buffer), place)
     return out
 

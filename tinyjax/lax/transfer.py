@@ -125,15 +125,18 @@ def device_put(
       Both can be tree prefixes too.
     Raises:
       TypeError: a leaf of `x` is no array or scalar.
-      ValueError: `device` has other leaves, is no prefix of `x`, or `donate` and `may_alias` are True."""
+      ValueError: `device` has other leaves, is no prefix of `x`, or is a sharding that `x` can't have
+        (IndivisibleError if an axis can't be split into equal parts); `donate` and `may_alias` are True."""
     leaves, tree = tree_flatten(x)
     put_to = flatten_axes("device_put device", tree, _checked_places(device))
     sources = flatten_axes("device_put source", tree, _checked_places(src))
     donated = flatten_axes("device_put donate", tree, donate)
     aliased = flatten_axes("device_put may_alias", tree, may_alias)
     leaves = [_as_it_is(x) if alias else x for x, alias in zip(leaves, aliased)]
-    for leaf in leaves:
-        get_aval(leaf)
+    for leaf, place in zip(leaves, put_to):
+        aval = get_aval(leaf)
+        if placement.places is not None:
+            placement.places.check_put(aval, place)
     outs = device_put_p.bind(
         *leaves,
         devices=tuple(put_to),

@@ -33,7 +33,7 @@ class MappedAxis(NamedTuple):
         if self.split is None:
             return batch
         if batch._sharding is None:
-            sharding = self.split.whole_everywhere.with_axis(dim, self.split.spec[0])
+            sharding = self.split.replicated.with_axis(dim, self.split.spec[0])
         else:
             sharding = batch._sharding.without_axis(dim).with_axis(dim, self.split.spec[0])
         return sharding.typed(batch)

@@ -1,6 +1,6 @@
 """A training loop that compiles in each round, and its cure.
 
-`jax.explain_cache_misses()` says why a function is traced again.
+Why does a program compile again and again?
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which arguments of a function should be static, and what each costs.
 
-What Python looks at while it traces must be static, and nothing else should be.
+What Python needs to know while it traces must be static, and nothing else should be.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Taylor's series, by derivatives of derivatives.
 
-A loop nests `derivative` as often as a number says.
+A transformation nested as often as a number says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is told of a test that fails: the words of the test, and what is there in place of what should be."""
+"""The message of a test that fails: the test's words, what was expected and what came."""
 
 import importlib.util
 import json

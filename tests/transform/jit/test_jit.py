@@ -126,7 +126,7 @@ def test_static_argnames_hold_by_position_too():
 def test_static_values_that_are_equal_but_of_other_types_are_told_apart(use):
     f = jax.jit(lambda x, n: x * n, static_argnums=1)
     with explain_errors(
-        "static arguments are told by static_argnums, then static_argnames, and split off"
+        "static arguments are given by static_argnums, then static_argnames, and split off"
     ):
         dtypes = [use(f, np.int32(2), n).dtype for n in (1, 1.0)]
     assert dtypes == [np.int32, np.float32], f"times 1 an int32, times 1.0 a float32: {dtypes}"

@@ -16,7 +16,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
-    BodyPrimitive,
+    HigherOrderPrimitive,
     Tracer,
     abstract_eval_rules,
     as_array,
@@ -41,7 +41,7 @@ from tinyjax.lax.selection import clamp
 
 # Operands: an index of dtype int32 in range, and what the branches take. Parameter: branches, a tuple
 # of ClosedJaxprs of equal types.
-cond_p = BodyPrimitive("cond", multiple_results=True, impl_binds_primitives=True)
+cond_p = HigherOrderPrimitive("cond", multiple_results=True, impl_binds_primitives=True)
 
 
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:

@@ -70,7 +70,7 @@ def _cond_jvp(primals: Any, tangents: Any, *, branches: Branches) -> Any:
 
     The first primal is the index: it has no tangent (Zero), and branches do not take it. Each branch
     becomes one of operands and of those tangents that are not Zero, by jvp_jaxpr; it gives results and
-    then tangents. Where any branch has a tangent, all must be told to have one."""
+    then tangents. Where any branch has a tangent, all must have one."""
     nonzeros = tuple([type(t) is not Zero for t in tangents[1:]])  # an index has no tangent
     nonzero_outs = _in_any(jvp_jaxpr(branch, nonzeros)[1] for branch in branches)
     jvp_branches = tuple([jvp_jaxpr(branch, nonzeros, nonzero_outs)[0] for branch in branches])

@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
-    BodyPrimitive,
+    HigherOrderPrimitive,
     Tracer,
     abstract_eval_rules,
     impl_rules,
@@ -43,7 +43,7 @@ from tinyjax.transform.jvp import full
 # iterations; num_consts and num_carry, which say where the parts of the operands begin; reverse: from the
 # last x to the first; unroll: a hint to the compiler, how many iterations to write out.
 # Operands are consts, the first carry and xs; results are the last carry and ys.
-scan_p = BodyPrimitive("scan", multiple_results=True, impl_binds_primitives=True)
+scan_p = HigherOrderPrimitive("scan", multiple_results=True, impl_binds_primitives=True)
 
 
 @with_shortcut

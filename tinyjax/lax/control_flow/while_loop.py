@@ -13,7 +13,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
-    BodyPrimitive,
+    HigherOrderPrimitive,
     abstract_eval_rules,
     as_array,
     impl_rules,
@@ -43,7 +43,7 @@ from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry
 # (body_consts, carry), which gives the next carry; cond_nconsts and body_nconsts count the consts.
 # Operands are cond_consts, body_consts and the first carry. Under vmap the predicate may have a shape,
 # which then begins the shape of each carry: the loop runs until no predicate holds.
-while_p = BodyPrimitive("while", multiple_results=True, impl_binds_primitives=True)
+while_p = HigherOrderPrimitive("while", multiple_results=True, impl_binds_primitives=True)
 
 
 def _while_impl(

@@ -17,8 +17,8 @@ from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.many_devices.sharding.blocks import (
     block_index,
     from_block,
+    local_parts,
     own_block,
-    own_parts,
     shape_of_blocks,
     spans_processes,
 )
@@ -129,7 +129,7 @@ def _of_own_data(data: Any, sharding: Sharding, global_shape: Any) -> ArrayImpl:
     mesh, spec = sharding.mesh, sharding.spec  # type: ignore[attr-defined]
     data = np.asarray(data)
     if global_shape is None:
-        global_shape = shape_of_blocks(data.shape, spec, own_parts(mesh))
+        global_shape = shape_of_blocks(data.shape, spec, local_parts(mesh))
     if None in global_shape:
         raise ValueError(f"global_shape={global_shape} has Nones. This is not supported.")
     sharding.shard_shape(global_shape)  # raises, if it can't be spread so

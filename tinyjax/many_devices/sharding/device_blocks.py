@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl
 from tinyjax.many_devices.distributed.processes import process_count
 from tinyjax.many_devices.sharding.blocks import (
-    OwnPart,
+    LocalPart,
     index_of,
     is_split_over,
     parts_of,
@@ -53,7 +53,7 @@ def workers_of(mesh: Mesh) -> tuple[Device, ...]:
 
 
 @functools.lru_cache(256)
-def parts_of_worker(mesh: Mesh, worker: Device) -> tuple[OwnPart, ...]:
+def parts_of_worker(mesh: Mesh, worker: Device) -> tuple[LocalPart, ...]:
     """Its part of each axis of the mesh.
 
     Raises ValueError if the devices that it stands for don't lie next to each other."""

@@ -314,4 +314,4 @@ def make_mesh(
 
 
 # The sharding by which each of the mesh's devices has all of an array.
-add_lazy_attributes({Mesh: {"many_devices.sharding.named_sharding": ("whole_everywhere",)}})
+add_lazy_attributes({Mesh: {"many_devices.sharding.named_sharding": ("replicated",)}})

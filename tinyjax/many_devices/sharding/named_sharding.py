@@ -107,7 +107,7 @@ class NamedSharding(Sharding):
         return self.explicit_type(aval) if self.mesh.explicit_axes else aval.update(sharding=None)
 
     @property
-    def whole_everywhere(self) -> NamedSharding:
+    def replicated(self) -> NamedSharding:
         return self.update(spec=PartitionSpec())
 
     # ---- what each device has ----
@@ -212,6 +212,6 @@ LAZY_METHODS = {
     "many_devices.sharding.types": ("explicit_type", "result_types"),
 }
 add_lazy_attributes({NamedSharding: LAZY_METHODS})
-_whole_everywhere = functools.cached_property(lambda mesh: NamedSharding(mesh, PartitionSpec()))
-_whole_everywhere.__set_name__(Mesh, "whole_everywhere")
-Mesh.whole_everywhere = _whole_everywhere  # type: ignore[attr-defined]
+_replicated = functools.cached_property(lambda mesh: NamedSharding(mesh, PartitionSpec()))
+_replicated.__set_name__(Mesh, "replicated")
+Mesh.replicated = _replicated  # type: ignore[attr-defined]

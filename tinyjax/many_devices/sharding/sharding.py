@@ -84,7 +84,7 @@ class Sharding(OutSharding):
         return next(own, self.devices_in_order[0])
 
     @property
-    def whole_everywhere(self) -> Sharding:
+    def replicated(self) -> Sharding:
         """The sharding by which each of its devices has all of an array."""
         raise NotImplementedError
 
@@ -172,7 +172,7 @@ class SingleDeviceSharding(Sharding):
         return SingleDeviceSharding(self._device, memory_kind=kind)
 
     @property
-    def whole_everywhere(self) -> SingleDeviceSharding:
+    def replicated(self) -> SingleDeviceSharding:
         return self
 
     def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:

@@ -174,9 +174,9 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
         remember(folder)
     if notes := [] if unreadable(folder) else others(folder):
         print(*notes, "", sep="\n")
-    if mended := carry_over.outdated(folder, progress.folders(folder.path.parent)):
+    if rewritten := carry_over.outdated(folder, progress.folders(folder.path.parent)):
         again = f"`learn start {folder.lesson:02} --keep` brings it, and keeps what you wrote here."
-        print(f"Rewritten in an earlier lesson: {', '.join(mended)}. {again}\n")
+        print(f"Rewritten in an earlier lesson: {', '.join(rewritten)}. {again}\n")
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")
     left = [v for v in verdicts if v.state not in ("passed", "skipped")]

@@ -163,7 +163,7 @@ def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None])
 
 
 def by_lesson(exercises: list[Exercise], say: Callable[[str], None]) -> Callable[[str], None]:
-    """To be told of each test that begins; says so of each lesson, with what is tested of it."""
+    """Called as each test begins: prints the lesson, with what is tested of it, once."""
     lessons = {test: e.lesson for e in reversed(exercises) for test in e.tests}
     lessons |= {test.partition("[")[0]: lesson for test, lesson in lessons.items()}
     said: set[int] = set()

@@ -92,7 +92,7 @@ def _stop_gradient(x: Any) -> Any:
 def _jvp_functions(
     *, call_jaxpr: ClosedJaxpr, num_consts: int, jvp: Callable, **params: Any
 ) -> dict[str, Any]:
-    """The parameters of an equation as functions; the rule is not told of closed-over values."""
+    """The parameters of an equation as functions; the rule does not get closed-over values."""
 
     def rule(primals: Any, tangents: Any) -> Any:
         return _call_traced(jvp, primals[num_consts:], tangents[num_consts:])

@@ -29,7 +29,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, devices
-from tinyjax.runtime.placement import Asked, DeviceOrSpread, committed_place
+from tinyjax.runtime.placement import DeviceOrSpread, PlacementRequest, committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import Inline, jit_p, read_arguments
 from tinyjax.transform.jit.stages import Traced
@@ -240,11 +240,11 @@ def _place_before_call(
 ) -> DeviceOrSpread | None:
     """As place_of_call, of arguments of which only the places are known."""
     by_arguments = [
-        Asked(f"argument args[{i}] of {name}", place)
+        PlacementRequest(f"argument args[{i}] of {name}", place)
         for i, (place, is_read) in enumerate(zip(places, read_arguments(jaxpr)))
         if place is not None and is_read
     ]
-    by_others = placement.places and placement.places.asked_by_call(jaxpr, out_places)
+    by_others = placement.places and placement.places.requests_of_call(jaxpr, out_places)
     return committed_place((), name, [*by_arguments, *(by_others or ())])
 
 

@@ -58,7 +58,7 @@ def nothing_saveable(*_: Any, **__: Any) -> bool:
 class Split(NamedTuple):
     """`known` is the function of the known inputs: it gives the known results, then residuals.
 
-    `staged` is that of the residuals and the available inputs. It computes what is unknown, and anew
+    `staged` is that of the residuals and the available inputs. It computes what is unknown, and again
     all that is known and not saved: it gives the results that are available there."""
 
     known: ClosedJaxpr

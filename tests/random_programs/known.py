@@ -23,8 +23,8 @@ KNOWN = [
         "JAX's argmin, argmax and swapaxes use the axis before they check it, as other functions do",
     ),
     (
-        r"^ValueError: axis .* is out of bounds .*\nJAX: AttributeError: 'int' object has no attribute",
-        "JAX's associative_scan takes a Python number for an array before it checks the axis",
+        r"^ValueError: axis .* is out of bounds .*\nJAX: (AttributeError: 'int' object|TypeError: rev dimensions)",
+        "JAX's associative_scan uses the axis, in reverse, or a Python number before it checks the axis",
     ),
     (
         r"^JAX: TypeError: a bytes-like object is required, not 'int'",

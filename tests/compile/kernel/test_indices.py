@@ -1,5 +1,7 @@
 """Positions in memory, which know their range."""
 
+import itertools
+
 from tinyjax.compile.kernel.indices import index, index_value, index_var
 
 
@@ -66,3 +68,16 @@ def test_a_stride_is_how_far_the_next_iteration_is():
 def test_a_remainder_of_multiples_is_one_too():
     chunk = index_var("i1", 0, 9) * 16
     assert ((chunk % 32).hi, ((chunk + 8) % 32).hi, (chunk % 24).hi) == (16, 24, 16)
+
+
+def test_a_multiple_of_a_row_and_column_is_divided_by_its_terms():
+    i, j = index_var("i1", 0, 2), index_var("i2", 0, 7)
+    at = (i * 8 + j) * 4
+    assert (at // 32) is i
+    assert str(at % 32 % 16) == str(at % 16) == "(i2 * 4) % 16"
+    for times, divisor in itertools.product((2, 4, 6, 16), (4, 8, 12, 32)):
+        at = (i * 8 + j) * times
+        for row, column in itertools.product(range(3), range(8)):
+            scope, number = {"i1": row, "i2": column}, (row * 8 + column) * times
+            assert index_value(at // divisor, scope) == number // divisor
+            assert index_value(at % divisor % 4, scope) == number % divisor % 4

@@ -70,8 +70,10 @@ class Index:
         """Only of indices that are never negative: C rounds towards zero, Python down."""
         if divisor == 1 or self.hi < divisor:
             return self if divisor == 1 else index(0)
-        if self.op == "*" and self.args[1].op == "const" and self.args[1].lo % divisor == 0:
-            return self.args[0] * (self.args[1].lo // divisor)
+        if self.op == "*" and self.args[1].op == "const":
+            times = self.args[1].lo
+            if (common := math.gcd(times, divisor)) > 1:
+                return self.args[0] * (times // common) // (divisor // common)
         if self.op == "+":
             rows, column = self.args  # an element's row, from its place: row * columns + column
             if rows.factor() % divisor == 0 and rows.lo >= 0 and column.lo >= 0:
@@ -84,7 +86,9 @@ class Index:
         """Only of indices that are never negative."""
         if self.hi < divisor:
             return self
-        terms = self.args if self.op == "+" else (self,)
+        if self.op == "%" and self.args[1].lo % divisor == 0:
+            return self.args[0] % divisor
+        terms = self._terms()
         rest = [term for term in terms if term.factor() % divisor]
         if len(rest) < len(terms) and (others := sum(rest, index(0))).lo >= 0:
             return others % divisor
@@ -92,6 +96,12 @@ class Index:
             return self.args[0] % divisor + self.args[1]
         step = math.gcd(self.factor(), divisor)
         return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
+
+    def _terms(self) -> list[Index]:
+        """What is added up, each term multiplied where the sum is."""
+        if self.op == "*" and self.args[0].op == "+" and self.args[1].op == "const":
+            return [term * self.args[1] for term in self.args[0].args]
+        return list(self.args) if self.op == "+" else [self]
 
     def _is_in_step(self, divisor: int) -> bool:
         """Whether it is a multiple of a step that divides the divisor, and less than a step more."""

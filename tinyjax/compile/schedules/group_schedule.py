@@ -145,7 +145,7 @@ def sums_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder | None:
     builder = ScheduleBuilder(naive)
     terms = builder.fuse_axes([axis_of(loop) for loop in perfect_nest(sums)], "terms are numbered")
     element = builder.fuse_axes([axis_of(loop) for loop in nest], "elements are numbered")
-    count, combined_terms = builder.size(element) if element else 1, builder.size(terms)
+    count, combined_terms = builder.size(element), builder.size(terms)
     lanes = _lanes(combined_terms, target)
     if combined_terms < target.reduction_grain // 8 or count * lanes > ITEMS:
         return None
@@ -193,8 +193,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
 
 def _of_each_item(builder: ScheduleBuilder, size: int) -> int:
     """How many rows, and columns, of elements an item has: as many as fill a tile and leave enough groups."""
-    batch = builder.size("batch") if find_loop(builder.kernel, "batch") else 1
-    rows, columns = builder.size("row"), builder.size("column")
+    batch, rows, columns = map(builder.size, ("batch", "row", "column"))
     for each in (4, 2):
         side = each * size
         groups = batch * math.ceil(rows / side) * math.ceil(columns / side)

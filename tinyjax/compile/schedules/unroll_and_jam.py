@@ -40,7 +40,7 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     substituted,
 )
-from tinyjax.compile.schedules.dependences import ends, starts_at_multiple, why_dependent
+from tinyjax.compile.schedules.dependences import ends, why_dependent
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     accumulators_in,
@@ -63,7 +63,7 @@ class UnrollAndJam(LoopDirective):
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         last = index(loop.variable.hi + 1)
         bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
-        if not all(starts_at_multiple(at, self.count) for at in bounds):
+        if not all(at.factor() % self.count == 0 for at in bounds):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
         sums = accumulators_in(loop.body)
         if sums and loop.variable.hi + 1 < self.count:
@@ -189,8 +189,7 @@ def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.State
     result: list[ir.Statement] = []
     for statement in body:
         if isinstance(statement, ir.For):
-            result.append(replace(statement, body=_terms_in_pairs(statement.body, fresh)))
-            continue
+            statement = replace(statement, body=_terms_in_pairs(statement.body, fresh))
         same = []
         if isinstance(statement, ir.Combine):
             same = terms.get((statement.array, statement.index), [])

@@ -18,7 +18,6 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import axis_of, loops_of
-from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
@@ -86,7 +85,7 @@ class _ProductScheduler:
             builder.apply(Reorder(outer, tiles, why=part))
         else:
             why = "what follows the sums is not unrolled with them"
-            builder.apply(Distribute(tiles, self.sums[0], why=why))
+            builder.apply(Reorder(self.sums[0], tiles, stays=True, why=why))
 
     def _parts_of_panel(self) -> str:
         """The axis that numbers parts of a panel which stay in the first cache, empty for one: the sums that

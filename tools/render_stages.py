@@ -28,7 +28,7 @@ def f(x, y):
 """
 SIZE = 100
 
-# dialect, what is to be said of it
+# dialect, what the page says of it
 STAGES = (
     (
         "jaxpr",
@@ -60,8 +60,7 @@ STAGES = (
     (
         "kernel",
         """**The kernels** that come out are in the same small language. They are checked
-        (`check_kernel.py`, `check_assignment.py`), and run in Python too (`interpret.py`), as the nests
-        are.""",
+        (`check_kernel.py`), and run in Python too (`interpret.py`), as the nests are.""",
     ),
     (
         "explain",
@@ -81,7 +80,7 @@ STAGES = (
     (
         "schedule",
         """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is the program of a call: launches,
-        steps of the host, loops. With shortcuts on, it says which kernels run in one launch, with the
+        steps of the host, loops. With shortcuts on, it shows which kernels run in one launch, with the
         loops around them (`fast/launch_fusion.py`).""",
     ),
 )

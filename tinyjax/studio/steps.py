@@ -134,10 +134,6 @@ CHAPTERS = (
             "compile.kernel.check_kernel": "the proof that a kernel stays in its memory",
             "compile.kernel.interpret": "a kernel run in Python",
         },
-        {
-            "compile.kernel.check_assignment": "the proof that nothing is read before it is written",
-            "compile.kernel.stored": "where the stores of a loop nest go, for that proof",
-        },
     ),
     Chapter(
         "Kernels as text",
@@ -223,7 +219,7 @@ CHAPTERS = (
             "compile.kernel.product_nest": "products as loops, and what follows them",
             "compile.schedules.product_schedule": "how products are made fast",
             "compile.kernel.update_nest": "windows of an array changed in turn, in place where that can be",
-            "compile.kernel.order_nest": "cumulative sums and the like: what is made in order",
+            "compile.kernel.order_nest": "cumulative sums, and other results that are computed in order",
         },
     ),
     Chapter(
@@ -323,10 +319,10 @@ CHAPTERS = (
         },
     ),
     Chapter(
-        "Rules of one's own",
+        "Custom rules",
         {
             "transform.custom.calls": "a function and its rules, as one primitive",
-            "transform.custom.forward_rules": "custom_jvp: a derivative rule of one's own",
+            "transform.custom.forward_rules": "custom_jvp: a custom derivative rule",
             "transform.custom.vjp_call": "custom_vjp's primitives: called forward, transposed backward",
             "transform.custom.reverse_rules": "custom_vjp: one for reverse mode",
         },

@@ -281,7 +281,7 @@ class _Plan:
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements are of several arrays, among which a kernel chooses for each."""
         eqns = backward_slice([v], self.producer, self.stored, self.lowerings).eqns
-        return any(eqn.primitive.name in ("pad", "concatenate") for eqn in eqns)
+        return any(eqn.primitive.name in ("pad", "concatenate", "stack") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
         """Why `v` has to be stored, or an empty text: a host step needs it in memory, or it would be too much

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.stored import Linear, as_index, linear
+from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
 from tinyjax.compile.kernel.substitution import allocated, defined_names, every_statement
 from tinyjax.compile.schedules.directive import axis_of, carried
 from tinyjax.compile.schedules.nests import names_in

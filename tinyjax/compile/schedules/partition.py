@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
 from tinyjax.compile.kernel.known import known_result, truth
-from tinyjax.compile.kernel.stored import Linear, as_index, linear
 from tinyjax.compile.kernel.substitution import (
     defined_names,
     every_statement,

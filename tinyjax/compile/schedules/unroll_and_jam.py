@@ -114,8 +114,8 @@ class UnrollAndJam(LoopDirective):
         jammed = ir.For(groups, start, stop, _jammed(bodies), origin=loop.origin)
         if size % count:
             return [jammed, replace(loop, start=loop.stop // count * count)]
-        if start.is_const(0) and stop.is_const(1):
-            return substituted(jammed.body, {axis_of(jammed): index(0)})
+        if (stop - start).is_const(1):
+            return substituted(jammed.body, {axis_of(jammed): start})
         return [jammed]
 
 

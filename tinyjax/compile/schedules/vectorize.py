@@ -164,13 +164,17 @@ class _Vectors:
                 return [replace(statement, **self._places(statement, destination), **parts)]
             case ir.Allocate(array):
                 return [replace(statement, array=self._array(array))]
-            case ir.Combine(array, _, _, value):
+            case ir.Combine(array, at, _, value):
                 if self._array(array).width > 1:
                     value = self._repeated(value)
                 if array.name in lanes.sums and lanes.end is not None:
                     initial = lanes.sums[array.name][1]  # beyond the end, what it began with
                     value = self._let("masked", value.dtype, "select", self.inside, value, initial)
-                return [replace(statement, array=self._array(array), value=value)]
+                parts = {"array": self._array(array), "index": self._at(at, lanes.first)}
+                return [replace(statement, value=value, **parts)]
+            case ir.For(_, start, stop):
+                start, stop = (self._at(end, lanes.first) for end in (start, stop))
+                return [replace(statement, start=start, stop=stop)]
             case ir.While(_, holds) if lanes.differs(holds):
                 return [self._while(statement)]
         return [statement]
@@ -305,9 +309,11 @@ class _Vectors:
             return self.value(arg)
         if isinstance(arg, Index) and self.lanes.is_data(arg):
             return self.value(self.numbers[arg.args[0]])
-        if not isinstance(arg, Index) or not (stride := self.lanes.stride(arg)):
+        if not isinstance(arg, Index):
             return arg
         start = self._at(arg, self.lanes.first)
+        if not (stride := self.lanes.stride(arg)):
+            return start
         return self._let("at", INT32, "ramp", start, number_of(stride))
 
     def _repeated(self, value: ir.Scalar) -> ir.Scalar:

@@ -63,7 +63,7 @@ class Reorder(Directive):
     before it has inside; it was in the last of them. An iteration works with a variable in a register, from
     loading to storing it, or `in_memory`: with the element of its array.
 
-    If it `stays`, it is the last in them, and only what follows it goes to loops of its own."""
+    If it `stays`, it is the last in them, and only what follows it goes to separate loops."""
 
     inner: str
     around: tuple[str, ...]

@@ -190,7 +190,6 @@ CHAPTERS = (
             "compile.schedules.map_schedule": "how elementwise groups are made fast",
         },
         {
-            "compile.schedules.distribute": "one loop becomes several, each with a part",
             "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.vector_axes": "which loops become vectors",

@@ -44,7 +44,7 @@ def test_columns_have_several_work_items_each():
         "RFactor('i2', 8, as_tree=True)  # each column has 8 items",
         "Reorder('i2_lane', ('i1_inner',))  # a row's elements are neighbours, a column's are not",
         *(
-            f"Distribute(('i1_inner{n}',), 'i2_half{n}')"
+            f"Reorder('i2_half{n}', ('i1_inner{n}',), stays=True)"
             "  # all columns take a step of the tree together"
             for n in (1, 2, 3)
         ),

@@ -104,7 +104,7 @@ def test_names_in_a_border_are_new():
     changed = replace(kernel.body[0], body=[*rest, total, replace(store, value=total.target)])
     naive = replace(kernel, body=[*before, changed])
     pieces = Partition("i1").apply(naive)
-    assert "c_2 = add 0.0 b_1" in str(pieces).replace(":f32", "")
+    assert "c_1 = add 0.0 b_1" in str(pieces).replace(":f32", "")
     assert_computes_the_same(pieces, naive)
 
 

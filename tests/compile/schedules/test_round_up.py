@@ -1,7 +1,7 @@
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums
 
-from tinyjax.compile.schedules.distribute import Distribute
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.split import Split
 
@@ -9,7 +9,7 @@ from tinyjax.compile.schedules.split import Split
 def sums_and_results(rows, factor):
     """Sums of rows in chunks, kept in an array; then their doubles."""
     kernel = Split("i1", factor).apply(row_sums(rows, 5))
-    return Distribute(("i1_outer", "i1_inner"), "i2").apply(kernel)
+    return Reorder("i2", ("i1_outer", "i1_inner"), stays=True).apply(kernel)
 
 
 def test_the_last_chunk_reads_its_last_row_again():

@@ -6,7 +6,7 @@ at the place of the element that it writes may be made by the same kernel.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,22 +16,23 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 @dataclass
 class BackwardSlice:
-    """What computing one stored value reads: stored values, and whether only at its own place."""
+    """What computing stored values reads: stored values, and whether only at its own place."""
 
     eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
     inputs: dict[Var, bool] = field(default_factory=dict)
 
 
 def backward_slice(
-    v: Var,
+    values: Sequence[Var],
     producer: Mapping[Var, JaxprEqn],
     stored: Container[Var],
     lowerings: Mapping[JaxprEqn, Any],
 ) -> BackwardSlice:
-    """Follows the equations back from `v` to the stored values."""
+    """Follows the equations back from the values to stored ones."""
     result = BackwardSlice()
-    same_place: dict[Var, bool] = {v: True}  # of what is computed: whether only at the place of `v`
-    for u in _computed_for(v, producer, stored):
+    # Of what is computed: whether only at the place of the values
+    same_place = dict.fromkeys(values, True)
+    for u in _computed_for(values, producer, stored):
         eqn = producer[u]
         result.eqns.pop(eqn, None)  # one of several results comes after the readers of all
         result.eqns[eqn] = None
@@ -46,12 +47,12 @@ def backward_slice(
 
 
 def _computed_for(
-    v: Var, producer: Mapping[Var, JaxprEqn], stored: Container[Var]
+    values: Sequence[Var], producer: Mapping[Var, JaxprEqn], stored: Container[Var]
 ) -> Iterator[Var]:
-    """`v` and the values computed for it, readers before what they read."""
+    """The values and those computed for them, readers before what they read."""
     order: list[Var] = []
     done: set[Var] = set()
-    stack: list[tuple[Var, bool]] = [(v, False)]
+    stack = [(v, False) for v in reversed(values)]
     while stack:
         u, finished = stack.pop()
         if finished:

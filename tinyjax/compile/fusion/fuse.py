@@ -230,7 +230,7 @@ class _Plan:
             reason = self._reason_to_store(v)
             self.size[v] = size
             if size > MAX_EQUATIONS:  # what its operands have in common counts once
-                needed = backward_slice(v, self.producer, self.stored, self.lowerings)
+                needed = backward_slice([v], self.producer, self.stored, self.lowerings)
                 self.size[v] = len(needed.eqns)
             if self.size[v] > MAX_EQUATIONS:
                 reason = "it takes as many equations as a kernel may have"
@@ -280,7 +280,7 @@ class _Plan:
 
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements are of several arrays, among which a kernel chooses for each."""
-        eqns = backward_slice(v, self.producer, self.stored, self.lowerings).eqns
+        eqns = backward_slice([v], self.producer, self.stored, self.lowerings).eqns
         return any(eqn.primitive.name in ("pad", "concatenate", "stack") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
@@ -388,7 +388,7 @@ class _Plan:
         found: dict[JaxprEqn, None] = {}
         for v in variables(eqn):
             if v not in ends:
-                needed = backward_slice(v, self.producer, ends, self.lowerings)
+                needed = backward_slice([v], self.producer, ends, self.lowerings)
                 if needed.inputs.keys() <= set(inputs):
                     found |= needed.eqns
         return list(found)
@@ -401,13 +401,13 @@ class _Plan:
 
     def _place_in_order(self, eqn: JaxprEqn, is_update: bool) -> None:
         """The kernel of an equation whose results are made in order."""
-        needed = backward_slice(eqn.outvars[0], self.producer, self.stored, self.lowerings)
+        needed = backward_slice(eqn.outvars, self.producer, self.stored, self.lowerings)
         read, eqns = list(needed.inputs), list(needed.eqns)
         self._place(KernelGroup(eqn.outvars, read, eqns, in_order=eqn, is_update=is_update))
 
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""
-        needed = backward_slice(v, self.producer, self.stored, self.lowerings)
+        needed = backward_slice([v], self.producer, self.stored, self.lowerings)
         product = next((e for e in needed.eqns if isinstance(self.lowerings[e], Product)), None)
         alike = self.maps[v.aval.shape, product]
         self.refusals[v] = []
@@ -426,17 +426,10 @@ class _Plan:
         members = sorted(cluster.eqns, key=self.number.__getitem__)
         made_here = {v for eqn in members for v in eqn.outvars}
         outputs = [v for eqn in members for v in eqn.outvars if v in self.stored]
-        inlined = {self.producer[v] for v in outputs}
-        pending = list(inlined)
-        while pending:
-            for w in variables(pending.pop()):
-                if w in made_here or w not in self.stored:
-                    if (eqn := self.producer[w]) not in inlined:
-                        inlined.add(eqn)
-                        pending.append(eqn)
-        eqns = sorted(inlined, key=self.number.__getitem__)
+        needed = backward_slice(outputs, self.producer, self.stored - made_here, self.lowerings)
+        eqns = sorted(needed.eqns, key=self.number.__getitem__)
         read = dict.fromkeys(w for eqn in reversed(eqns) for w in variables(eqn))
-        inputs = [w for w in read if self.producer.get(w) not in inlined]
+        inputs = [w for w in read if w in needed.inputs]
         self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
 
     def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:

@@ -147,12 +147,10 @@ def _accesses(
 ) -> Iterator[_Access]:
     for statement in body:
         match statement:
-            case ir.Load(_, memory, at, end):
+            case ir.Load(_, memory, at, end) | ir.Store(memory, at, _, end):
                 reach, last = _reach(memory, statement), None if end is None else _sum(end, loops)
-                yield _Access(memory.name, _sum(at, loops), reach, last, False, when)
-            case ir.Store(memory, at, _, end):
-                reach, last = _reach(memory, statement), None if end is None else _sum(end, loops)
-                yield _Access(memory.name, _sum(at, loops), reach, last, True, when)
+                is_store = isinstance(statement, ir.Store)
+                yield _Access(memory.name, _sum(at, loops), reach, last, is_store, when)
             case ir.Combine(memory, at):
                 yield _Access(memory.name, _sum(at, loops), 1, None, True, when)
         inner = {statement.variable: statement} if isinstance(statement, ir.For) else {}
@@ -199,9 +197,7 @@ def _sum(at: Index, loops: Mapping[Index, ir.For]) -> Linear:
 def _counts(remainder: Index, loops: Mapping[Index, ir.For]) -> bool:
     variable, size = remainder.args
     loop = loops.get(variable)
-    return (
-        loop is not None and iterations(loop) <= size.lo and starts_at_multiple(loop.start, size.lo)
-    )
+    return loop is not None and iterations(loop) <= size.lo and loop.start.factor() % size.lo == 0
 
 
 # ---- iterations ----
@@ -217,14 +213,9 @@ def ends(stop: Index) -> list[Index]:
     return [end for arg in stop.args for end in ends(arg)] if stop.op == "min" else [stop]
 
 
-def starts_at_multiple(start: Index, count: int) -> bool:
-    """Whether `start` is a multiple of `count` by its form."""
-    return all(factor % count == 0 for factor in linear(start).values())
-
-
 def why_not_numbered(loop: ir.For) -> str:
     """Why `numbers` can't count the loop's iterations from 0; empty if it can."""
-    if starts_at_multiple(loop.start, iterations(loop)):
+    if loop.start.factor() % iterations(loop) == 0:
         return ""
     return f"{loop.variable} starts at {loop.start}, no multiple of {iterations(loop)}"
 

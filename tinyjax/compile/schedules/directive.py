@@ -161,16 +161,6 @@ def in_loops(loops: Sequence[ir.For], body: list[ir.Statement]) -> list[ir.State
 # ---- changes ----
 
 
-def with_body(kernel: ir.Kernel, old: list[ir.Statement], new: list[ir.Statement]) -> ir.Kernel:
-    """The kernel with other statements in place of those of one body: its own, or a statement's."""
-
-    def changed(s: ir.Statement) -> list[ir.Statement]:
-        bodies: Any = {name: new for name in ir.BODIES.get(type(s), ()) if getattr(s, name) is old}
-        return [replace(s, **bodies)] if bodies else [s]
-
-    return replace(kernel, body=new if kernel.body is old else replaced(kernel.body, changed))
-
-
 def with_loop(
     kernel: ir.Kernel, axis: str, change: Callable[[Any], list[ir.Statement]]
 ) -> ir.Kernel:

@@ -25,7 +25,6 @@ from tinyjax.compile.schedules.directive import (
     loop_over,
     perfect_nest,
 )
-from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder, tile
@@ -106,7 +105,7 @@ def _few_at_once(builder: ScheduleBuilder, row: str, column: str, target: Target
     builder.apply(Reorder(f"{row}_lane", (column,), why=why))
     for step in range(1, lanes.bit_length()):
         why = "all columns take a step of the tree together"
-        builder.apply(Distribute((f"{column}{step}",), f"{row}_half{step}", why=why))
+        builder.apply(Reorder(f"{row}_half{step}", (f"{column}{step}",), stays=True, why=why))
 
 
 def _as_tree(builder: ScheduleBuilder, axis: str, lanes: int) -> None:
@@ -145,7 +144,7 @@ def sums_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder | None:
     builder = ScheduleBuilder(naive)
     terms = builder.fuse_axes([axis_of(loop) for loop in perfect_nest(sums)], "terms are numbered")
     element = builder.fuse_axes([axis_of(loop) for loop in nest], "elements are numbered")
-    count, combined_terms = builder.size(element) if element else 1, builder.size(terms)
+    count, combined_terms = builder.size(element), builder.size(terms)
     lanes = _lanes(combined_terms, target)
     if combined_terms < target.reduction_grain // 8 or count * lanes > ITEMS:
         return None
@@ -182,7 +181,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
         )
         k = "k_inner"
     else:
-        builder.apply(Distribute(items, "k", why="sums first, and then what follows them"))
+        builder.apply(Reorder("k", items, stays=True, why="sums first, and then what follows them"))
     _pack(builder, k, *items)
     batch = ["batch"] if find_loop(naive, "batch") else []
     task = builder.fuse_axes([*batch, "row_outer", "column_outer"], "tiles are numbered")
@@ -193,8 +192,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
 
 def _of_each_item(builder: ScheduleBuilder, size: int) -> int:
     """How many rows, and columns, of elements an item has: as many as fill a tile and leave enough groups."""
-    batch = builder.size("batch") if find_loop(builder.kernel, "batch") else 1
-    rows, columns = builder.size("row"), builder.size("column")
+    batch, rows, columns = map(builder.size, ("batch", "row", "column"))
     for each in (4, 2):
         side = each * size
         groups = batch * math.ceil(rows / side) * math.ceil(columns / side)

@@ -24,7 +24,7 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     stored_memory,
 )
-from tinyjax.compile.schedules.dependences import starts_at_multiple, why_dependent, why_in_order
+from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
 from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import names_in
 
@@ -75,7 +75,7 @@ class Lanes:
 
     def stride(self, at: Index) -> int | None:
         """By how much an index grows from lane to lane; None if that differs."""
-        in_chunk = starts_at_multiple(self.first, self.width)
+        in_chunk = self.first.factor() % self.width == 0
         return at.stride(self.axis, self.width if in_chunk else 1)
 
     def at_first(self, at: Index) -> Index:
@@ -88,8 +88,7 @@ class Lanes:
         if isinstance(memory, ir.Buffer):
             return False
         first = self.at_first(at)
-        is_aligned = starts_at_multiple(first, self.width)
-        return is_aligned and first.hi + self.width <= memory.size
+        return first.factor() % self.width == 0 and first.hi + self.width <= memory.size
 
     def differs(self, atom: ir.Argument | None) -> bool:
         """Whether an operand or an index is not the same in all lanes."""
@@ -133,7 +132,7 @@ class Lanes:
         """Whether it asks for an iteration that is the first of a vector: others of it are never that."""
         match let:
             case ir.Let(_, "eq", (Index() as at, Index(op="const") as number)):
-                is_aligned = starts_at_multiple(self.at_first(at), self.width)
+                is_aligned = self.at_first(at).factor() % self.width == 0
                 return is_aligned and self.stride(at) == 1 and number.lo % self.width == 0
         return False
 

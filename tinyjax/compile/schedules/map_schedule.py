@@ -24,7 +24,6 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Statemen
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import (
     axis_of,
-    find_loop,
     loop_over,
     loops_of,
     perfect_nest,
@@ -117,7 +116,7 @@ def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> No
         grain = target.grain // width
         _share_out(builder, f"{columns}_outer", grain, target.max_items // items)
     for axis in axes:
-        if find_loop(builder.kernel, axis) is not None and builder.size(axis) > 1:
+        if builder.size(axis) > 1:
             builder.partition(axis, INSIDE)
 
 
@@ -162,13 +161,12 @@ def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Targ
 
 
 def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> int:
-    """Shares a loop out among work-items with at least `grain` iterations each; gives their number."""
+    """Shares a loop out, if it can be, among work-items with at least `grain` iterations each; gives their
+    number."""
     items, run = split_work(builder.size(axis), grain, most)
-    if items > 1:
-        builder.apply(
-            Parallelize(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}")
-        )
-    return items
+    why = f"{run:,} iterations each, at least {max(1, grain):,}"
+    is_shared = items > 1 and builder.apply_if_possible(Parallelize(axis, items, why=why))
+    return items if is_shared else 1
 
 
 # ---- in order ----
@@ -188,9 +186,7 @@ def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> Sche
     axis = builder.fuse_axes([axis for axis in outer if axis], "elements that never meet")
     if axis:
         work = width * iterations(loop_over(builder.kernel, axis).body)
-        items, run = split_work(builder.size(axis), target.grain // work, target.max_items)
-        if items > 1:
-            builder.apply_if_possible(Parallelize(axis, items, why=f"{run} iterations each"))
+        _share_out(builder, axis, target.grain // work, target.max_items)
     return builder
 
 

@@ -38,8 +38,8 @@ from tinyjax.compile.schedules.nests import without
 class Parallelize(LoopDirective):
     """The iterations of the loop over `axis` in `items` runs, one for each work-item (or for each that there
     was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop. Runs
-    begin at multiples of `multiple`, or are `cyclic`. What follows the loop is for the work-item that is done
-    last."""
+    begin at multiples of `multiple`, or are `cyclic`. Loops beside it that are apart from it are shared out
+    likewise. What else follows it is for the work-item that is done last."""
 
     items: int
     group: int = 1

@@ -52,11 +52,11 @@ class Partition(LoopDirective):
         return f"no test of {self.axis} has an answer that changes at a number"
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        taken = Fresh(kernel).taken
-        return with_loop(kernel, self.axis, lambda loop: self._pieces(loop, taken))
+        fresh = Fresh(kernel)
+        return with_loop(kernel, self.axis, lambda loop: self._pieces(loop, fresh))
 
-    def _pieces(self, loop: ir.For, taken: set[str]) -> list[ir.Statement]:
-        """The loop in pieces; `taken` are the names that the kernel has, and gets those of the borders."""
+    def _pieces(self, loop: ir.For, fresh: Fresh) -> list[ir.Statement]:
+        """The loop in pieces; names in borders are new."""
         cuts = [loop.variable.lo, *borders(loop), loop.variable.hi + 1]
         if len(cuts) == 2:  # of one iteration
             return _simplified(substituted(loop.body, {self.axis: loop.start}), {})
@@ -64,7 +64,7 @@ class Partition(LoopDirective):
         if self.into_three:
             cuts = sorted({cuts[0], *longest, cuts[-1]})
         return [
-            _piece(loop, *piece, {} if piece == longest else _border_names([loop], taken))
+            _piece(loop, *piece, {} if piece == longest else _border_names([loop], fresh))
             for piece in itertools.pairwise(cuts)
         ]
 
@@ -85,18 +85,11 @@ def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For
     )
 
 
-def _border_names(body: Sequence[ir.Statement], taken: set[str]) -> dict[str, str]:
-    """Names in a border: those with the first number that makes all of them new, and then `taken`."""
-    stems = {name: f"{name}_" for name in defined_names(body)}
-    stems |= {
-        axis: f"{axis.removesuffix('_inner')}_border" for axis in map(axis_of, loops_of(body))
-    }
-    for number in itertools.count(1):
-        names = {name: f"{stem}{number}" for name, stem in stems.items()}
-        if taken.isdisjoint(names.values()):
-            break
-    taken.update(names.values())
-    return names
+def _border_names(body: Sequence[ir.Statement], fresh: Fresh) -> dict[str, str]:
+    """New names for what statements make, and for the axes of their loops."""
+    names = {name: fresh(f"{name}_") for name in defined_names(body)}
+    axes = map(axis_of, loops_of(body))
+    return names | {axis: fresh(f"{axis.removesuffix('_inner')}_border") for axis in axes}
 
 
 # ---- where answers change ----

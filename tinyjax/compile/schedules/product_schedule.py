@@ -17,8 +17,7 @@ import re
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
-from tinyjax.compile.schedules.distribute import Distribute
+from tinyjax.compile.schedules.directive import axis_of, loops_of
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
@@ -54,10 +53,10 @@ class _ProductScheduler:
 
     def __init__(self, naive: Kernel, target: Target):
         self.builder, self.target = ScheduleBuilder(naive), target
-        sizes = (self._size(axis) for axis in ("batch", "row", "column"))
+        sizes = (self.builder.size(axis) for axis in ("batch", "row", "column"))
         self.batch, self.rows, self.columns = sizes
         self.sums = [a for a in map(axis_of, loops_of(naive.body)) if re.fullmatch(r"k\d*", a)]
-        self.depth = math.prod(map(self._size, self.sums))
+        self.depth = math.prod(map(self.builder.size, self.sums))
         (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
         enough = 1 << (self.columns - 1).bit_length()  # a power of two
         self.width = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
@@ -86,19 +85,20 @@ class _ProductScheduler:
             builder.apply(Reorder(outer, tiles, why=part))
         else:
             why = "what follows the sums is not unrolled with them"
-            builder.apply(Distribute(tiles[1:], self.sums[0], why=why))
+            builder.apply(Reorder(self.sums[0], tiles[1:], stays=True, why=why))
 
     def _parts_of_panel(self) -> str:
         """The axis that numbers parts of a panel which stay in the first cache, empty for one: the sums that
         are left are over such a part."""
         *outer, last = self.sums
-        if self._size(last) > PANEL:
+        size_of = self.builder.size
+        if size_of(last) > PANEL:
             why = f"{PANEL} rows of a panel stay in the first cache"
             self.builder.apply(Split(last, PANEL, why=why))
             outer, last = [*outer, f"{last}_outer"], f"{last}_inner"
-        self.sums, size = [last], min(PANEL, self._size(last))
-        while outer and self._size(outer[-1]) * size <= PANEL:
-            size *= self._size(outer[-1])
+        self.sums, size = [last], min(PANEL, size_of(last))
+        while outer and size_of(outer[-1]) * size <= PANEL:
+            size *= size_of(outer[-1])
             self.sums.insert(0, outer.pop())
         if outer and PANEL // size > 1:
             axis = outer.pop()
@@ -148,10 +148,6 @@ class _ProductScheduler:
         loads = (s for s in every_statement(self.builder.kernel.body) if isinstance(s, Load))
         parts = (part for load in loads for part in load.index.parts() if part.op == "%")
         return any("row" in part.names for part in parts)
-
-    def _size(self, axis: str) -> int:
-        loop = find_loop(self.builder.kernel, axis)
-        return 1 if loop is None else loop.stop.lo
 
 
 def rows_at_once(rows: int, are_looked_up: bool = False) -> int:

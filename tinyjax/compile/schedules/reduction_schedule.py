@@ -215,8 +215,9 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         vectors = scheduler.vectors(axis)
     width = scheduler.width if vectors else 1
     at_once = scheduler.unrolled(along) if vectors else target.accumulators
-    block = at_once * width if along == axis else 1
-    each = builder.size(along) if block == 1 else block
+    block, each = at_once * width, at_once * width
+    if along != axis:
+        block, each = 1, builder.size(along)
     grain = target.reduction_grain // each
     items, _ = split_work(builder.size(axis) // block, grain, target.reduction_items)
     why = f"{form.reduction_size} elements for {form.results} results"

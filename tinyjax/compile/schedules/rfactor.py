@@ -59,7 +59,6 @@ from tinyjax.compile.schedules.directive import (
     loop_over,
     path_to,
     perfect_nest,
-    with_body,
 )
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
@@ -132,8 +131,8 @@ class RFactor(LoopDirective):
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
     def _in_tree(self, kernel: ir.Kernel) -> ir.Kernel:
-        (body, loop), fresh = path_to(kernel.body, self.axis)[-1], Fresh(kernel)
-        variables = _variables(body[: body.index(loop)], loop)
+        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
+        variables = _variables(_beside(kernel, self.axis)[1], loop)
         combines = [
             (s, ir.PrivateArray(fresh("items"), s.array.dtype, self.pieces))
             for s in _combines(loop, variables)
@@ -157,7 +156,7 @@ class RFactor(LoopDirective):
                     return [replace(s, source=arrays[array])]
             return [s]
 
-        return with_body(kernel, body, replaced(body, change))
+        return replace(kernel, body=replaced(kernel.body, change))
 
     def _halves(
         self, loop: ir.For, combines: Sequence[tuple[ir.Combine, ir.PrivateArray]], fresh: Fresh

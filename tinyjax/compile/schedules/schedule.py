@@ -13,7 +13,7 @@ from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.record import Event, event, run_pass
-from tinyjax.compile.schedules.directive import Directive, loop_over
+from tinyjax.compile.schedules.directive import Directive, find_loop, loop_over
 from tinyjax.compile.schedules.fuse import Fuse
 from tinyjax.compile.schedules.lanes import Lanes, obstacles
 from tinyjax.compile.schedules.partition import Partition
@@ -69,9 +69,9 @@ class ScheduleBuilder:
     # ---- what those who choose a schedule ask, and do ----
 
     def size(self, axis: str) -> int:
-        """How many iterations the loop over an axis has at most."""
-        loop = loop_over(self.kernel, axis)
-        return (loop.stop - loop.start).hi
+        """How many iterations the loop over an axis has at most; one if there is none."""
+        loop = find_loop(self.kernel, axis) if axis else None
+        return 1 if loop is None else (loop.stop - loop.start).hi
 
     def fuse_axes(self, axes: Sequence[str], why: str) -> str:
         """The one axis that several become, empty for none. Indices are found by division only if they must

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends
@@ -65,15 +65,7 @@ class Split(LoopDirective):
 
 def _quotient(at: Index, factor: int) -> Index | None:
     """`at` divided by the factor, if it is always a multiple of that."""
-    if at.op == "const":
-        return index(at.lo // factor) if at.lo % factor == 0 else None
-    if at.op == "*" and at.args[1].op == "const" and at.args[1].lo % factor == 0:
-        return at.args[0] * (at.args[1].lo // factor)
-    if at.op in ("+", "-"):
-        a, b = (_quotient(arg, factor) for arg in at.args)
-        if a is not None and b is not None:
-            return a + b if at.op == "+" else a - b
-    return at if factor == 1 else None
+    return at // factor if at.factor() % factor == 0 else None
 
 
 def _rounded_up(at: Index, factor: int) -> Index:
@@ -81,5 +73,4 @@ def _rounded_up(at: Index, factor: int) -> Index:
     if at.op == "min":
         a, b = (_rounded_up(arg, factor) for arg in at.args)
         return a.min(b)
-    exact = _quotient(at, factor)
-    return (at + (factor - 1)) // factor if exact is None else exact
+    return (at + (factor - 1)) // factor

@@ -40,7 +40,7 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     substituted,
 )
-from tinyjax.compile.schedules.dependences import ends, starts_at_multiple, why_dependent
+from tinyjax.compile.schedules.dependences import ends, why_dependent
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     accumulators_in,
@@ -63,7 +63,7 @@ class UnrollAndJam(LoopDirective):
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         last = index(loop.variable.hi + 1)
         bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
-        if not all(starts_at_multiple(at, self.count) for at in bounds):
+        if not all(at.factor() % self.count == 0 for at in bounds):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
         sums = accumulators_in(loop.body)
         if sums and loop.variable.hi + 1 < self.count:
@@ -72,9 +72,9 @@ class UnrollAndJam(LoopDirective):
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         ops = accumulators_in(loop_over(kernel, self.axis).body)
-        fresh, mark = Fresh(kernel), self._mark(kernel, bool(ops))
+        fresh, mark = Fresh(kernel), "y" if ops else "x"
         copies = {
-            a: [a, *(replace(a, name=f"{a.name}_{mark}{n}") for n in range(1, self.count))]
+            a: [a, *(replace(a, name=fresh(f"{a.name}_{mark}")) for _ in range(1, self.count))]
             for a in ops
             if a.size == 1
         }
@@ -82,7 +82,7 @@ class UnrollAndJam(LoopDirective):
         def change(statement: ir.Statement) -> list[ir.Statement]:
             match statement:
                 case ir.For() if axis_of(statement) == self.axis:
-                    return _terms_in_pairs(self._unrolled(statement, copies, mark), fresh)
+                    return _terms_in_pairs(self._unrolled(statement, copies, mark, fresh), fresh)
                 case ir.Allocate(array) if array in copies:
                     return [replace(statement, array=copy) for copy in copies[array]]
                 case ir.Load(_, array) if array in copies:
@@ -91,26 +91,25 @@ class UnrollAndJam(LoopDirective):
 
         return replace(kernel, body=replaced(kernel.body, change))
 
-    def _mark(self, kernel: ir.Kernel, has_sums: bool) -> str:
-        """Names of copies end in it, and a number: some may be copies already."""
-        names = list(defined_names(loop_over(kernel, self.axis).body))
-        marks = "yz" if has_sums else "xyz"
-        return next(m for m in marks if not any(n.endswith(f"_{m}1") for n in names))
-
     def _unrolled(
-        self, loop: ir.For, copies: Mapping[ir.PrivateArray, object], mark: str
+        self,
+        loop: ir.For,
+        copies: Mapping[ir.PrivateArray, Sequence[ir.PrivateArray]],
+        mark: str,
+        fresh: Fresh,
     ) -> list[ir.Statement]:
         """`count` iterations at a time, and then the remaining ones. Each copy of the body except the first
-        has its own accumulators."""
+        has its own accumulators, and names that end in the mark and a number."""
         count, size = self.count, loop.variable.hi + 1
         if size < count:
             return [loop]
         groups = index_var(f"{self.axis}_by{count}", 0, size // count - 1)
-        own = {*defined_names(loop.body), *(a.name for a in copies)} - _same_in_all(loop)
-        bodies = []
-        for number in range(count):
-            renamed = {n: f"{n}_{mark}{number}" for n in own} if number else {}
-            bodies.append(substituted(loop.body, {self.axis: groups * count + number}, renamed))
+        own = sorted({*defined_names(loop.body)} - _same_in_all(loop))
+        bodies = [substituted(loop.body, {self.axis: groups * count})]
+        for number in range(1, count):
+            names = {name: fresh(f"{name}_{mark}") for name in own}
+            names |= {a.name: of_it[number].name for a, of_it in copies.items()}
+            bodies.append(substituted(loop.body, {self.axis: groups * count + number}, names))
         start, stop = loop.start // count, loop.stop // count
         jammed = ir.For(groups, start, stop, _jammed(bodies), origin=loop.origin)
         if size % count:
@@ -189,8 +188,7 @@ def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.State
     result: list[ir.Statement] = []
     for statement in body:
         if isinstance(statement, ir.For):
-            result.append(replace(statement, body=_terms_in_pairs(statement.body, fresh)))
-            continue
+            statement = replace(statement, body=_terms_in_pairs(statement.body, fresh))
         same = []
         if isinstance(statement, ir.Combine):
             same = terms.get((statement.array, statement.index), [])

@@ -34,21 +34,24 @@ def vector_width(kernel: Kernel, target: Target) -> int:
 
 def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize | None:
     """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
-    if not builder.size(axis) >= width > 1:
-        return None
-    if _largest_stride(builder, axis) > 1:
-        evenly = Vectorize(axis, width, gather=True, why="they are evenly apart in memory")
-        return evenly if builder.can_vectorize(evenly, overlap=True) else None
-    vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
-    return vectors if builder.can_vectorize(vectors) else None
+    is_even = _largest_stride(builder, axis) > 1
+    why = "they are evenly apart" if is_even else "neighbours are contiguous"
+    return _vectors(builder, axis, width, is_even, f"{why} in memory")
 
 
 def lanes_of_rows(builder: ScheduleBuilder, row: str, width: int) -> Vectorize | None:
     """Neighbouring rows as lanes, if they can be: where rows are shorter than a vector."""
-    if not builder.size(row) >= width > 1 or not _largest_stride(builder, row):
+    if not _largest_stride(builder, row):
         return None
-    vectors = Vectorize(row, width, gather=True, why="a row is shorter than a vector")
-    return vectors if builder.can_vectorize(vectors, overlap=True) else None
+    return _vectors(builder, row, width, True, "a row is shorter than a vector")
+
+
+def _vectors(
+    builder: ScheduleBuilder, axis: str, width: int, gather: bool, why: str
+) -> Vectorize | None:
+    vectors = Vectorize(axis, width, gather=gather, why=why)
+    has_enough = builder.size(axis) >= width > 1
+    return vectors if has_enough and builder.can_vectorize(vectors, overlap=gather) else None
 
 
 def _largest_stride(builder: ScheduleBuilder, axis: str) -> int:

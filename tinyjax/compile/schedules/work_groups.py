@@ -238,29 +238,31 @@ class _Access:
     shared: tuple[ir.For, ...]
 
 
-def _accesses_of(
+def _walk(
     body: Sequence[ir.Statement], size: int, shared: tuple[ir.For, ...] = ()
-) -> Iterator[_Access]:
+) -> Iterator[tuple[ir.Statement, tuple[ir.For, ...]]]:
+    """The statements, except loops that are shared out, each with those in whose iterations it is."""
     for s in body:
         if not shared and (nest := _shared_nest(s, size)):
-            yield from _accesses_of(nest[-1].body, size, nest)
-            continue
+            yield from _walk(nest[-1].body, size, nest)
+        else:
+            yield s, shared
+            for inner in ir.inner_bodies(s):
+                yield from _walk(inner, size, shared)
+
+
+def _accesses_of(body: Sequence[ir.Statement], size: int) -> Iterator[_Access]:
+    for s, shared in _walk(body, size):
         match s:
             case ir.Load(_, memory, at):
                 yield _Access(memory, at, False, shared)
             case ir.Store(memory, at) | ir.Combine(memory, at):
                 yield _Access(memory, at, True, shared)
-        for inner in ir.inner_bodies(s):
-            yield from _accesses_of(inner, size, shared)
 
 
-def _by_all(body: Sequence[ir.Statement], size: int) -> Iterator[ir.Statement]:
+def _by_all(body: Sequence[ir.Statement], size: int) -> list[ir.Statement]:
     """What is not shared out."""
-    for s in body:
-        if not _shared_nest(s, size):
-            yield s
-            for inner in ir.inner_bodies(s):
-                yield from _by_all(inner, size)
+    return [s for s, shared in _walk(body, size) if not shared]
 
 
 def _is_own(accesses: Sequence[_Access], size: int) -> bool:
@@ -294,7 +296,7 @@ def _is_shared_array(accesses: Sequence[_Access]) -> bool:
 def _why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
     """Why a group of `size` work-items can't run the statements; empty if it can."""
     accesses = list(_accesses_of(body, size))
-    for_all = list(_by_all(body, size))
+    for_all = _by_all(body, size)
     made = {s.array: s for s in for_all if isinstance(s, ir.Allocate)}
     for memory in {a.memory: None for a in accesses if a.is_store}:
         of_it = [a for a in accesses if a.memory == memory]

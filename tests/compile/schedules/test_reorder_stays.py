@@ -1,12 +1,12 @@
 import pytest
 from loop_nests import assert_computes_the_same, row_sums, scaled_rows
 
-from tinyjax.compile.schedules.distribute import Distribute
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.split import Split
 
 
 def test_sums_are_kept_in_an_array_until_they_are_needed():
-    kernel = Distribute(("i1",), "i2").apply(row_sums(3, 5))
+    kernel = Reorder("i2", ("i1",), stays=True).apply(row_sums(3, 5))
     assert str(kernel).splitlines()[1:] == [
         "  each_acc1:f32 = 4 elements",
         "  for i1 in 0 .. 3:",
@@ -27,18 +27,24 @@ def test_sums_are_kept_in_an_array_until_they_are_needed():
 def test_both_parts_together_do_what_one_loop_did(rows, factor):
     naive = row_sums(rows, 5)
     kernel = Split("i1", factor).apply(naive)
-    assert_computes_the_same(Distribute(("i1_inner",), "i2").apply(kernel), naive)
-    assert_computes_the_same(Distribute(("i1_outer", "i1_inner"), "i2").apply(kernel), naive)
+    assert_computes_the_same(Reorder("i2", ("i1_inner",), stays=True).apply(kernel), naive)
+    assert_computes_the_same(
+        Reorder("i2", ("i1_outer", "i1_inner"), stays=True).apply(kernel), naive
+    )
 
 
 @pytest.mark.parametrize(
     "kernel, directive, reason",
     [
-        (row_sums(3, 5), Distribute(("i7",), "i2"), "no axis 'i7'"),
-        (row_sums(3, 5), Distribute(("i2",), "i1"), "i1 is no loop right in the loop over i2"),
+        (row_sums(3, 5), Reorder("i2", ("i7",), stays=True), "no axis 'i7'"),
         (
             row_sums(3, 5),
-            Distribute(("i1", "i2"), "i1"),
+            Reorder("i1", ("i2",), stays=True),
+            "i1 is no loop right in the loop over i2",
+        ),
+        (
+            row_sums(3, 5),
+            Reorder("i1", ("i1", "i2"), stays=True),
             "not all that the loop over i1 has inside",
         ),
     ],
@@ -49,4 +55,4 @@ def test_only_what_is_in_the_loops_is_parted(kernel, directive, reason):
 
 def test_a_loop_with_nothing_after_it_is_left_as_it_is():
     naive = scaled_rows(3, 5)
-    assert_computes_the_same(Distribute(("i1",), "i2").apply(naive), naive)
+    assert_computes_the_same(Reorder("i2", ("i1",), stays=True).apply(naive), naive)

@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.rules import (
-    Blas,
-    IndexMap,
-    Lowering,
-    Position,
-    Product,
-    Reduction,
-    lowering_rules,
-    sum_dtype,
-    zero_of,
-)
 from tinyjax.compile.kernel.scalar_ops import HALVES, has_vector_type
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.core import dtypes
@@ -42,17 +32,17 @@ FEW = 16  # elements of a result that a product kernel has no use for
 LONG, FEW_LONG = 2**9, 2**10
 
 
-def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
+def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     left, right = sides_of(eqn)
     out, depth = eqn.outvars[0].aval, left.size(left.summed)
     if depth == 1:
-        return IndexMap(_only_term)
+        return rules.IndexMap(_only_term)
     total = multiplications(eqn)
     if total <= SMALL or (target.name == "gpu" and target.group == 1):
         return REDUCTION
     is_large = dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch))
     if target.name == "cpu" and is_large:
-        return Blas("large products go to NumPy's BLAS")
+        return rules.Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
     few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
     return PRODUCT if has_product(out.dtype) and columns > 1 and out.size > few else REDUCTION
@@ -68,7 +58,7 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
     return left.sizes(left.summed)
 
 
-def _term(ctx: Any, summed: Position, *operands: Any, **params: Any) -> Scalar:
+def _term(ctx: Any, summed: rules.Position, *operands: Any, **params: Any) -> Scalar:
     """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
     return _product_at(ctx, summed.coords, *operands, **params)
 
@@ -85,7 +75,7 @@ def _product_at(
     summed, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
     kept = iter(ctx.position.coords[len(batch[0]) :])
-    dtype = sum_dtype(ctx.avals_out[0].dtype)
+    dtype = rules.sum_dtype(ctx.avals_out[0].dtype)
     factors = []
     for operand, summed_axes, batch_axes in zip((lhs, rhs), summed, batch):
         given = dict(zip(summed_axes, summed_coords)) | dict(zip(batch_axes, batch_coords))
@@ -99,6 +89,6 @@ def converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
     return x if x.dtype == dtype else ctx.op("convert", x, dtype=dtype)
 
 
-REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
-PRODUCT = Product("add", zero_of, _summed_sizes, _term)
-lowering_rules[dot_general_p] = _dot_general
+REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
+PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term)
+rules.lowering_rules[dot_general_p] = _dot_general

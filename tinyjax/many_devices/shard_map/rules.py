@@ -212,6 +212,7 @@ def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit
     shaped = [a.update(shape=(1,)) if row else a for a, row in zip(avals, rows)]
     residuals = [Var(whole_aval(a, spec, params)) for a, spec in zip(shaped, specs)]
     known_out_specs = (*drop(out_specs, split.unknown_outs), *specs)
+    staged_specs = (*specs, *pick(in_specs, available))
     known_eqn = eqn.replace(
         invars=drop(eqn.invars, unknown),
         outvars=drop(eqn.outvars, split.unknown_outs) + residuals,
@@ -220,12 +221,7 @@ def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit
     staged_eqn = eqn.replace(
         invars=residuals + pick(eqn.invars, available),
         outvars=pick(eqn.outvars, split.available_outs),
-        params=_params_of(
-            params,
-            staged,
-            (*specs, *pick(in_specs, available)),
-            pick(out_specs, split.available_outs),
-        ),
+        params=_params_of(params, staged, staged_specs, pick(out_specs, split.available_outs)),
     )
     return EqnSplit([known_eqn], [staged_eqn], split.unknown_outs, split.available_outs, residuals)
 
@@ -314,11 +310,8 @@ def _dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
     in_specs = pick(eqn.params["in_specs"], used_inputs)
     out_specs = pick(eqn.params["out_specs"], used_outputs)
-    return eqn.replace(
-        invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, used_outputs),
-        params=_params_of(eqn.params, jaxpr, in_specs, out_specs),
-    )
+    params = _params_of(eqn.params, jaxpr, in_specs, out_specs)
+    return eqn.reduced(used_inputs, used_outputs, params)
 
 
 jvp_rules[shard_map_p] = _jvp

@@ -52,15 +52,10 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
 
 # What a trace depends on, and so a part of jit's cache key.
 TRACED_FLAGS = (
-    "jax_enable_x64",
-    "jax_disable_jit",
-    "jax_enable_checks",
-    "jax_check_tracer_leaks",
-    "jax_threefry_partitionable",
-    "jax_default_prng_impl",
-    "jax_numpy_dtype_promotion",
+    "jax_enable_x64", "jax_disable_jit", "jax_enable_checks", "jax_check_tracer_leaks",
+    "jax_threefry_partitionable", "jax_default_prng_impl", "jax_numpy_dtype_promotion",
     "jax_numpy_rank_promotion",
-)
+)  # fmt: skip
 _traced_values = operator.attrgetter(*TRACED_FLAGS)
 
 

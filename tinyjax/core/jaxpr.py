@@ -94,6 +94,13 @@ class JaxprEqn:
         fields = {name: getattr(self, name) for name in self.__slots__}
         return JaxprEqn(**(fields | changes))
 
+    def reduced(
+        self, used_inputs: Sequence[bool], used_outputs: Sequence[bool], params: dict[str, Any]
+    ) -> JaxprEqn:
+        """A copy with some of the operands and results, and other parameters."""
+        invars, outvars = pick(self.invars, used_inputs), pick(self.outvars, used_outputs)
+        return self.replace(invars=invars, outvars=outvars, params=params)
+
 
 class Jaxpr:
     """A function of `constvars` and `invars` that runs `eqns` in order and gives `outvars`."""

@@ -153,21 +153,10 @@ class MissingNames:
 
 # Those that `import tinyjax` imports; the names are read when the first one is missing.
 MODULES = (
-    "tinyjax",
-    "tinyjax.api_util",
-    "tinyjax.core",
-    "tinyjax.experimental",
-    "tinyjax.interpreters",
-    "tinyjax.transform.partial_eval",
-    "tinyjax.lax",
-    "tinyjax.nn",
-    "tinyjax.nn.initializers",
-    "tinyjax.numpy",
-    "tinyjax.numpy.linalg",
-    "tinyjax.random",
-    "tinyjax.tree",
-    "tinyjax.tree_util",
-)
+    "tinyjax", "tinyjax.api_util", "tinyjax.core", "tinyjax.experimental", "tinyjax.interpreters",
+    "tinyjax.transform.partial_eval", "tinyjax.lax", "tinyjax.nn", "tinyjax.nn.initializers",
+    "tinyjax.numpy", "tinyjax.numpy.linalg", "tinyjax.random", "tinyjax.tree", "tinyjax.tree_util",
+)  # fmt: skip
 
 
 class LazyAttribute:

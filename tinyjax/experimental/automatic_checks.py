@@ -24,9 +24,8 @@ from tinyjax.experimental.checkify_error import (
     OOBError,
 )
 
-Failure = tuple[
-    Any, CheckSite, Sequence[Any]
-]  # whether it failed, the check, what its message says
+# whether it failed, the check, what its message says
+Failure = tuple[Any, CheckSite, Sequence[Any]]
 
 
 def automatic_failures(

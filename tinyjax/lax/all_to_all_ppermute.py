@@ -268,14 +268,6 @@ def _ppermute_one_by_one(x: Any, params: dict[str, Any]) -> Any:
     return select(index < 0, full_like(taken, 0), taken)
 
 
-def _pbroadcast_one_by_one(x: Any, params: dict[str, Any]) -> Any:
-    return all_gather(x, params["axis_name"])[params["source"]]
-
-
-def _ppermute_transpose(ct: Any, *, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    return ppermute(ct, axis_name, [(destination, source) for source, destination in perm])
-
-
 def _pbroadcast_transpose(ct: Any, *, axis_name: Any, source: int) -> Any:
     is_source = eq(axis_index(axis_name), source)
     return select(is_source, full_like(ct, psum(ct, axis_name)), full_like(ct, 0))
@@ -290,7 +282,7 @@ def_collective(
     _same_aval,
     _ppermute_along,
     _nothing_moves,
-    _ppermute_transpose,
+    lambda ct, *, axis_name, perm: ppermute(ct, axis_name, [(to, at) for at, to in perm]),
     _ppermute_one_by_one,
 )
 def_collective(
@@ -299,5 +291,5 @@ def_collective(
     _pbroadcast_along,
     _nothing_moves,
     _pbroadcast_transpose,
-    _pbroadcast_one_by_one,
+    lambda x, params: all_gather(x, params["axis_name"])[params["source"]],
 )

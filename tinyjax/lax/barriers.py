@@ -23,18 +23,16 @@ optimization_barrier_p = Primitive(
 
 def _barrier_jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
     """Tangents are computed where they stand, too."""
-    moving = [instantiate_zeros(t) for t in tangents]
+    moving = map(instantiate_zeros, tangents)
     return optimization_barrier_p.bind(*primals), optimization_barrier_p.bind(*moving)
-
-
-def _barrier_transpose(cts: Any, *operands: Any) -> list[Any]:
-    return optimization_barrier_p.bind(*[instantiate_zeros(ct) for ct in cts])
 
 
 impl_rules[optimization_barrier_p] = lambda *operands: list(operands)
 abstract_eval_rules[optimization_barrier_p] = lambda *avals: list(avals)
 jvp_rules[optimization_barrier_p] = _barrier_jvp
-transpose_rules[optimization_barrier_p] = _barrier_transpose
+transpose_rules[optimization_barrier_p] = lambda cts, *operands: optimization_barrier_p.bind(
+    *map(instantiate_zeros, cts)
+)
 batch_rules[optimization_barrier_p] = lambda vals, dims: (optimization_barrier_p.bind(*vals), dims)
 lowering_rules[optimization_barrier_p] = OnHost("nothing is fused across a barrier")
 

@@ -28,10 +28,6 @@ def _shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.right_shift(x.astype(signed), y.astype(signed)).astype(x.dtype)
 
 
-def _population_count(x: np.ndarray) -> np.ndarray:
-    return np.bitwise_count(_unsigned(x)).astype(x.dtype)
-
-
 def _clz(x: np.ndarray) -> np.ndarray:
     bits, width = _unsigned(x), 8 * x.dtype.itemsize
     shift = 1
@@ -63,7 +59,9 @@ shift_right_arithmetic = of_two(
 )
 shift_right_logical_p = nary("shift_right_logical", INTEGER, _shift_right_logical)
 shift_right_logical = of_two(shift_right_logical_p, "Elementwise x >> y, filled with zeros.")
-population_count_p = unary("population_count", INTEGER, _population_count)
+population_count_p = unary(
+    "population_count", INTEGER, lambda x: np.bitwise_count(_unsigned(x)).astype(x.dtype)
+)
 population_count = of_one(population_count_p, "The number of one bits of each integer.")
 clz_p = unary("clz", INTEGER, _clz)
 clz = of_one(clz_p, "The number of zero bits above the highest one bit of each integer.")

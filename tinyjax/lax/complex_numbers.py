@@ -79,14 +79,12 @@ def _complex_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     ]
 
 
-def _conj_transpose(ct: Any, x: Any, *, input_dtype: np.dtype) -> list[Any]:
-    return [conj(ct) if dtypes.kind(input_dtype) == "c" else real(ct)]
-
-
 deflinear2(real_p, _real_transpose)
 deflinear2(imag_p, _imag_transpose)
 deflinear2(complex_p, _complex_transpose)
-deflinear2(conj_p, _conj_transpose)
+deflinear2(
+    conj_p, lambda ct, x, *, input_dtype: [(conj if dtypes.kind(input_dtype) == "c" else real)(ct)]
+)
 
 
 def conj(x: Any) -> Any:

@@ -14,7 +14,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.facts import MOVES
-from tinyjax.core.jaxpr import JaxprEqn, Literal
+from tinyjax.core.jaxpr import Literal
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.quiet import run_quietly
@@ -89,17 +89,15 @@ def _known(scalar: Any, dtype: np.dtype) -> np.ndarray:
     return np.asarray(run_quietly(_convert_impl, np.array(scalar), new_dtype=dtype))
 
 
-def _convert_printed(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:
-    return [(name, eqn.params[name]) for name in ("new_dtype", "weak_type")]
-
-
 impl_rules[convert_element_type_p] = _convert_impl
 abstract_eval_rules[convert_element_type_p] = _convert_aval
 defjvp2(convert_element_type_p, _convert_jvp)
 transpose_rules[convert_element_type_p] = _convert_transpose
 defvectorized(convert_element_type_p)
 staging_rules[convert_element_type_p] = _convert_staging
-printed_params["convert_element_type"] = _convert_printed
+printed_params["convert_element_type"] = lambda eqn, context: [
+    (name, eqn.params[name]) for name in ("new_dtype", "weak_type")
+]
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:

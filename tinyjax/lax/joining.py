@@ -137,10 +137,6 @@ def _unstack_aval(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
     return [x.update(shape=without(x.shape, [axis]))] * x.shape[axis]
 
 
-def _unstack_transpose(cts: Any, x: Any, *, axis: int) -> Any:
-    return [stack_p.bind(*[instantiate_zeros(ct) for ct in cts], axis=axis)]
-
-
 def _unstack_batch(vals: Any, dims: Any, *, axis: int) -> Any:
     (x,), (dim,) = vals, dims
     if axis < dim:
@@ -152,7 +148,9 @@ def _unstack_batch(vals: Any, dims: Any, *, axis: int) -> Any:
 
 impl_rules[unstack_p] = lambda x, *, axis: list(np.moveaxis(x, axis, 0))
 abstract_eval_rules[unstack_p] = _unstack_aval
-deflinear2(unstack_p, _unstack_transpose)
+deflinear2(
+    unstack_p, lambda cts, x, *, axis: [stack_p.bind(*map(instantiate_zeros, cts), axis=axis)]
+)
 batch_rules[unstack_p] = _unstack_batch
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.rules import Collective, lowering_rules
-from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import shape_of
@@ -58,14 +57,6 @@ def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...], at: str) -> np.nd
     return out
 
 
-def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...], at: str) -> ShapedArray:
-    return x.update(shape=(len(ranks), *x.shape), weak_type=False)
-
-
-def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
-    return group_all_gather(vals[0], ranks), dims[0] + 1
-
-
 def _meet(eqn: JaxprEqn, target: Any) -> Collective:
     """A line of the schedule, with the bytes that it moves."""
     from tinyjax.many_devices import meet_step  # noqa: F401  (registers how it runs)
@@ -79,9 +70,14 @@ def _meet(eqn: JaxprEqn, target: Any) -> Collective:
 impl_rules[group_psum_p] = _psum_impl
 impl_rules[group_all_gather_p] = _all_gather_impl
 abstract_eval_rules[group_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
-abstract_eval_rules[group_all_gather_p] = _gathered_aval
+abstract_eval_rules[group_all_gather_p] = lambda x, *, ranks, at: x.update(
+    shape=(len(ranks), *x.shape), weak_type=False
+)
 batch_rules[group_psum_p] = lambda vals, dims, *, ranks, at: (group_psum(vals, ranks), list(dims))
-batch_rules[group_all_gather_p] = _all_gather_batch
+batch_rules[group_all_gather_p] = lambda vals, dims, *, ranks, at: (
+    group_all_gather(vals[0], ranks),
+    dims[0] + 1,
+)
 for _primitive in (group_psum_p, group_all_gather_p):
     lowering_rules[_primitive] = _meet
     no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"

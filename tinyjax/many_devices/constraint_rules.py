@@ -116,10 +116,6 @@ axis_batch_rules[sharding_constraint_p] = _constraint_batch
 batch_rules[reshard_p] = _reshard_batch
 
 
-def _constraint_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
-    return [sharding_constraint_p.bind(ct, **params)]
-
-
 def _reshard_transpose(ct: Any, x: Any, *, dst_sharding: Any) -> list[Any]:
     """The cotangent is put where the operand was."""
     place = place_of_cotangent(x.aval, ct)
@@ -131,7 +127,9 @@ def _reshard_transpose(ct: Any, x: Any, *, dst_sharding: Any) -> list[Any]:
     return [reshard_p.bind(ct, dst_sharding=place)]
 
 
-deflinear2(sharding_constraint_p, _constraint_transpose)
+deflinear2(
+    sharding_constraint_p, lambda ct, x, **params: [sharding_constraint_p.bind(ct, **params)]
+)
 deflinear2(reshard_p, _reshard_transpose)
 for _primitive in (sharding_constraint_p, reshard_p):
     no_rule_reasons[_primitive, "lowering"] = (

@@ -182,10 +182,6 @@ axis_batch_rules[all_gather_invariant_p] = over_processes(
 # ---- the types of the others ----
 
 
-def _without_axes(vma: Any, *, axes: Any, **_: Any) -> Any:
-    return vma.difference(axes)
-
-
 def _named(*, axis_name: Any, **_: Any) -> Any:
     return manual_axes().intersection(names_of(axis_name))
 
@@ -204,7 +200,8 @@ def _stage_extreme(primitive: Primitive) -> Any:
 
 
 prepare_operands.append(varying_alike)
-vma_rules[psum_invariant_p] = vma_rules[pmax_p] = vma_rules[pmin_p] = _without_axes
+for _primitive in (psum_invariant_p, pmax_p, pmin_p):
+    vma_rules[_primitive] = lambda vma, *, axes, **_: vma.difference(axes)
 _index_aval = abstract_eval_rules[axis_index_p]  # it has no operand whose type could say it
 abstract_eval_rules[axis_index_p] = lambda *, axis_name: _index_aval(axis_name=axis_name).update(
     vma=_named(axis_name=axis_name)

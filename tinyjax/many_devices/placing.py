@@ -36,9 +36,8 @@ class OutSharding:
         place = import_module("tinyjax.many_devices.sharding.types").explicit_sharding(
             self, function
         )
-        watch(
-            import_module("tinyjax.runtime.placement").follow_operands
-        )  # results are where it says
+        # results are where it says
+        watch(import_module("tinyjax.runtime.placement").follow_operands)
         return {PLACES[primitive]: place}
 
     def within(self, f: Callable, function: str) -> Callable[..., Any]:

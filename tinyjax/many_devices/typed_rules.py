@@ -119,10 +119,10 @@ def _sum_transpose(place: Any, ct: Any, x: Any, *, axes: Any) -> list[Any]:
     return [primitives.broadcast_in_dim(ct, x.aval.shape, kept, sharding=place)]
 
 
-def _reshape_transpose(place: Any, ct: Any, x: Any, **params: Any) -> list[Any]:
-    return [primitives.reshape(ct, x.aval.shape, sharding=place)]
-
-
 _with_place(primitives.broadcast_in_dim_p, _batch_in_front(_broadcast), _broadcast_transpose)
-_with_place(primitives.reshape_p, _batch_in_front(_reshape), _reshape_transpose)
+_with_place(
+    primitives.reshape_p,
+    _batch_in_front(_reshape),
+    lambda place, ct, x, **_: [primitives.reshape(ct, x.aval.shape, sharding=place)],
+)
 _with_place(primitives.reduce_sum_p, _sum_batch, _sum_transpose)

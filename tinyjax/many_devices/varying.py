@@ -60,20 +60,9 @@ vma_rules: dict[Primitive, Callable[..., Axes]] = {pvary_p: lambda vma, *, axes:
 needed_vma: dict[Primitive, Callable[..., Iterable[Hashable]]] = {}
 # The jaxprs within these say how their results vary, and what operands they take.
 TYPED_BY_JAXPRS = {
-    "closed_call",
-    "cond",
-    "custom_jvp_call",
-    "custom_lin",
-    "custom_linear_solve",
-    "custom_vjp_call",
-    "custom_vmap_call",
-    "jit",
-    "linear_call",
-    "remat2",
-    "scan",
-    "shard_map",
-    "while",
-}
+    "closed_call", "cond", "custom_jvp_call", "custom_lin", "custom_linear_solve", "custom_vjp_call",
+    "custom_vmap_call", "jit", "linear_call", "remat2", "scan", "shard_map", "while",
+}  # fmt: skip
 
 
 def varying_alike(primitive: Primitive, args: Sequence[Any], params: dict) -> Sequence[Any]:

@@ -44,9 +44,8 @@ from tinyjax.refs.discharge import discharge_refs
 from tinyjax.transform.batching import vmap
 
 Aliases = tuple[tuple[int, int], ...]
-Mapped = tuple[
-    Any, dict[int, int]
-]  # an array, and {axis of the grid: the array's axis that is mapped}
+# an array, and {axis of the grid: the array's axis that is mapped}
+Mapped = tuple[Any, dict[int, int]]
 
 
 @cached_on_jaxpr

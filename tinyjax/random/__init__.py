@@ -6,43 +6,19 @@ Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 # ruff: noqa: F401
+# ruff: isort: skip_file
+# fmt: off
 
 from tinyjax.random.choices import categorical, choice, permutation
 from tinyjax.random.continuous import (
-    cauchy,
-    double_sided_maxwell,
-    exponential,
-    gumbel,
-    laplace,
-    logistic,
-    lognormal,
-    maxwell,
-    pareto,
-    rayleigh,
-    triangular,
-    wald,
-    weibull_min,
+    cauchy, double_sided_maxwell, exponential, gumbel, laplace, logistic, lognormal, maxwell,
+    pareto, rayleigh, triangular, wald, weibull_min,
 )
 from tinyjax.random.distributions import (
-    bernoulli,
-    bits,
-    normal,
-    rademacher,
-    randint,
-    truncated_normal,
-    uniform,
+    bernoulli, bits, normal, rademacher, randint, truncated_normal, uniform,
 )
 from tinyjax.random.keys import (
-    Key,
-    PRNGKey,
-    clone,
-    fold_in,
-    key,
-    key_data,
-    key_dtype,
-    key_impl,
-    split,
-    wrap_key_data,
+    Key, PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data,
 )
 
 # Imported when they are first asked for.
@@ -54,4 +30,4 @@ _LAZY_NAMES = {
     ),
     "gamma_sampler": ("random_gamma_p",),
     "multivariate": ("multivariate_normal", "orthogonal"),
-}  # fmt: skip
+}

@@ -137,10 +137,6 @@ def _split(words: Any, *, shape: tuple[int, ...]) -> Any:
     return lax.reshape(bits, (*shape_of(words)[:-1], *shape, 2))
 
 
-def _fold_in(words: Any, data: Any) -> Any:
-    return _joined(*_cipher(_word(words, 0), _word(words, 1), *_high_and_low(data)))
-
-
 def _bits(words: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
     if not config.jax_threefry_partitionable:
         return _bits_original(words, bit_width, shape)
@@ -173,7 +169,9 @@ word_rules[threefry.random_wrap_p] = lambda words, *, impl: words
 word_rules[threefry.random_unwrap_p] = lambda words: words
 word_rules[threefry.random_clone_p] = lambda words: words
 word_rules[threefry.random_split_p] = _split
-word_rules[threefry.random_fold_in_p] = _fold_in
+word_rules[threefry.random_fold_in_p] = lambda words, data: _joined(
+    *_cipher(_word(words, 0), _word(words, 1), *_high_and_low(data))
+)
 word_rules[threefry.random_bits_p] = _bits
 conversions["keys"] = lambda words: threefry.random_wrap_p.bind(words, impl=threefry.threefry_impl)
 conversions["words"] = threefry.random_unwrap_p.bind

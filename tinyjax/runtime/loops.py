@@ -191,9 +191,8 @@ class StoppableStep:
 
     step: KernelStep
     stop: int  # the slot of the flag
-    lock: threading.Lock = field(
-        default_factory=threading.Lock
-    )  # the flag is for one call at a time
+    # the flag is for one call at a time
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def last_uses(self) -> list[int]:

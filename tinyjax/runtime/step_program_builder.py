@@ -28,9 +28,7 @@ from tinyjax.runtime.step_program import EmptyStep, HostStep, KernelStep, Output
 
 # Kind of a host group -> (builder, eqn, operands, outputs, last_uses) -> its step on a device that works in
 # the host's memory.
-host_steps: dict[str, Callable[..., Any]] = {
-    "matmul": lambda builder, *step: MatmulStep(*step),
-}
+host_steps: dict[str, Callable[..., Any]] = {"matmul": lambda builder, *step: MatmulStep(*step)}
 
 
 class StepProgramBuilder:
@@ -101,11 +99,7 @@ class StepProgramBuilder:
         return step_program
 
     def _launch_step(
-        self,
-        launch: Launch,
-        step_program: StepProgram,
-        outputs: list[Output],
-        last_uses: list[int],
+        self, launch: Launch, step_program: StepProgram, outputs: list[Output], last_uses: list[int]
     ) -> KernelStep | StoppableStep:
         """Its scratch memory has zeros at first, and stays: launches of other threads wait for its end. The
         memory that it works in stays if it is small, or the launch is."""
@@ -121,12 +115,7 @@ class StepProgramBuilder:
                 )
         zeros = [self.queue.writable(aligned_zeros(b.size, b.dtype)) for b in launch.scratch]
         scratch = list(map(step_program.hold, zeros))
-        arguments = [
-            *map(step_program.slot, launch.inputs),
-            *made,
-            *work,
-            *scratch,
-        ]
+        arguments = [*map(step_program.slot, launch.inputs), *made, *work, *scratch]
         built, items = self.built[launch.kernel.name, launch.inline], launch.kernel.items
         local_size = launch.local_size(self.local_size)
         step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, last_uses)

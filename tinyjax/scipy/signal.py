@@ -78,7 +78,7 @@ def correlate2d(
 
 
 def _matrices(name: str, in1: Any, in2: Any, boundary: str, fillvalue: float) -> list[Array]:
-    if boundary != "fill" or not _is_zero(fillvalue):
+    if boundary != "fill" or not np.equal(fillvalue, 0):
         raise NotImplementedError(
             f"{name}() only supports boundary='fill' and fillvalue=0, got {boundary!r} and {fillvalue}. "
             "Pad in1 with jnp.pad first"
@@ -91,19 +91,10 @@ def _matrices(name: str, in1: Any, in2: Any, boundary: str, fillvalue: float) ->
     return [in1, in2]
 
 
-def _is_zero(x: Any) -> bool:
-    return bool(np.equal(x, 0))
-
-
 def _convolve(name: str, in1: Any, in2: Any, mode: str, precision: Any) -> Array:
     """The convolution by one conv_general_dilated, whose image is the larger of the two."""
-    _check_mode(name, mode)
     in1, in2 = ensure_arraylike(name, in1, in2)
-    if in1.ndim != in2.ndim:
-        raise ValueError(
-            f"{name}: in1 and in2 must have the same number of dimensions, got shapes {in1.shape} and "
-            f"{in2.shape}"
-        )
+    _check(name, in1, in2, mode)
     if not in1.size or not in2.size:
         raise ValueError(f"{name}: empty arrays, got shapes {in1.shape} and {in2.shape}")
     in1, in2 = promote_dtypes_inexact(in1, in2)
@@ -118,13 +109,8 @@ def _convolve(name: str, in1: Any, in2: Any, mode: str, precision: Any) -> Array
     pads = []
     for size, window, target in zip(in1.shape, in2.shape, wanted):
         cut = (size + window - 1 - target) // 2  # from the full result's start
-        pads.append(
-            {
-                "full": (window - 1, window - 1),
-                "same": (window - 1 - cut, target + cut - size),
-                "valid": (0, 0),
-            }[mode]
-        )
+        same = (window - 1 - cut, target + cut - size)
+        pads.append({"full": (window - 1, window - 1), "same": same, "valid": (0, 0)}[mode])
     turned = jnp.flip(in2)
     out = conv_general_dilated(
         in1[None, None], turned[None, None], (1,) * in1.ndim, pads, precision=precision
@@ -132,9 +118,14 @@ def _convolve(name: str, in1: Any, in2: Any, mode: str, precision: Any) -> Array
     return out[0, 0]
 
 
-def _check_mode(name: str, mode: str) -> None:
+def _check(name: str, in1: Array, in2: Array, mode: str) -> None:
     if mode not in MODES:
         raise ValueError(f"{name}: mode must be one of {list(MODES)}, got {mode!r}")
+    if in1.ndim != in2.ndim:
+        raise ValueError(
+            f"{name}: in1 and in2 must have the same number of dimensions, got shapes {in1.shape} and "
+            f"{in2.shape}"
+        )
 
 
 def _covers(shape: Sequence[int], other: Sequence[int]) -> bool:
@@ -152,12 +143,7 @@ def fftconvolve(
     Raises ValueError for other modes, and for shapes that differ along the other axes or do not fit the
     mode; as scipy.signal.fftconvolve."""
     in1, in2 = promote_dtypes_inexact(*ensure_arraylike("fftconvolve", in1, in2))
-    if in1.ndim != in2.ndim:
-        raise ValueError(
-            "fftconvolve: in1 and in2 must have the same number of dimensions, got shapes "
-            f"{in1.shape} and {in2.shape}"
-        )
-    _check_mode("fftconvolve", mode)
+    _check("fftconvolve", in1, in2, mode)
     if axes is None:
         axes = range(in1.ndim)
     along = [canonicalize_axis(axis, in1.ndim) for axis in np.atleast_1d(np.asarray(axes, int))]

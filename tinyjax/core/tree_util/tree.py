@@ -20,21 +20,9 @@ from tinyjax.core.tree_util import tree_transpose as transpose
 from tinyjax.core.tree_util import tree_unflatten as unflatten
 
 __all__ = [
-    "all",
-    "broadcast",
-    "flatten",
-    "flatten_with_path",
-    "leaves",
-    "leaves_with_path",
-    "map",
-    "map_with_path",
-    "reduce",
-    "reduce_associative",
-    "static",
-    "structure",
-    "transpose",
-    "unflatten",
-]
+    "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",
+    "map_with_path", "reduce", "reduce_associative", "static", "structure", "transpose", "unflatten",
+]  # fmt: skip
 
 
 def static(**kwargs: Any) -> Any:

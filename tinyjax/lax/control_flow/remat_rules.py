@@ -62,15 +62,11 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
     stacked = [
         Var(aval.with_axis(0, eqn.params["length"])) for aval in split.staged.in_avals[:number]
     ]
+    sizes = {"num_consts": consts_uk.count(False), "num_carry": carry_uk.count(False)}
     known = eqn.replace(
         invars=drop(eqn.invars, (*consts_uk, *carry_uk, *xs_uk)),
         outvars=drop(eqn.outvars, split.unknown_outs) + stacked,
-        params=eqn.params
-        | {
-            "jaxpr": split.known,
-            "num_consts": consts_uk.count(False),
-            "num_carry": carry_uk.count(False),
-        },
+        params=eqn.params | sizes | {"jaxpr": split.known},
     )
     # Residuals differ from iteration to iteration, as xs do, so they stand behind these.
     residual_vars, operand_vars = split_list(split.staged.jaxpr.invars, number)

@@ -16,7 +16,7 @@ from tinyjax.core.jaxpr import (
     dce_rules,
     dce_with_inputs,
 )
-from tinyjax.core.lists import Flags, pick, split_list
+from tinyjax.core.lists import Flags, split_list
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.transform.batching import AxisData, axis_batch_rules, move_batch_dim, not_mapped
@@ -135,16 +135,9 @@ def _scan_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     carry_used = fixed_point(lambda used: needed(used)[num_consts:end], tuple(carry_out_used))
     consts_used, _, xs_used = split_list(needed(carry_used), num_consts, num_carry)
     used_inputs, used = (*consts_used, *carry_used, *xs_used), (*carry_used, *ys_used)
-    return eqn.replace(
-        invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, used),
-        params=eqn.params
-        | {
-            "jaxpr": dce_with_inputs(jaxpr, used, used_inputs),
-            "num_consts": sum(consts_used),
-            "num_carry": sum(carry_used),
-        },
-    )
+    sizes = {"num_consts": sum(consts_used), "num_carry": sum(carry_used)}
+    params = eqn.params | sizes | {"jaxpr": dce_with_inputs(jaxpr, used, used_inputs)}
+    return eqn.reduced(used_inputs, used, params)
 
 
 jvp_rules[scan_p] = _scan_jvp

@@ -154,8 +154,7 @@ def _while_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
         "body_jaxpr": dce_with_inputs(body, carry_used, (*used_body_consts, *carry_used)),
     }
     used_inputs = (*used_cond_consts, *used_body_consts, *carry_used)
-    invars, outvars = pick(eqn.invars, used_inputs), pick(eqn.outvars, carry_used)
-    return eqn.replace(invars=invars, outvars=outvars, params=params)
+    return eqn.reduced(used_inputs, carry_used, params)
 
 
 dce_rules[while_p] = _while_dce

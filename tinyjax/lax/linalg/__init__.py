@@ -8,6 +8,8 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 """
 
 # ruff: noqa: F401
+# ruff: isort: skip_file
+# fmt: off
 
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.linalg import in_kernels as _in_kernels  # fills expansions
@@ -16,27 +18,16 @@ from tinyjax.lax.linalg.eig import EigImplementation, eig, eig_p
 from tinyjax.lax.linalg.eigh import EighImplementation, eigh, eigh_p
 from tinyjax.lax.linalg.lu import lu, lu_p, lu_pivots_to_permutation, lu_pivots_to_permutation_p
 from tinyjax.lax.linalg.qr import (
-    householder_product,
-    householder_product_p,
-    ormqr,
-    ormqr_p,
-    qr,
-    qr_p,
+    householder_product, householder_product_p, ormqr, ormqr_p, qr, qr_p,
 )
 from tinyjax.lax.linalg.schur import hessenberg, hessenberg_p, schur, schur_p
 from tinyjax.lax.linalg.svd import SvdAlgorithm, svd, svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve, triangular_solve_p
 from tinyjax.lax.linalg.tridiagonal import (
-    tridiagonal,
-    tridiagonal_p,
-    tridiagonal_solve,
-    tridiagonal_solve_p,
+    tridiagonal, tridiagonal_p, tridiagonal_solve, tridiagonal_solve_p,
 )
 from tinyjax.lax.linalg.updates import (
-    cholesky_update,
-    cholesky_update_p,
-    symmetric_product,
-    symmetric_product_p,
+    cholesky_update, cholesky_update_p, symmetric_product, symmetric_product_p,
 )
 
 __getattr__ = getattr_of(__name__)

@@ -16,18 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive
-from tinyjax.lax.linalg.matrices import (
-    as_inexact,
-    check_matrices,
-    check_operands,
-    check_square,
-    eye,
-    matmul,
-    matrix_transpose,
-    on_matrices,
-    symmetrized,
-    tril,
-)
+from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 
 SMALL = 32  # rows of a matrix for which LAPACK takes less time than a call from Python
@@ -56,33 +45,35 @@ def _cholesky_impl(x: np.ndarray) -> np.ndarray:
 
 
 def _cholesky_aval(x: ShapedArray) -> ShapedArray:
-    check_operands("cholesky", x)
-    check_square("cholesky", x)
+    matrices.check_operands("cholesky", x)
+    matrices.check_square("cholesky", x)
     return x
 
 
 def _of_lower_triangle(x: Any) -> Any:
     """The Hermitian matrix with this lower triangle, the only part of its operand that cholesky reads."""
     if x.dtype.kind != "c":
-        return lax.add(tril(x), matrix_transpose(tril(x, -1)))
+        return lax.add(matrices.tril(x), matrices.matrix_transpose(matrices.tril(x, -1)))
     re, im = lax.real(x), lax.imag(x)
-    re = lax.add(tril(re), matrix_transpose(tril(re, -1)))
-    return lax.complex(re, lax.sub(tril(im, -1), matrix_transpose(tril(im, -1))))
+    re = lax.add(matrices.tril(re), matrices.matrix_transpose(matrices.tril(re, -1)))
+    return lax.complex(
+        re, lax.sub(matrices.tril(im, -1), matrices.matrix_transpose(matrices.tril(im, -1)))
+    )
 
 
 def _cholesky_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     (x,), (x_dot,) = primals, tangents
     x_dot = _of_lower_triangle(x_dot)
-    factor = tril(cholesky_p.bind(x))
+    factor = matrices.tril(cholesky_p.bind(x))
     right = triangular_solve(factor, x_dot, lower=True, transpose_a=True, conjugate_a=True)
     both = triangular_solve(factor, right, left_side=True, lower=True)
-    half = tril(both)
-    divisor = lax.add(np.array(1, both.dtype), eye(x))
+    half = matrices.tril(both)
+    divisor = lax.add(np.array(1, both.dtype), matrices.eye(x))
     divisor = lax.expand_dims(divisor, tuple(range(both.ndim - 2)))
-    return factor, matmul(factor, lax.div(half, divisor))
+    return factor, matrices.matmul(factor, lax.div(half, divisor))
 
 
-on_matrices(cholesky_p, _cholesky_impl, _cholesky_aval, _cholesky_jvp)
+matrices.on_matrices(cholesky_p, _cholesky_impl, _cholesky_aval, _cholesky_jvp)
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
@@ -90,8 +81,8 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
 
     With `symmetrize_input`, of (x + x^H) / 2; without, only the lower triangle of x is read, and
     derivatives take x to be symmetric. Raises ValueError where x is no matrix, or not square."""
-    x = as_inexact(x)
-    check_matrices("The input to linalg.cholesky", x)
+    x = matrices.as_inexact(x)
+    matrices.check_matrices("The input to linalg.cholesky", x)
     if symmetrize_input:
-        x = symmetrized(x)
-    return tril(cholesky_p.bind(x))
+        x = matrices.symmetrized(x)
+    return matrices.tril(cholesky_p.bind(x))

@@ -20,14 +20,7 @@ from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import mul, shape_of
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    check_square,
-    conj_transpose,
-    for_each_matrix,
-    matmul,
-    on_matrices,
-)
+from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
 from tinyjax.lax.linalg.systems import solve
 
@@ -63,7 +56,7 @@ def _eig_impl(
         shapes = [x.shape[-1:]] + [x.shape] * sum(asked)
         return tuple(np.full(shape, complex(np.nan, np.nan), dtype) for shape in shapes)
 
-    return list(for_each_matrix(eig, x))
+    return list(matrices.for_each_matrix(eig, x))
 
 
 def _complex_pairs(
@@ -89,8 +82,8 @@ def _eig_aval(
     enable_eigvec_derivs: bool,
     implementation: EigImplementation | None,
 ) -> list[ShapedArray]:
-    check_operands("eig", x)
-    check_square("eig", x)
+    matrices.check_operands("eig", x)
+    matrices.check_square("eig", x)
     if implementation not in (None, EigImplementation.LAPACK):
         raise ValueError("Only the lapack implementation of eig is supported on CPU.")
     dtype = np.result_type(x.dtype, np.complex64)
@@ -126,7 +119,7 @@ def _eig_jvp(
     moved = _in_basis(right, a_dot)
     outs, dots = [w], [diagonal(moved)]
     if compute_left_eigenvectors:
-        moved_left = _in_basis(left[0], conj_transpose(a_dot))
+        moved_left = _in_basis(left[0], matrices.conj_transpose(a_dot))
         outs.append(left[0])
         dots.append(_vectors_dot(lax.conj(w), left[0], moved_left))
     if compute_right_eigenvectors:
@@ -137,13 +130,13 @@ def _eig_jvp(
 
 def _in_basis(v: Any, a: Any) -> Any:
     """V^-1 A V."""
-    return matmul(solve(v, a), v)
+    return matrices.matmul(solve(v, a), v)
 
 
 def _vectors_dot(w: Any, v: Any, moved: Any) -> Any:
     """How the vectors move: towards each other, and then what keeps their length 1, and their largest
     component real."""
-    v_dot = matmul(v, mul(one_over_gaps(w), moved))
+    v_dot = matrices.matmul(v, mul(one_over_gaps(w), moved))
     axis = len(shape_of(v)) - 2
     sizes = lax.abs(v)
     largest = lax.argmax(sizes, axis, np.int32)
@@ -163,7 +156,7 @@ def _over_rows(x: Any, like: Any) -> Any:
     return lax.broadcast_in_dim(x, shape, (*range(len(shape) - 2), len(shape) - 1))
 
 
-on_matrices(eig_p, _eig_impl, _eig_aval, _eig_jvp)
+matrices.on_matrices(eig_p, _eig_impl, _eig_aval, _eig_jvp)
 
 
 def eig(

@@ -20,16 +20,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import mul
 from tinyjax.lax.elementwise import real_dtype
-from tinyjax.lax.linalg.matrices import (
-    as_inexact,
-    check_matrices,
-    check_operands,
-    check_square,
-    conj_transpose,
-    matmul,
-    on_matrices,
-    symmetrized,
-)
+from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_gaps
 
 
@@ -56,8 +47,8 @@ def _eigh_impl(x: np.ndarray, *, lower: bool, **_: Any) -> list[np.ndarray]:
 def _eigh_aval(
     x: ShapedArray, *, subset_by_index: tuple[int, int] | None, algorithm: Any, **_: Any
 ) -> list[ShapedArray]:
-    check_operands("eigh", x)
-    check_square("eigh", x)
+    matrices.check_operands("eigh", x)
+    matrices.check_square("eigh", x)
     if subset_by_index not in (None, (0, x.shape[-1])):
         raise NotImplementedError("eigh: subset_by_index is not supported on CPUs; leave it None")
     if algorithm not in (None, EighImplementation.QR):
@@ -69,15 +60,15 @@ def _eigh_aval(
 
 def _eigh_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     (x,), (x_dot,) = primals, tangents
-    v, w = eigh_p.bind(symmetrized(x), **params)
+    v, w = eigh_p.bind(matrices.symmetrized(x), **params)
     factors = one_over_gaps(lax.convert_element_type(w, x.dtype))
-    moved = matmul(matmul(conj_transpose(v), x_dot), v)
-    v_dot = matmul(v, mul(factors, moved))
+    moved = matrices.matmul(matrices.matmul(matrices.conj_transpose(v), x_dot), v)
+    v_dot = matrices.matmul(v, mul(factors, moved))
     w_dot = diagonal(lax.real(moved) if moved.dtype.kind == "c" else moved)
     return [v, w], [v_dot, w_dot]
 
 
-on_matrices(eigh_p, _eigh_impl, _eigh_aval, _eigh_jvp)
+matrices.on_matrices(eigh_p, _eigh_impl, _eigh_aval, _eigh_jvp)
 
 
 def eigh(
@@ -94,10 +85,10 @@ def eigh(
     x has shape (..., n, n). With `symmetrize_input`, of (x + x^H) / 2; else only the lower (or upper)
     triangle is read. On a CPU eigenvalues are sorted in any case. Raises TypeError or ValueError where x is
     no square matrix, NotImplementedError for what CPUs don't have."""
-    x = as_inexact(x)
-    check_matrices("The input to linalg.eigh", x)
+    x = matrices.as_inexact(x)
+    matrices.check_matrices("The input to linalg.eigh", x)
     if symmetrize_input:
-        x = symmetrized(x)
+        x = matrices.symmetrized(x)
     v, w = eigh_p.bind(
         x,
         lower=lower,

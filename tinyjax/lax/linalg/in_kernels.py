@@ -24,9 +24,9 @@ from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan
+from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.cholesky import cholesky_p
 from tinyjax.lax.linalg.lu import lu_p
-from tinyjax.lax.linalg.matrices import matrix_transpose
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 
 MAX_SIZE = 16  # rows and columns of a matrix that a kernel decomposes
@@ -141,19 +141,19 @@ def triangular_solve(
     """Row by row, as each needs those before. X op(A) = B is op(A)^T X^T = B^T."""
     n = a.shape[-1]
     if left_side == transpose_a:
-        a, lower = matrix_transpose(a), not lower
+        a, lower = matrices.matrix_transpose(a), not lower
     if not left_side:
-        b = matrix_transpose(b)
+        b = matrices.matrix_transpose(b)
     columns = _numbers(n)
 
     def step(x: Any, k: Any) -> Any:
         row = _at(a, k, -2)
-        factors = matrix_transpose(_where(columns < k if lower else columns > k, row, 0.0))
+        factors = matrices.matrix_transpose(_where(columns < k if lower else columns > k, row, 0.0))
         new = _at(b, k, -2) - _sum(factors * x, -2)
         return _with(x, new if unit_diagonal else new / _at(row, k, -1), k, -2)
 
     x = _iterate(step, lax.full_like(b, 0), n, reverse=not lower)
-    return [x if left_side else matrix_transpose(x)]
+    return [x if left_side else matrices.matrix_transpose(x)]
 
 
 # ---- the rules ----

@@ -19,15 +19,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import shape_of
-from tinyjax.lax.linalg import batched_small
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    eye,
-    for_each_matrix,
-    on_matrices,
-    tril,
-    triu,
-)
+from tinyjax.lax.linalg import batched_small, matrices
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted
@@ -74,7 +66,7 @@ def _pivots_aval(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
     return pivots.update(shape=(*pivots.shape[:-1], permutation_size))
 
 
-on_matrices(
+matrices.on_matrices(
     lu_pivots_to_permutation_p,
     _pivots_impl,
     _pivots_aval,
@@ -100,7 +92,7 @@ def _lu_impl(x: np.ndarray) -> Any:
     if batched_small.is_worth_it(x):
         outs = batched_small.lu(x.reshape(-1, *x.shape[-2:]))
         return tuple(out.reshape(*x.shape[:-2], *out.shape[1:]) for out in outs)
-    return for_each_matrix(_lu_of_one, x)
+    return matrices.for_each_matrix(_lu_of_one, x)
 
 
 def _lu_of_one(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -114,7 +106,7 @@ def _lu_of_one(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _lu_aval(x: ShapedArray) -> list[ShapedArray]:
-    check_operands("lu", x)
+    matrices.check_operands("lu", x)
     *batch, rows, columns = x.shape
     integers = x.update(dtype=np.dtype(np.int32))
     pivots = integers.update(shape=(*batch, min(rows, columns)))
@@ -138,20 +130,20 @@ def _moved(x_dot: Any, lu: Any, permutation: Any) -> Any:
     matmul = functools.partial(
         lax.dot, precision=lax.Precision.HIGHEST, preferred_element_type=zero.dtype
     )
-    lower = tril(lu[:, :rank], -1)
+    lower = matrices.tril(lu[:, :rank], -1)
     lower = lax.pad(lower, zero, ((0, 0, 0), (0, rows - rank, 0)))
-    lower = lax.add(lower, eye(lu, rows))
-    rest = lax.pad(eye(lu, columns - rank), zero, ((rank, 0, 0), (rank, 0, 0)))
-    upper = triu(lu[:rank, :])
+    lower = lax.add(lower, matrices.eye(lu, rows))
+    rest = lax.pad(matrices.eye(lu, columns - rank), zero, ((rank, 0, 0), (rank, 0, 0)))
+    upper = matrices.triu(lu[:rank, :])
     upper = lax.add(lax.pad(upper, zero, ((0, columns - rank, 0), (0, 0, 0))), rest)
     left = triangular_solve(
         lower, x_dot[permutation], left_side=True, lower=True, unit_diagonal=True
     )
     both = triangular_solve(upper, left)
-    return lax.add(matmul(lower, tril(both, -1)), matmul(triu(both), upper))
+    return lax.add(matmul(lower, matrices.tril(both, -1)), matmul(matrices.triu(both), upper))
 
 
-on_matrices(lu_p, _lu_impl, _lu_aval, _lu_jvp)
+matrices.on_matrices(lu_p, _lu_impl, _lu_aval, _lu_jvp)
 
 
 def lu(x: Any) -> list[Array]:

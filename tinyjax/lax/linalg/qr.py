@@ -19,15 +19,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.gathering import gather_along_axis
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    conj_transpose,
-    eye,
-    for_each_matrix,
-    on_matrices,
-    tril,
-    typed_matmul,
-)
+from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 from tinyjax.transform.jvp import zero_tangent
 
@@ -50,13 +42,13 @@ def _qr_impl(
     def of_one(x: np.ndarray) -> tuple[np.ndarray, ...]:
         return scipy.linalg.qr(x, mode=mode, pivoting=True, check_finite=False)
 
-    return list(for_each_matrix(of_one, a))
+    return list(matrices.for_each_matrix(of_one, a))
 
 
 def _qr_aval(
     a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: None
 ) -> list[ShapedArray]:
-    check_operands("qr", a)
+    matrices.check_operands("qr", a)
     *batch, m, n = a.shape
     k = m if full_matrices else min(m, n)
     outs = [ShapedArray((*batch, m, k), a.dtype), ShapedArray((*batch, k, n), a.dtype)]
@@ -77,10 +69,10 @@ def _qr_jvp(
         q_dot, r_dot = _of_square_q(q, r, x_dot)
     else:
         moved = triangular_solve(r, x_dot)
-        both = typed_matmul(conj_transpose(q), moved)
+        both = matrices.typed_matmul(matrices.conj_transpose(q), moved)
         skew = _skew_part(both)
-        q_dot = lax.add(typed_matmul(q, lax.sub(skew, both)), moved)
-        r_dot = typed_matmul(lax.sub(both, skew), r)
+        q_dot = lax.add(matrices.typed_matmul(q, lax.sub(skew, both)), moved)
+        r_dot = matrices.typed_matmul(lax.sub(both, skew), r)
     return [q, r, *p], [q_dot, r_dot, *[zero_tangent(i) for i in p]]
 
 
@@ -91,10 +83,10 @@ def _of_square_q(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
     m, n = shape_of(r)[-2:]
     k = min(m, n)
     first = lax.slice_in_dim(lax.slice_in_dim(r, 0, k, axis=-2), 0, k, axis=-1)
-    moved = typed_matmul(conj_transpose(q), x_dot)
+    moved = matrices.typed_matmul(matrices.conj_transpose(q), x_dot)
     both = triangular_solve(first, lax.slice_in_dim(moved, 0, k, axis=-1))
     skew = _skew_part(lax.pad(both, np.zeros((), both.dtype), _columns_after(both, m - k)))
-    return typed_matmul(q, skew), lax.sub(moved, typed_matmul(skew, r))
+    return matrices.typed_matmul(q, skew), lax.sub(moved, matrices.typed_matmul(skew, r))
 
 
 def _columns_after(x: Any, count: int) -> list[tuple[int, int, int]]:
@@ -103,10 +95,10 @@ def _columns_after(x: Any, count: int) -> list[tuple[int, int, int]]:
 
 def _skew_part(both: Any) -> Any:
     """The skew Hermitian matrix from whose lower half the sum has its own."""
-    lower = tril(both, -1)
-    skew = lax.sub(lower, conj_transpose(lower))
+    lower = matrices.tril(both, -1)
+    skew = lax.sub(lower, matrices.conj_transpose(lower))
     # The diagonal of R is real, so that what is imaginary on the sum's is Q's.
-    unit = lax.expand_dims(eye(both), tuple(range(len(shape_of(both)) - 2)))
+    unit = lax.expand_dims(matrices.eye(both), tuple(range(len(shape_of(both)) - 2)))
     return lax.add(skew, mul(unit, lax.sub(both, _real(both))))
 
 
@@ -115,7 +107,7 @@ def _real(x: Any) -> Any:
     return lax.convert_element_type(lax.real(x), x.dtype) if x.dtype.kind == "c" else x
 
 
-on_matrices(qr_p, _qr_impl, _qr_aval, _qr_jvp)
+matrices.on_matrices(qr_p, _qr_impl, _qr_aval, _qr_jvp)
 
 
 def qr(
@@ -145,14 +137,16 @@ def _geqrf_impl(a: np.ndarray) -> list[np.ndarray]:
 
 
 def _geqrf_aval(a: ShapedArray) -> list[ShapedArray]:
-    check_operands("geqrf", a)
+    matrices.check_operands("geqrf", a)
     *batch, m, n = a.shape
     return [ShapedArray(a.shape, a.dtype), ShapedArray((*batch, min(m, n)), a.dtype)]
 
 
 def _of_each_with_taus(fun: Any, a: np.ndarray, taus: np.ndarray, *others: np.ndarray) -> Any:
     """`fun` of each matrix, its vector of taus and others: for_each_matrix takes matrices alone."""
-    return for_each_matrix(lambda a, t, *rest: fun(a, t[0], *rest), a, taus[..., None, :], *others)
+    return matrices.for_each_matrix(
+        lambda a, t, *rest: fun(a, t[0], *rest), a, taus[..., None, :], *others
+    )
 
 
 def _householder_impl(a: np.ndarray, taus: np.ndarray) -> np.ndarray:
@@ -166,7 +160,7 @@ def _householder_impl(a: np.ndarray, taus: np.ndarray) -> np.ndarray:
 
 
 def _householder_aval(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
-    check_operands("householder_product", a)
+    matrices.check_operands("householder_product", a)
     *batch, m, n = a.shape
     if m < n:
         raise ValueError(
@@ -205,7 +199,7 @@ def _ormqr_impl(
 def _ormqr_aval(
     a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
 ) -> ShapedArray:
-    check_operands("ormqr", a, c)
+    matrices.check_operands("ormqr", a, c)
     rows = c.shape[-2 if left else -1]
     if a.shape[-2] != rows:
         raise ValueError(
@@ -217,9 +211,9 @@ def _ormqr_aval(
     return ShapedArray(c.shape, c.dtype)
 
 
-on_matrices(geqrf_p, _geqrf_impl, _geqrf_aval)
-on_matrices(householder_product_p, _householder_impl, _householder_aval)
-on_matrices(ormqr_p, _ormqr_impl, _ormqr_aval)
+matrices.on_matrices(geqrf_p, _geqrf_impl, _geqrf_aval)
+matrices.on_matrices(householder_product_p, _householder_impl, _householder_aval)
+matrices.on_matrices(ormqr_p, _ormqr_impl, _ormqr_aval)
 for _primitive in (geqrf_p, householder_product_p, ormqr_p):
     no_rule_reasons[_primitive, "jvp"] = "it is a step of a QR decomposition: differentiate qr"
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
-from tinyjax.lax.linalg.matrices import check_operands, check_square, for_each_matrix, on_matrices
+from tinyjax.lax.linalg import matrices
 
 schur_p = Primitive("schur", multiple_results=True, axes="matrices 2", makes_nan=True)
 hessenberg_p = Primitive("hessenberg", multiple_results=True, axes="matrices 2", makes_nan=True)
@@ -31,15 +31,15 @@ def _schur_impl(
             return np.full_like(x, np.nan), np.full_like(x, np.nan)
         return scipy.linalg.schur(x, output="real")  # of complex matrices it is complex
 
-    t, z = for_each_matrix(schur, x)
+    t, z = matrices.for_each_matrix(schur, x)
     return [t, z] if compute_schur_vectors else [t]
 
 
 def _schur_aval(
     x: ShapedArray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any
 ) -> list[ShapedArray]:
-    check_operands("schur", x)
-    check_square("schur", x)
+    matrices.check_operands("schur", x)
+    matrices.check_square("schur", x)
     if sort_eig_vals:
         raise NotImplementedError("schur: sorting eigenvalues is not implemented, here and in JAX")
     return [ShapedArray(x.shape, x.dtype)] * (1 + compute_schur_vectors)
@@ -54,11 +54,11 @@ def _hessenberg_impl(x: np.ndarray) -> list[np.ndarray]:
         (gehrd,) = get_lapack_funcs(("gehrd",), (x,))
         return gehrd(x)[:2]
 
-    return list(for_each_matrix(hessenberg, x))
+    return list(matrices.for_each_matrix(hessenberg, x))
 
 
 def _hessenberg_aval(x: ShapedArray) -> list[ShapedArray]:
-    check_operands("hessenberg", x)
+    matrices.check_operands("hessenberg", x)
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(
             f"Argument to Hessenberg reduction must have shape [..., n, n], got shape {x.shape}"
@@ -67,8 +67,8 @@ def _hessenberg_aval(x: ShapedArray) -> list[ShapedArray]:
     return [ShapedArray(x.shape, x.dtype), ShapedArray(taus, x.dtype)]
 
 
-on_matrices(schur_p, _schur_impl, _schur_aval)
-on_matrices(hessenberg_p, _hessenberg_impl, _hessenberg_aval)
+matrices.on_matrices(schur_p, _schur_impl, _schur_aval)
+matrices.on_matrices(hessenberg_p, _hessenberg_impl, _hessenberg_aval)
 for _primitive in (schur_p, hessenberg_p):
     no_rule_reasons[_primitive, "jvp"] = (
         "JAX has none either: of eigenvalues, eigvals has derivatives"

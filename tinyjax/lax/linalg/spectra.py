@@ -9,7 +9,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.primitives import shape_of
-from tinyjax.lax.linalg.matrices import eye, for_each_matrix
+from tinyjax.lax.linalg import matrices
 
 
 def nan_where_it_fails(decompose: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
@@ -18,7 +18,7 @@ def nan_where_it_fails(decompose: Callable[[np.ndarray], Any], x: np.ndarray) ->
         return decompose(x)
     except np.linalg.LinAlgError:
         if x.ndim > 2:
-            return for_each_matrix(lambda matrix: nan_where_it_fails(decompose, matrix), x)
+            return matrices.for_each_matrix(lambda matrix: nan_where_it_fails(decompose, matrix), x)
     outs = decompose(np.zeros_like(x))  # of the right shapes
     if isinstance(outs, tuple):
         return tuple(np.full_like(out, np.nan) for out in outs)
@@ -34,6 +34,6 @@ def diagonal(x: Any) -> Any:
 def one_over_gaps(w: Any) -> Any:
     """1 / (w_j - w_i) at row i and column j; 0 on the diagonal. Infinite for equal eigenvalues."""
     ndim = len(shape_of(w))
-    unit = eye(w)
+    unit = matrices.eye(w)
     gaps = lax.expand_dims(w, (ndim - 1,)) - lax.expand_dims(w, (ndim,))
     return lax.integer_pow(gaps + unit, -1) - unit

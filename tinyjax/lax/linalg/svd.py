@@ -21,14 +21,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import constant, real_dtype
-from tinyjax.lax.linalg.matrices import (
-    as_inexact,
-    check_operands,
-    conj_transpose,
-    eye,
-    on_matrices,
-    typed_matmul,
-)
+from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails
 
 
@@ -43,7 +36,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 svd_p = Primitive("svd", multiple_results=True, axes="matrices 2", makes_nan=True)
-_matmul = functools.partial(typed_matmul, precision=lax.Precision.HIGHEST)
+_matmul = functools.partial(matrices.typed_matmul, precision=lax.Precision.HIGHEST)
 
 
 def _svd_impl(
@@ -67,7 +60,7 @@ def _svd_aval(
     subset_by_index: tuple[int, int] | None,
     algorithm: SvdAlgorithm | None,
 ) -> list[ShapedArray]:
-    check_operands("svd", x)
+    matrices.check_operands("svd", x)
     *batch, m, n = x.shape
     k = min(m, n)
     if subset_by_index is not None:
@@ -97,7 +90,7 @@ def _svd_jvp(
             "not need could move in any way; full_matrices=False"
         )
     s, u, vh = svd_p.bind(a, full_matrices=False, compute_uv=True, **params)
-    uh, v = conj_transpose(u), conj_transpose(vh)
+    uh, v = matrices.conj_transpose(u), matrices.conj_transpose(vh)
     ndim = len(shape_of(a))
     row = lax.expand_dims(s, (ndim - 2,))
     moved = _matmul(_matmul(uh, a_dot), v)
@@ -110,9 +103,9 @@ def _svd_jvp(
     if m > n:
         u_dot = lax.add(u_dot, lax.div(_outside(u, uh, _matmul(a_dot, v)), _as_wide(row, u)))
     if n > m:
-        toward = _matmul(conj_transpose(a_dot), u)
+        toward = _matmul(matrices.conj_transpose(a_dot), u)
         v_dot = lax.add(v_dot, lax.div(_outside(v, vh, toward), _as_wide(row, v)))
-    return [s, u, vh], [s_dot, u_dot, conj_transpose(v_dot)]
+    return [s, u, vh], [s_dot, u_dot, matrices.conj_transpose(v_dot)]
 
 
 def _turns(row: Any, moved: Any) -> tuple[Any, Any]:
@@ -123,17 +116,17 @@ def _turns(row: Any, moved: Any) -> tuple[Any, Any]:
     square = shape_of(moved)
     values = lax.broadcast_in_dim(row, square, range(ndim))
     column = lax.transpose(values, (*range(ndim - 2), ndim - 1, ndim - 2))
-    unit = lax.broadcast_in_dim(eye(moved), square, (ndim - 2, ndim - 1))
+    unit = lax.broadcast_in_dim(matrices.eye(moved), square, (ndim - 2, ndim - 1))
     one = constant(moved, 1)
     gaps = mul(lax.add(values, column), lax.sub(values, column))
     factors = lax.sub(lax.div(one, lax.add(gaps, unit)), unit)
 
     def hermitian(x: Any) -> Any:
-        return lax.add(x, conj_transpose(x))
+        return lax.add(x, matrices.conj_transpose(x))
 
     zeros = lax.convert_element_type(lax.eq(values, constant(moved, 0)), moved.dtype)
     inverse = lax.sub(lax.div(one, lax.add(values, zeros)), zeros)
-    phases = mul(mul(constant(moved, 0.5), lax.sub(moved, conj_transpose(moved))), inverse)
+    phases = mul(mul(constant(moved, 0.5), lax.sub(moved, matrices.conj_transpose(moved))), inverse)
     u_turn = lax.add(mul(factors, hermitian(mul(values, moved))), mul(phases, unit))
     return u_turn, mul(factors, hermitian(mul(column, moved)))
 
@@ -147,7 +140,7 @@ def _as_wide(row: Any, like: Any) -> Any:
     return lax.broadcast_in_dim(row, shape_of(like), range(len(shape_of(row))))
 
 
-on_matrices(svd_p, _svd_impl, _svd_aval, _svd_jvp)
+matrices.on_matrices(svd_p, _svd_impl, _svd_aval, _svd_jvp)
 
 
 def svd(
@@ -164,7 +157,7 @@ def svd(
     full_matrices both are square. Where LAPACK fails (NaN, inf), all is NaN. The derivative is there
     without full_matrices, or if m = n; that of u and vh is infinite where singular values are equal.
     Raises TypeError if x is no matrix, NotImplementedError for what CPUs don't have."""
-    x = as_inexact(x)
+    x = matrices.as_inexact(x)
     s, *uv = svd_p.bind(
         x,
         full_matrices=full_matrices,

@@ -19,16 +19,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import shape_of
-from tinyjax.lax.linalg import batched_small
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    check_square,
-    matmul,
-    matrix_transpose,
-    on_matrices,
-    tril,
-    triu,
-)
+from tinyjax.lax.linalg import batched_small, matrices
 from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, defjvp2
 from tinyjax.transform.transposition import require_known, transpose_rules
@@ -86,13 +77,13 @@ def _many(
 
 
 def _aval(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArray:
-    check_operands("triangular_solve", a, b, halves=True)
+    matrices.check_operands("triangular_solve", a, b, halves=True)
     if a.ndim != b.ndim:
         raise TypeError(
             "All inputs to triangular_solve must have the same number of batch dimensions, but got "
             f"{a.ndim - 2} and {b.ndim - 2}"
         )
-    check_square("triangular_solve", a)
+    matrices.check_square("triangular_solve", a)
     if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2 if left_side else -1]:
         raise ValueError(
             f"Incompatible shapes for arguments to triangular_solve: {a.shape} and {b.shape}. With "
@@ -103,18 +94,20 @@ def _aval(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> Shape
 
 def _jvp_a(a_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
     """-A^-1 dA X, or -X dA A^-1: what is cheaper first, with fewer numbers to solve for."""
-    part = tril if params["lower"] else triu
+    part = matrices.tril if params["lower"] else matrices.triu
     diagonal = -1 if params["lower"] else 1
     moved = lax.neg(part(a_dot, diagonal if params["unit_diagonal"] else 0))
     if params["transpose_a"]:
-        moved = matrix_transpose(moved)
+        moved = matrices.matrix_transpose(moved)
     if params["conjugate_a"]:
         moved = lax.conj(moved)
     solve = functools.partial(triangular_solve_p.bind, a, **params)
     rows, columns = shape_of(b)[-2:]
     if params["left_side"]:
-        return solve(matmul(moved, x)) if columns < rows else matmul(solve(moved), x)
-    return solve(matmul(x, moved)) if rows < columns else matmul(x, solve(moved))
+        return (
+            solve(matrices.matmul(moved, x)) if columns < rows else matrices.matmul(solve(moved), x)
+        )
+    return solve(matrices.matmul(x, moved)) if rows < columns else matrices.matmul(x, solve(moved))
 
 
 def _jvp_b(b_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
@@ -149,7 +142,7 @@ def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[A
     return lax.reshape(x, shape_of(b)), 2 if left_side else 1
 
 
-on_matrices(triangular_solve_p, _impl, _aval)
+matrices.on_matrices(triangular_solve_p, _impl, _aval)
 defjvp2(triangular_solve_p, _jvp_a, _jvp_b)
 transpose_rules[triangular_solve_p] = _transpose
 batch_rules[triangular_solve_p] = _batch  # makes one solve of many, where it can

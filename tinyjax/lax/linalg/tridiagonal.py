@@ -17,7 +17,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
-from tinyjax.lax.linalg.matrices import check_operands, check_square, for_each_matrix, on_matrices
+from tinyjax.lax.linalg import matrices
 from tinyjax.transform.jvp import Zero, instantiate_zeros, zero_tangent
 from tinyjax.transform.transposition import require_known, transpose_rules
 
@@ -31,12 +31,12 @@ def _tridiagonal_impl(a: np.ndarray, *, lower: bool) -> list[np.ndarray]:
 
     name = "sytrd" if a.dtype.kind == "f" else "hetrd"
     (sytrd,) = get_lapack_funcs((name,), (a,))
-    return list(for_each_matrix(lambda x: sytrd(x, lower=lower)[:4], a))
+    return list(matrices.for_each_matrix(lambda x: sytrd(x, lower=lower)[:4], a))
 
 
 def _tridiagonal_aval(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
-    check_operands("tridiagonal", a)
-    check_square("tridiagonal", a)
+    matrices.check_operands("tridiagonal", a)
+    matrices.check_square("tridiagonal", a)
     *batch, n, _ = a.shape
     if n == 0:
         raise TypeError(f"The input to tridiagonal must not be empty. Got shape {a.shape}.")
@@ -46,7 +46,7 @@ def _tridiagonal_aval(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     return [ShapedArray(a.shape, a.dtype), *diagonals, ShapedArray(sides, a.dtype)]
 
 
-on_matrices(tridiagonal_p, _tridiagonal_impl, _tridiagonal_aval)
+matrices.on_matrices(tridiagonal_p, _tridiagonal_impl, _tridiagonal_aval)
 no_rule_reasons[tridiagonal_p, "jvp"] = "it is a step of eigh: differentiate that"
 
 
@@ -79,7 +79,7 @@ def _solve_impl(
         *_, x, info = gtsv(dl[1:], d, du[:-1], b)
         return np.full_like(b, np.nan) if info else x
 
-    return for_each_matrix(solve, np.stack([dl, d, du], axis=-2), b)
+    return matrices.for_each_matrix(solve, np.stack([dl, d, du], axis=-2), b)
 
 
 def _solve_aval(
@@ -99,7 +99,7 @@ def _solve_aval(
         raise TypeError(
             f"tridiagonal_solve requires arguments to have the same dtypes, got {listed}."
         )
-    check_operands("tridiagonal_solve", b)
+    matrices.check_operands("tridiagonal_solve", b)
     if dl.shape != d.shape or du.shape != d.shape:
         raise TypeError(
             "tridiagonal_solve requires that all diagonal arguments have the same shape, got "
@@ -151,7 +151,7 @@ def _solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -
     return [None, None, None, tridiagonal_solve_p.bind(lower, d, upper, ct, **params)]
 
 
-on_matrices(tridiagonal_solve_p, _solve_impl, _solve_aval, _solve_jvp)
+matrices.on_matrices(tridiagonal_solve_p, _solve_impl, _solve_aval, _solve_jvp)
 transpose_rules[tridiagonal_solve_p] = _solve_transpose
 
 

@@ -16,7 +16,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.lax.elementwise import in_float32
-from tinyjax.lax.linalg.matrices import matrix_transpose, on_matrices, tril
+from tinyjax.lax.linalg import matrices
 
 
 def _check_floats(name: str, *avals: ShapedArray) -> None:
@@ -55,7 +55,7 @@ def _cholesky_update_aval(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return r
 
 
-on_matrices(
+matrices.on_matrices(
     cholesky_update_p,
     in_float32(_cholesky_update_impl),
     _cholesky_update_aval,
@@ -100,7 +100,7 @@ def _symmetric_product_aval(a: ShapedArray, c: ShapedArray, **_: float) -> Shape
     return c
 
 
-on_matrices(
+matrices.on_matrices(
     symmetric_product_p,
     in_float32(_symmetric_product_impl),
     _symmetric_product_aval,
@@ -125,5 +125,5 @@ def symmetric_product(
     out = symmetric_product_p.bind(a, c, alpha=alpha, beta=beta)
     if not symmetrize_output:
         return out
-    mirrored = matrix_transpose(tril(out, -1))
-    return lax.add(tril(out), mirrored)
+    mirrored = matrices.matrix_transpose(matrices.tril(out, -1))
+    return lax.add(matrices.tril(out), mirrored)

@@ -13,15 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.compile.kernel.rules import (
-    Lowering,
-    OnHost,
-    Position,
-    Product,
-    Reduction,
-    lowering_rules,
-    zero_of,
-)
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.passes.convolutions import has_several_features
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
@@ -34,11 +26,11 @@ if TYPE_CHECKING:
     from tinyjax.compile.kernel.kernel_ir import Scalar
 
 
-def _convolution(eqn: JaxprEqn, target: Target) -> Lowering:
+def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     if target.name == "gpu":
         return REDUCTION
     reason = _why_no_kernel(eqn)
-    return OnHost(reason) if reason else PRODUCT
+    return rules.OnHost(reason) if reason else PRODUCT
 
 
 def _why_no_kernel(eqn: JaxprEqn) -> str:
@@ -62,7 +54,7 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 
 def _factors(
-    ctx: Any, place: Position, lhs: Any, rhs: Any, *, window_strides: Any, padding: Any,
+    ctx: Any, place: rules.Position, lhs: Any, rhs: Any, *, window_strides: Any, padding: Any,
     lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: int,
     batch_group_count: int, **_: Any,
 ) -> tuple[Scalar, Scalar]:  # fmt: skip
@@ -93,7 +85,7 @@ def _factors(
 
 
 _term = product_of(_factors)
-REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
-PRODUCT = Product("add", zero_of, _summed_sizes, _term, factors=_factors)
+REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
+PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 
-lowering_rules[conv_general_dilated_p] = _convolution
+rules.lowering_rules[conv_general_dilated_p] = _convolution

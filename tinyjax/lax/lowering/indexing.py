@@ -27,19 +27,11 @@ def _iota(ctx: Any, *, dtype: np.dtype, dimension: int, **_: Any) -> Scalar:
     return ctx.op("convert", ctx.position.coords[dimension], dtype=dtype)
 
 
-def _squeeze(ctx: Any, x: Any, **_: Any) -> Scalar:
-    return x.at_position(ctx.position.reshaped(x.aval.shape))
-
-
 def _rev(ctx: Any, x: Any, *, dimensions: Sequence[int]) -> Scalar:
     return x.at(
         index(size - 1) - coord if axis in dimensions else coord
         for axis, (coord, size) in enumerate(zip(ctx.position.coords, x.aval.shape))
     )
-
-
-def _tile(ctx: Any, x: Any, **_: Any) -> Scalar:
-    return x.at(coord % size for coord, size in zip(ctx.position.coords, x.aval.shape))
 
 
 def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> Scalar:
@@ -181,9 +173,13 @@ def is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
 lowering_rules[iota_p] = IndexMap(_iota)
 lowering_rules[lax.dynamic_slice_p] = IndexMap(_dynamic_slice)
 lowering_rules[lax.gather_p] = IndexMap(_gather)
-lowering_rules[lax.squeeze_p] = IndexMap(_squeeze)
+lowering_rules[lax.squeeze_p] = IndexMap(
+    lambda ctx, x, **_: x.at_position(ctx.position.reshaped(x.aval.shape))
+)
 lowering_rules[lax.rev_p] = IndexMap(_rev)
-lowering_rules[lax.tile_p] = IndexMap(_tile)
+lowering_rules[lax.tile_p] = IndexMap(
+    lambda ctx, x, **_: x.at(i % size for i, size in zip(ctx.position.coords, x.aval.shape))
+)
 lowering_rules[lax.slice_p] = IndexMap(_slice)
 lowering_rules[lax.pad_p] = IndexMap(_pad)
 lowering_rules[lax.concatenate_p] = IndexMap(_concatenate)

@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.rules import (
-    Blas,
-    IndexMap,
-    Lowering,
-    Position,
-    Product,
-    Reduction,
-    lowering_rules,
-    sum_dtype,
-    zero_of,
-)
 from tinyjax.compile.kernel.scalar_ops import HALVES, has_vector_type
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.core import dtypes
@@ -43,17 +33,17 @@ FEW = 16  # elements of a result that a product kernel has no use for
 LONG, FEW_LONG = 2**9, 2**10
 
 
-def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
+def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     left, right = sides_of(eqn)
     out, depth = eqn.outvars[0].aval, left.size(left.summed)
     if depth == 1:
-        return IndexMap(_only_term)
+        return rules.IndexMap(_only_term)
     total = multiplications(eqn)
     if total <= SMALL or (target.name == "gpu" and target.group == 1):
         return REDUCTION
     is_large = dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch))
     if target.name == "cpu" and is_large:
-        return Blas("large products go to NumPy's BLAS")
+        return rules.Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
     few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
     return PRODUCT if has_product(out.dtype) and columns > 1 and out.size > few else REDUCTION
@@ -72,8 +62,8 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 def product_of(factors: Callable[..., Sequence[Scalar]]) -> Callable[..., Scalar]:
     """The term of a sum whose factors that function gives."""
 
-    def term(ctx: Any, place: Position, *operands: Any, **params: Any) -> Scalar:
-        dtype = sum_dtype(ctx.avals_out[0].dtype)
+    def term(ctx: Any, place: rules.Position, *operands: Any, **params: Any) -> Scalar:
+        dtype = rules.sum_dtype(ctx.avals_out[0].dtype)
         found = factors(ctx, place, *operands, **params)
         return ctx.op("mul", *(converted(ctx, x, dtype) for x in found))
 
@@ -82,18 +72,18 @@ def product_of(factors: Callable[..., Sequence[Scalar]]) -> Callable[..., Scalar
 
 def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
     (summed, _), _ = params["dimension_numbers"]
-    place = Position((1,) * len(summed), [index(0)] * len(summed))
+    place = rules.Position((1,) * len(summed), [index(0)] * len(summed))
     return converted(ctx, _term(ctx, place, *operands, **params), ctx.avals_out[0].dtype)
 
 
 def _factors(
-    ctx: Any, place: Position, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
+    ctx: Any, place: rules.Position, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
 ) -> list[Scalar]:
     """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
     summed, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
     kept = iter(ctx.position.coords[len(batch[0]) :])
-    dtype = sum_dtype(ctx.avals_out[0].dtype)
+    dtype = rules.sum_dtype(ctx.avals_out[0].dtype)
     factors = []
     for operand, summed_axes, batch_axes in zip((lhs, rhs), summed, batch):
         given = dict(zip(summed_axes, place.coords)) | dict(zip(batch_axes, batch_coords))
@@ -108,6 +98,6 @@ def converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
 
 
 _term = product_of(_factors)
-REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
-PRODUCT = Product("add", zero_of, _summed_sizes, _term, factors=_factors)
-lowering_rules[dot_general_p] = _dot_general
+REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
+PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
+rules.lowering_rules[dot_general_p] = _dot_general

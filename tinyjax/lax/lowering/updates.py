@@ -12,15 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinyjax import lax
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.rules import (
-    IndexMap,
-    Lowering,
-    OnHost,
-    Update,
-    WindowUpdate,
-    lowering_rules,
-)
 from tinyjax.lax.lowering.indexing import BOOL, clip, every, is_inside
 from tinyjax.lax.scattering import window_sizes
 from tinyjax.lax.windows import index_dtype
@@ -31,13 +24,13 @@ if TYPE_CHECKING:
     from tinyjax.core.jaxpr import JaxprEqn
 
 
-def _lowering(update: Update) -> Lowering:
+def _lowering(update: rules.Update) -> rules.Lowering:
     if not update.is_one_window:
         return update
-    return WindowUpdate(emit=functools.partial(_element, update), in_place=update)
+    return rules.WindowUpdate(emit=functools.partial(_element, update), in_place=update)
 
 
-def _element(update: Update, ctx: Any, x: Any, *operands: Any, **params: Any) -> Scalar:
+def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: Any) -> Scalar:
     """The operand's element, or the update's if it is in the only window."""
     coords = ctx.position.coords
     number = [index(0)] * len(update.counts)
@@ -68,14 +61,14 @@ def _unchanged(ctx: Any, x: Any, *_: Any, **params: Any) -> Scalar:
 # ---- dynamic_update_slice ----
 
 
-def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> Lowering:
+def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     x, update = (v.aval for v in eqn.invars[:2])
     if not update.size:
-        return IndexMap(_unchanged)
+        return rules.IndexMap(_unchanged)
     whole = frozenset(axis for axis, size in enumerate(x.shape) if size == update.shape[axis])
-    window = Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update)
+    window = rules.Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update)
     if x.dtype.kind == "c":  # pairs of floats in a kernel: no window of them is written in place
-        return IndexMap(functools.partial(_element, window))
+        return rules.IndexMap(functools.partial(_element, window))
     return _lowering(window)
 
 
@@ -96,25 +89,25 @@ def _slice_update(
 # ---- scatter ----
 
 
-def _scatter(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
+def _scatter(op: str) -> Callable[[JaxprEqn, Target], rules.Lowering]:
     """The rule of a scatter that combines what is there with its updates by `op`, or puts them there."""
 
-    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
+    def rule(eqn: JaxprEqn, target: Target) -> rules.Lowering:
         x, indices, updates = (v.aval for v in eqn.invars)
         numbers = eqn.params["dimension_numbers"]
         if not op and eqn.params["update_jaxpr"] is not None:
-            return OnHost("it runs a function of the user's for each update")
+            return rules.OnHost("it runs a function of the user's for each update")
         if not updates.size:
-            return IndexMap(_unchanged)
+            return rules.IndexMap(_unchanged)
         paired = numbers.scatter_indices_batching_dims
         places = enumerate(indices.shape[:-1])
         counts = tuple([size for axis, size in places if axis not in paired])
         sizes = window_sizes(x.shape, updates.shape, numbers)
         batch = frozenset(numbers.operand_batching_dims)
         whole = frozenset(axis for axis, size in enumerate(x.shape) if size == sizes[axis]) - batch
-        update = Update(op, counts, sizes, whole, batch, _scatter_window, _scatter_update)
+        update = rules.Update(op, counts, sizes, whole, batch, _scatter_window, _scatter_update)
         if target.name == "gpu" and not update.is_one_window:
-            return OnHost("several updates may go to one place")
+            return rules.OnHost("several updates may go to one place")
         return _lowering(update)
 
     return rule
@@ -163,7 +156,7 @@ def _scatter_update(
     return updates.at(next(window if d in numbers.update_window_dims else batch) for d in axes)
 
 
-lowering_rules[lax.dynamic_update_slice_p] = _dynamic_update_slice
-lowering_rules[lax.scatter_p] = _scatter("")
+rules.lowering_rules[lax.dynamic_update_slice_p] = _dynamic_update_slice
+rules.lowering_rules[lax.scatter_p] = _scatter("")
 for _op in ("add", "sub", "mul", "min", "max"):
-    lowering_rules[getattr(lax, f"scatter_{_op}_p")] = _scatter(_op)
+    rules.lowering_rules[getattr(lax, f"scatter_{_op}_p")] = _scatter(_op)

@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.rules import (
-    IndexMap,
-    Lowering,
-    OnHost,
-    Position,
-    Reduction,
-    greatest,
-    least,
-    lowering_rules,
-    zero_of,
-)
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.lowering.indexing import BOOL, clip, element_or, every
 
@@ -37,9 +27,9 @@ def _window_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
     return eqn.params["window_dimensions"]
 
 
-def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction:
+def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> rules.Reduction:
     def term(
-        ctx: Any, place: Position, x: Any, *, window_strides: Any, padding: Any, base_dilation: Any,
+        ctx: Any, place: rules.Position, x: Any, *, window_strides: Any, padding: Any, base_dilation: Any,
         window_dilation: Any, **_: Any,
     ) -> Scalar:  # fmt: skip
         """The operand's element at `place` in the window that the result's position numbers."""
@@ -52,7 +42,7 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction
         dtype = x.aval.dtype
         return element_or(ctx, x, at, base_dilation, lambda: ctx.constant(identity(dtype), dtype))
 
-    return Reduction(op, identity, _window_sizes, term)
+    return rules.Reduction(op, identity, _window_sizes, term)
 
 
 # ---- what the chosen elements of windows carry ----
@@ -61,11 +51,11 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction
 MAX_COMPARED = 64
 
 
-def _select_and_gather_add(eqn: JaxprEqn, target: Target) -> Lowering:
+def _select_and_gather_add(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     compared = math.prod(eqn.params["window_dimensions"])
     if compared > MAX_COMPARED:
-        return OnHost(f"a window's choice compares {compared} elements")
-    return IndexMap(_gathered, compared)
+        return rules.OnHost(f"a window's choice compares {compared} elements")
+    return rules.IndexMap(_gathered, compared)
 
 
 def _gathered(
@@ -94,13 +84,13 @@ def _windows_of_an_element(eqn: JaxprEqn) -> list[int]:
     return [-(-size // stride) for size, stride in zip(sizes, strides)]
 
 
-def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> Lowering:
+def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     sizes, padding = eqn.params["window_dimensions"], eqn.params["padding"]
     compared = math.prod(sizes) * math.prod(_windows_of_an_element(eqn))
     if compared > MAX_COMPARED:
-        return OnHost(f"the windows that an element is in have {compared} elements")
+        return rules.OnHost(f"the windows that an element is in have {compared} elements")
     if any(low < 0 or high < 0 for low, high in padding):
-        return OnHost("windows in an array of which elements are cut off")
+        return rules.OnHost("windows in an array of which elements are cut off")
     counts = _windows_of_an_element(eqn)
 
     def scattered(ctx: Any, source: Any, operand: Any, **params: Any) -> Scalar:
@@ -111,7 +101,7 @@ def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> Lowering:
                 total = ctx.op("add", total, _from_window(ctx, back, source, operand, **params))
         return total
 
-    return IndexMap(scattered, compared)
+    return rules.IndexMap(scattered, compared)
 
 
 def _from_window(
@@ -169,11 +159,11 @@ def _is_in(ctx: Any, at: Index, size: int) -> list[Scalar]:
 
 
 INT32 = np.dtype("int32")
-_IDENTITIES = {lax.ge_p: least, lax.le_p: greatest}
-lowering_rules[lax.reduce_window_sum_p] = _window_reduction("add", zero_of)
-lowering_rules[lax.reduce_window_max_p] = _window_reduction("max", least)
-lowering_rules[lax.reduce_window_min_p] = _window_reduction("min", greatest)
-lowering_rules[lax.select_and_gather_add_p] = _select_and_gather_add
-lowering_rules[lax.select_and_scatter_add_p] = _select_and_scatter_add
+_IDENTITIES = {lax.ge_p: rules.least, lax.le_p: rules.greatest}
+rules.lowering_rules[lax.reduce_window_sum_p] = _window_reduction("add", rules.zero_of)
+rules.lowering_rules[lax.reduce_window_max_p] = _window_reduction("max", rules.least)
+rules.lowering_rules[lax.reduce_window_min_p] = _window_reduction("min", rules.greatest)
+rules.lowering_rules[lax.select_and_gather_add_p] = _select_and_gather_add
+rules.lowering_rules[lax.select_and_scatter_add_p] = _select_and_scatter_add
 for _primitive in (lax.reduce_p, lax.reduce_window_p):
-    lowering_rules[_primitive] = OnHost("a user-defined function combines the elements")
+    rules.lowering_rules[_primitive] = rules.OnHost("a user-defined function combines the elements")

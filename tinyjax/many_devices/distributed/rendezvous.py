@@ -103,10 +103,8 @@ class Server:
             if wrong:
                 if not self.watch:
                     return wrong
-                error, ends = (
-                    error or wrong,
-                    min(ends, time.monotonic() + 1),
-                )  # others get the error too
+                # others get the error too
+                error, ends = error or wrong, min(ends, time.monotonic() + 1)
         return error
 
     def _welcome(self, member: Member, lines: list[str]) -> str:
@@ -212,9 +210,8 @@ def join(
     for kind, connection in (("watch", watch), ("mpi", mpi)):
         hello = [kind, process, count, this_host()]
         connection.sendall(f"{json.dumps(hello)}\n".encode())
-    watch.settimeout(
-        max(1.0, ends - time.monotonic()) + 5
-    )  # the server gives up first, and says why
+    # the server gives up first, and says why
+    watch.settimeout(max(1.0, ends - time.monotonic()) + 5)
     error = json.loads(watch.makefile().readline() or '"the server at the address has ended"')
     if error:
         raise RuntimeError(f"jax.distributed.initialize, at {address}: {error}")

@@ -37,9 +37,8 @@ from tinyjax.many_devices.sharding.blockwise import on_blocks
 from tinyjax.many_devices.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 
-ShardingOrWhole = (
-    NamedSharding | None
-)  # of a mesh of several processes; None: each process has all of it
+# of a mesh of several processes; None: each process has all of it
+ShardingOrWhole = NamedSharding | None
 
 
 class Part(NamedTuple):

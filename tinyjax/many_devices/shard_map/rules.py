@@ -52,19 +52,22 @@ from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpo
 Params = dict[str, Any]
 
 
+def _params_of(params: Params, jaxpr: ClosedJaxpr, in_specs: Any, out_specs: Any) -> Params:
+    """The parameters of another shard_map over the same axes of the mesh."""
+    return params | {"jaxpr": jaxpr, "in_specs": tuple(in_specs), "out_specs": tuple(out_specs)}
+
+
 def _jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     """A tangent is split as its primal is."""
     nonzeros = tuple(type(t) is not Zero for t in tangents)
     with manual_env(params):
         jaxpr, nonzero_outs = jvp_jaxpr(params["jaxpr"], nonzeros)
     in_specs, out_specs = params["in_specs"], params["out_specs"]
-    specs = {
-        "in_specs": (*in_specs, *pick(in_specs, nonzeros)),
-        "out_specs": (*out_specs, *pick(out_specs, nonzero_outs)),
-    }
+    ins = (*in_specs, *pick(in_specs, nonzeros))
+    outs = (*out_specs, *pick(out_specs, nonzero_outs))
     operands = [*primals, *pick(tangents, nonzeros)]
-    outs = shard_map_p.bind(*operands, **(params | specs | {"jaxpr": jaxpr}))
-    return primals_and_tangents(outs, nonzero_outs)
+    results = shard_map_p.bind(*operands, **_params_of(params, jaxpr, ins, outs))
+    return primals_and_tangents(results, nonzero_outs)
 
 
 def _batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
@@ -72,16 +75,14 @@ def _batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
     and the specs name the axes of spmd_axis_name."""
     with manual_env(params):
         jaxpr, out_dims = batch_jaxpr(params["jaxpr"], _within(axis, params), dims)
-    specs = {
-        "in_specs": _with_batch_dims(params["in_specs"], dims, axis),
-        "out_specs": _with_batch_dims(params["out_specs"], out_dims, axis),
-    }
-    return shard_map_p.bind(*vals, **(params | specs | {"jaxpr": jaxpr})), out_dims
+    ins = _with_batch_dims(params["in_specs"], dims, axis)
+    outs = _with_batch_dims(params["out_specs"], out_dims, axis)
+    return shard_map_p.bind(*vals, **_params_of(params, jaxpr, ins, outs)), out_dims
 
 
-def _with_batch_dims(specs: Any, dims: Any, axis: AxisData) -> tuple[PartitionSpec, ...]:
+def _with_batch_dims(specs: Any, dims: Any, axis: AxisData) -> list[PartitionSpec]:
     names = axes_of(axis.spmd_axis_name) or None
-    return tuple([s if d is not_mapped else s.with_axis(d, names) for s, d in zip(specs, dims)])
+    return [s if d is not_mapped else s.with_axis(d, names) for s, d in zip(specs, dims)]
 
 
 def _within(axis: AxisData, params: Params) -> AxisData:
@@ -177,22 +178,15 @@ def _run_now(
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     known_specs = drop(in_specs, unknown_ins) if any(unknown_ins) else in_specs
     known_out_specs = drop(out_specs, parts.later_outs) if any(unknown_ins) else out_specs
-    now = {"jaxpr": known, "in_specs": tuple(known_specs), "out_specs": (*known_out_specs, *specs)}
-    computed = shard_map_p.bind(*inputs, **(params | now))
+    now = _params_of(params, known, known_specs, (*known_out_specs, *specs))
+    computed = shard_map_p.bind(*inputs, **now)
     outs, made = split_list(computed, len(parts.known_outs))
     operands = [i for kind, i in parts.residuals if kind == "in"]
     residuals = merge_lists(is_operand, made, [inputs[i] for i in operands])
     residual_specs = merge_lists(is_operand, specs, [known_specs[i] for i in operands])
-    return (
-        outs,
-        residuals,
-        params
-        | {
-            "jaxpr": later,
-            "in_specs": (*residual_specs, *pick(in_specs, later_ins)),
-            "out_specs": tuple(pick(out_specs, parts.later_outs)),
-        },
-    )
+    later_specs = (*residual_specs, *pick(in_specs, later_ins))
+    later_params = _params_of(params, later, later_specs, pick(out_specs, parts.later_outs))
+    return outs, residuals, later_params
 
 
 def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
@@ -205,7 +199,7 @@ def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
 
 def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
     """The same for jax.checkpoint: its policy selects the values of each device that are kept."""
-    params, in_specs = eqn.params, eqn.params["in_specs"]
+    params, in_specs, out_specs = eqn.params, eqn.params["in_specs"], eqn.params["out_specs"]
     with manual_env(params):
         split = split_by_policy(params["jaxpr"], tuple(unknown), tuple(available), policy)
         number = split.num_residuals
@@ -217,25 +211,17 @@ def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit
         staged = _with_rows(split.staged, ins=rows)
     shaped = [a.update(shape=(1,)) if row else a for a, row in zip(avals, rows)]
     residuals = [Var(whole_aval(a, spec, params)) for a, spec in zip(shaped, specs)]
-    now = {
-        "jaxpr": known,
-        "in_specs": tuple(drop(in_specs, unknown)),
-        "out_specs": (*drop(params["out_specs"], split.unknown_outs), *specs),
-    }
-    later = {
-        "jaxpr": staged,
-        "in_specs": (*specs, *pick(in_specs, available)),
-        "out_specs": tuple(pick(params["out_specs"], split.available_outs)),
-    }
+    known_out_specs = (*drop(out_specs, split.unknown_outs), *specs)
+    staged_specs = (*specs, *pick(in_specs, available))
     known_eqn = eqn.replace(
         invars=drop(eqn.invars, unknown),
         outvars=drop(eqn.outvars, split.unknown_outs) + residuals,
-        params=params | now,
+        params=_params_of(params, known, drop(in_specs, unknown), known_out_specs),
     )
     staged_eqn = eqn.replace(
         invars=residuals + pick(eqn.invars, available),
         outvars=pick(eqn.outvars, split.available_outs),
-        params=params | later,
+        params=_params_of(params, staged, staged_specs, pick(out_specs, split.available_outs)),
     )
     return EqnSplit([known_eqn], [staged_eqn], split.unknown_outs, split.available_outs, residuals)
 
@@ -285,8 +271,8 @@ def _transpose(cts: Any, *args: Any, **params: Any) -> list[Any]:
     jaxpr = _last_arguments_first(jaxpr, len(given))
     if not params["check_vma"]:
         given = [_shared_out(ct, spec, params) for ct, spec in zip(given, out_specs)]
-    specs = {"in_specs": (*out_specs, *drop(in_specs, linear)), "out_specs": tuple(ct_specs)}
-    outs = shard_map_p.bind(*given, *drop(args, linear), **(params | specs | {"jaxpr": jaxpr}))
+    transposed = _params_of(params, jaxpr, (*out_specs, *drop(in_specs, linear)), ct_specs)
+    outs = shard_map_p.bind(*given, *drop(args, linear), **transposed)
     return operand_cotangents(args, outs, nonzero)
 
 
@@ -322,15 +308,10 @@ def _with_sums(closed: ClosedJaxpr, specs: Sequence[PartitionSpec], params: Para
 
 def _dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
-    specs = {
-        "in_specs": tuple(pick(eqn.params["in_specs"], used_inputs)),
-        "out_specs": tuple(pick(eqn.params["out_specs"], used_outputs)),
-    }
-    return eqn.replace(
-        invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, used_outputs),
-        params=eqn.params | specs | {"jaxpr": jaxpr},
-    )
+    in_specs = pick(eqn.params["in_specs"], used_inputs)
+    out_specs = pick(eqn.params["out_specs"], used_outputs)
+    params = _params_of(eqn.params, jaxpr, in_specs, out_specs)
+    return eqn.reduced(used_inputs, used_outputs, params)
 
 
 jvp_rules[shard_map_p] = _jvp

@@ -12,37 +12,15 @@ from __future__ import annotations
 from typing import Any
 
 from tinyjax.core.facts import axes_words
+from tinyjax.many_devices.sharding import axes
 from tinyjax.many_devices.sharding.axes import (
     Axes,
-    Rule,
     Shape,
     Source,
     Spec,
     Use,
-    along,
-    broadcast_in_dim,
-    clamp,
-    concatenate,
-    convolution,
-    each,
-    elementwise,
-    gather,
-    gather_windows,
-    matrices,
-    nothing,
-    of_keys,
-    reduction,
     replicated,
-    same_axes,
-    scatter,
-    scatter_windows,
-    select,
     split_sums,
-    squeeze,
-    stack,
-    triangular_solve,
-    unstack,
-    update_slice,
 )
 from tinyjax.many_devices.sharding.reshaping import reshaped
 
@@ -73,42 +51,41 @@ _BEST = "The input should be unsharded over the axis along which to find the lar
 _ABOUT_BEST = "reduction dimension {axis} of an approximate top_k must be unsharded."
 
 # By the word that primitives declare (`axes` of core/facts.py), or by the name of one that is like no other
-rules: dict[str, Rule] = {
-    "elementwise": elementwise,
-    "reduction": reduction,
-    "first operand": same_axes,
-    "scatter": scatter,
-    "cumulative": along("axis", _SUMMED),
-    "each operand": each,
-    "none": nothing,
-    "keys": of_keys,
-    "approx_top_k": along("reduction_dimension", _ABOUT_BEST),
-    "broadcast_in_dim": broadcast_in_dim,
-    "clamp": clamp,
-    "concatenate": concatenate,
-    "conv_general_dilated": convolution,
+rules: dict[str, axes.Rule] = {
+    "elementwise": axes.elementwise,
+    "reduction": axes.reduction,
+    "first operand": axes.same_axes,
+    "scatter": axes.scatter,
+    "cumulative": axes.along("axis", _SUMMED),
+    "each operand": axes.each,
+    "none": axes.nothing,
+    "keys": axes.of_keys,
+    "approx_top_k": axes.along("reduction_dimension", _ABOUT_BEST),
+    "broadcast_in_dim": axes.broadcast_in_dim,
+    "clamp": axes.clamp,
+    "concatenate": axes.concatenate,
+    "conv_general_dilated": axes.convolution,
     "dot_general": dot_general,
-    "dynamic_update_slice": update_slice,
-    "gather": gather,
-    "select_and_gather_add": gather_windows,
-    "select_and_scatter_add": scatter_windows,
-    "select_n": select,
-    "sort": along("dimension", _SORTED),
-    "squeeze": squeeze,
-    "stack": stack,
-    "top_k": along("axis", _BEST),
+    "dynamic_update_slice": axes.update_slice,
+    "gather": axes.gather,
+    "select_and_gather_add": axes.gather_windows,
+    "select_and_scatter_add": axes.scatter_windows,
+    "select_n": axes.select,
+    "sort": axes.along("dimension", _SORTED),
+    "squeeze": axes.squeeze,
+    "stack": axes.stack,
+    "top_k": axes.along("axis", _BEST),
     "transpose": transpose,
-    "triangular_solve": triangular_solve,
-    "unstack": unstack,
+    "triangular_solve": axes.triangular_solve,
+    "unstack": axes.unstack,
 }
 
 
-def rule_of(name: str) -> Rule | None:
+def rule_of(name: str) -> axes.Rule | None:
     """The rule of a primitive; None if how its results are split is not known, or "unclear"."""
-    word, *ranks = axes_words.get(name, name).split()
-    return (
-        matrices(*map(int, ranks)) if word == "matrices" else rules.get(axes_words.get(name, name))
-    )
+    words = axes_words.get(name, name)
+    word, *ranks = words.split()
+    return axes.matrices(*map(int, ranks)) if word == "matrices" else rules.get(words)
 
 
 # ---- from axes to specs ----

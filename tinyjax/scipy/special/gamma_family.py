@@ -187,16 +187,8 @@ def gammaincc(a: Any, x: Any) -> Array:
 
 # ---- zeta and Bernoulli's numbers ----
 
-_BERNOULLI = (
-    1 / 6,
-    -1 / 30,
-    1 / 42,
-    -1 / 30,
-    5 / 66,
-    -691 / 2730,
-    7 / 6,
-    -3617 / 510,
-)  # B2, B4, ...
+# B2, B4, ...
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
 @custom_jvp

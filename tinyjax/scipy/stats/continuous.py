@@ -119,9 +119,7 @@ class laplace:
     def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         """The probability of at most x."""
         y = (x - loc) / scale
-        tail = 0.5 * jnp.exp(
-            -abs(y)
-        )  # of the branch that is not taken too, so that it can't overflow
+        tail = 0.5 * jnp.exp(-abs(y))  # can't overflow in the branch that is not taken, either
         return jnp.where(y < 0, tail, 1 - tail)
 
 

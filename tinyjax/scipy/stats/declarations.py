@@ -42,11 +42,8 @@ def distribution(source: str) -> Callable[[type], Any]:
         log_density = functions.get("logpdf") or functions["logpmf"]
         functions.setdefault(log_density.__name__.removeprefix("log"), exp_of(log_density))
         for key, function in functions.items():
-            function.__module__, function.__name__, function.__qualname__ = (
-                module.__name__,
-                key,
-                key,
-            )
+            function.__module__ = module.__name__
+            function.__name__ = function.__qualname__ = key
         vars(module).update(functions, __getattr__=getattr_of(module.__name__))
         sys.modules[module.__name__] = module
         setattr(sys.modules[_PACKAGE], name, module)

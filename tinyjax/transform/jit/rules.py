@@ -101,11 +101,7 @@ def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> l
 
 def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
-    return eqn.replace(
-        invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, used_outputs),
-        params=with_inputs(eqn.params, jaxpr),
-    )
+    return eqn.reduced(used_inputs, used_outputs, with_inputs(eqn.params, jaxpr))
 
 
 jvp_rules[jit_p] = _jit_jvp

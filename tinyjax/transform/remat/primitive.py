@@ -192,9 +192,7 @@ def _remat_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     params = eqn.params | {"jaxpr": jaxpr}
     if isinstance(params["prevent_cse"], tuple):
         params["prevent_cse"] = tuple(pick(params["prevent_cse"], used_inputs))
-    return eqn.replace(
-        invars=pick(eqn.invars, used_inputs), outvars=pick(eqn.outvars, used_outputs), params=params
-    )
+    return eqn.reduced(used_inputs, used_outputs, params)
 
 
 jvp_rules[remat_p] = _remat_jvp

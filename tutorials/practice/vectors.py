@@ -1,7 +1,6 @@
 """A loop as two: one in whole vectors, and one for the rest.
 
-After this file you can say where `i < 96; i += 16` comes from, for a hundred elements, and which loads stay
-as they are. Builds on toy_kernel.
+Of a hundred elements, the first takes 96: `i < 96; i += 16`. In the language of toy_kernel.
 """
 
 from __future__ import annotations

@@ -296,9 +296,8 @@ for x in (3.0, -3.0):
 function = f
 for order in range(6):
     jaxpr = jax.make_jaxpr(function)(3.0)
-    simplified = (
-        jax.jit(function).lower(3.0).compiler_ir("simplified")
-    )  # by jit's compiler (lesson 12)
+    # What jit's compiler makes of it (lesson 11):
+    simplified = jax.jit(function).lower(3.0).compiler_ir("simplified")
     print(f"derivative {order}: {len(jaxpr.eqns):3} primitives, {len(simplified.eqns)} different")
     function = derivative(function)
 

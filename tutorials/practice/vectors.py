@@ -1,6 +1,6 @@
 """A loop as two: one in whole vectors, and one for the rest.
 
-Where does `i < 96; i += 16` come from, for a hundred elements? And which loads stay as they are?
+Of a hundred elements, the first takes 96: `i < 96; i += 16`. In the language of toy_kernel.
 """
 
 from __future__ import annotations

@@ -234,7 +234,6 @@ CHAPTERS = (
             "compile.schedules.loop_cost": "how much of a loop fits into one launch",
             "compile.kernel.loop_bodies": "jaxprs inside a kernel: loops, ifs",
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
-            "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "which loops each example of a batch can run by itself",
             "compile.kernel.example_nest": "the naive nest of such a loop",

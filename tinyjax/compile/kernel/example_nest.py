@@ -11,7 +11,7 @@ example's part; all others are whole, and each example computes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 
@@ -23,20 +23,24 @@ from tinyjax.compile.kernel.kernel_ir import KernelError, PrivateArray
 from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.naive_loop import LoopKernel, LoopNest, for_one_item, written
+from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 
 def example_nest(
-    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
-) -> LoopKernel | str:
-    """The naive nest of a loop or a branch, run by each example; or why it can't be one."""
+    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
+    sizes: Iterable[tuple[int, ...]],
+) -> LoopKernel | str:  # fmt: skip
+    """The naive nest of a loop or a branch, run by each example, whose axes have the first of these sizes
+    that they can have; or why it can't be one."""
     alone = for_one_item(target)
     if reason := BodyBuilder(dict(names), alone).why_not(found.bodies.values()):
         return reason
     try:
-        axes = example_axes(found, alone)
+        computed = {v for eqn in before for v in eqn.outvars}
+        axes = example_axes(found, sizes, computed, alone)
         builder = ExampleBuilder(dict(names), alone, axes)
         nest = written(ExampleNest(found, before, names, builder))
         return nest if isinstance(nest, str) else replace(nest, examples=axes.count)
@@ -45,13 +49,13 @@ def example_nest(
 
 
 class ExampleBuilder(BodyBuilder):
-    """Writes what one example computes; `number` is its own."""
+    """Writes what one example computes, that at the place `example` of all."""
 
-    number: Index = index(0)
+    example: Position
 
     def __init__(self, names: dict[Var, str], target: Target, found: ExampleAxes):
         super().__init__(names, target)
-        self.count, self.axes = found.count, found.axes
+        self.count, self.sizes, self.axes = found.count, found.sizes, found.axes
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
@@ -61,10 +65,12 @@ class ExampleBuilder(BodyBuilder):
         self, v: Atom, axes: Sequence[int], sizes: Sequence[int] | None = None
     ) -> Iterator[Position]:
         sizes = v.aval.shape if sizes is None else sizes
-        own = self._axis(v)
+        first = self._axis(v)
+        given = {} if first is None else dict(enumerate(self.example.coords, first))
         with ExitStack() as stack:
             loops = [
-                nullcontext(self.number) if axis == own else self.loop(sizes[axis]) for axis in axes
+                nullcontext(given[axis]) if axis in given else self.loop(sizes[axis])
+                for axis in axes
             ]
             coords = [stack.enter_context(loop) for loop in loops]
             yield Position([sizes[axis] for axis in axes], coords)
@@ -88,7 +94,7 @@ class ExampleBuilder(BodyBuilder):
         place, axis = super().private(v, name), self._axis(v)
         if axis is None:
             return place
-        return replace(place, example=Example(v.aval.shape, axis, self.number))
+        return replace(place, example=Example(v.aval.shape, axis, self.example.coords))
 
     def can_store(self, place: MemRef) -> bool:
         """No example loads from where others store: what goes to a buffer is copied there."""
@@ -107,10 +113,24 @@ class ExampleNest(LoopNest):
     b: ExampleBuilder
 
     def write(self) -> None:
-        with self.b.axis(self.b.fresh("i"), self.b.count) as number:
-            self.b.number = number
-            self.elements = (number.args[0],)
+        """A constant of a loop that the kernel computes itself has the axes that it has in the bodies."""
+        b, found = self.b, self.found
+        if isinstance(found, Loop):
+            consts = [v for v in (*found.condition_consts, *found.consts) if v in self.computed]
+            pairs = [pair for pair in zip(self.eqn.invars, found.variables) if pair[0] in consts]
+            whole = {v for v, inner in pairs if inner not in b.axes}
+            b.axes |= {v: b.axes[inner] for v, inner in pairs if v not in whole}
+        with b.loops(b.sizes) as b.example:
+            self.elements = b.example.axes
             super().write()
+
+    def source(self, v: Atom) -> Storage:
+        """An element that the kernel computes itself is computed once."""
+        if v not in self.computed:
+            return super().source(v)
+        if self.b.stored_size(v) > 1:
+            raise NotByExampleError("an array of all examples is the same in every iteration")
+        return self.b.scalar(v)
 
     def places(self) -> Sequence[MemRef]:
         """The first example stores what all have."""
@@ -118,5 +138,5 @@ class ExampleNest(LoopNest):
         is_whole = [v not in b.axes for v in self.eqn.outvars]
         if not any(is_whole):
             return outs
-        is_first = b.let("eq", (b.number, index(0)), BOOL)
+        is_first = b.let("eq", (b.example.flat, index(0)), BOOL)
         return [replace(out, only_if=is_first) if w else out for out, w in zip(outs, is_whole)]

@@ -113,13 +113,13 @@ class ExampleNest(LoopNest):
     b: ExampleBuilder
 
     def write(self) -> None:
-        """A constant of a loop that the kernel computes itself has the axes that it has in the bodies."""
+        """An operand of a loop that the kernel computes itself has the axes that it has in the bodies."""
         b, found = self.b, self.found
         if isinstance(found, Loop):
-            consts = [v for v in (*found.condition_consts, *found.consts) if v in self.computed]
-            pairs = [pair for pair in zip(self.eqn.invars, found.variables) if pair[0] in consts]
-            whole = {v for v, inner in pairs if inner not in b.axes}
-            b.axes |= {v: b.axes[inner] for v, inner in pairs if v not in whole}
+            inside = zip(self.eqn.invars, found.variables)
+            pairs = [(v, u) for v, u in inside if isinstance(v, Var) and v in self.computed]
+            whole = {v for v, u in pairs if u not in b.axes}
+            b.axes |= {v: b.axes[u] for v, u in pairs if v not in whole}
         with b.loops(b.sizes) as b.example:
             self.elements = b.example.axes
             super().write()

@@ -1,9 +1,9 @@
-"""The axis of the examples: which loops each example of a batch can run by itself.
+"""The axes of the examples: which loops each example of a batch can run by itself.
 
 vmap makes one loop of many, whose arrays have an axis more: that of the examples. If an example's elements
-are computed from its own alone, all examples can run the loop at once, each with its part of the carry.
-`example_axes` finds that axis in each value of the bodies: it runs the lowering rules, and records where they
-read their operands.
+are computed from its own alone, all examples can run the loop at once, each with its part of the carry. In a
+loop that works element by element, all axes of its arrays are the examples'. `example_axes` finds these axes
+in each value of the bodies: it runs the lowering rules, and records where they read their operands.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def example_axes(
 
 
 class _Axes:
-    """Finds axes to a fixed point. The operands of the loop are buffers, which can be read anywhere:
-    their variables are `free`, and their axes are guesses."""
+    """Finds axes to a fixed point: of several, the first. The operands of the loop are buffers, which can be
+    read anywhere: their variables are `free`, and their axes are guesses."""
 
     def __init__(self, sizes: tuple[int, ...], target: Target, with_constants: bool):
         self.result = ExampleAxes(sizes)

@@ -1,7 +1,8 @@
-"""The naive nest of a loop that each example of a batch runs by itself.
+"""The naive nest of a loop that each example of a batch runs by itself, or each element of its arrays.
 
-A loop over the examples is around all of it. Of a value that has their axis, private memory holds one
-example's part; all others are whole, and each example computes them.
+Loops over the examples are around all of it. Of a value that has their axes, private memory holds one
+example's part, which is a variable if it is one element; all others are whole, and each example computes
+them.
 
     for i1 in 0 .. 64:                   # examples
       carry_1 = 4 elements               # of a carry of shape (64, 4)
@@ -36,12 +37,14 @@ def example_nest(
     """The naive nest of a loop or a branch, run by each example, whose axes have the first of these sizes
     that they can have; or why it can't be one."""
     alone = for_one_item(target)
-    if reason := BodyBuilder(dict(names), alone).why_not(found.bodies.values()):
+    whole = BodyBuilder(dict(names), alone)
+    if reason := whole.why_not(found.bodies.values()):
         return reason
     try:
         computed = {v for eqn in before for v in eqn.outvars}
         axes = example_axes(found, sizes, computed, alone)
         builder = ExampleBuilder(dict(names), alone, axes)
+        builder.groups = whole.groups
         nest = written(ExampleNest(found, before, names, builder))
         return nest if isinstance(nest, str) else replace(nest, examples=axes.count)
     except (NotByExampleError, KernelError) as error:

@@ -240,6 +240,7 @@ CHAPTERS = (
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
             "compile.schedules.stoppable": "how the host ends a loop that runs long",
+            "compile.fusion.invariants": "what is the same in all iterations, before the loop",
         },
     ),
     Chapter(
@@ -252,7 +253,6 @@ CHAPTERS = (
             "compile.explain": "where each line of C comes from",
         },
         {
-            "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
             "compile.launches": "which kernels are handed to the device together",
             "core.missing_names": "names that are imported when they are asked for",
             "core.shortcuts": "where tinyjax/fast may answer",

@@ -120,7 +120,10 @@ class _Axes:
             self._set(v, 0 if self._is_batch(v) else None)
 
     def _is_batch(self, v: Atom) -> bool:
-        return v.aval.shape[: len(self.sizes)] == self.sizes
+        """Whether the axes are in front; sizes of 1 are stretched, but not all of them."""
+        sizes = v.aval.shape[: len(self.sizes)]
+        fit = all(size in (1, n) for size, n in zip(sizes, self.sizes))
+        return len(sizes) == len(self.sizes) and fit and any(size > 1 for size in sizes)
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
@@ -277,9 +280,7 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     at the element's own place, along which axis of the result that is."""
     lowering = lowering_of(eqn, target)
     if isinstance(lowering, Elementwise):
-        pairs = [(u, enumerate(zip(u.aval.shape, v.aval.shape))) for u in eqn.invars]
-        # A size of 1 is stretched.
-        return [(u, {a: a for a, (size, of_v) in sizes if size == of_v}) for u, sizes in pairs]
+        return [(u, {axis: axis for axis in range(u.aval.ndim)}) for u in eqn.invars]
     if isinstance(lowering, (Cumulative, TopK, Sort)):
         along = lowering.axis if isinstance(lowering, TopK) else eqn.params.get("axis")
         along = eqn.params["dimension"] if isinstance(lowering, Sort) else along

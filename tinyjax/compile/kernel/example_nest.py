@@ -12,6 +12,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -32,10 +33,10 @@ from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 def example_nest(
     found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
-    sizes: Iterable[tuple[int, ...]],
+    sizes: Iterable[tuple[int, ...]], form: str,
 ) -> LoopKernel | str:  # fmt: skip
     """The naive nest of a loop or a branch, run by each example, whose axes have the first of these sizes
-    that they can have; or why it can't be one."""
+    that they can have; or why it can't be one. The form says whether each is an element."""
     alone = for_one_item(target)
     whole = BodyBuilder(dict(names), alone)
     if reason := whole.why_not(found.bodies.values()):
@@ -43,7 +44,7 @@ def example_nest(
     try:
         computed = {v for eqn in before for v in eqn.outvars}
         axes = example_axes(found, sizes, computed, alone)
-        builder = ExampleBuilder(dict(names), alone, axes)
+        builder = ExampleBuilder(dict(names), alone, axes, form)
         builder.groups = whole.groups
         nest = written(ExampleNest(found, before, names, builder))
         return nest if isinstance(nest, str) else replace(nest, examples=axes.count)
@@ -56,20 +57,27 @@ class ExampleBuilder(BodyBuilder):
 
     example: Position
 
-    def __init__(self, names: dict[Var, str], target: Target, found: ExampleAxes):
+    def __init__(self, names: dict[Var, str], target: Target, found: ExampleAxes, form: str):
         super().__init__(names, target)
-        self.count, self.sizes, self.axes = found.count, found.sizes, found.axes
+        self.sizes, self.axes, self.form = found.sizes, found.axes, form
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
+
+    def _given(self, v: Atom) -> dict[int, Index]:
+        """The example's place in `v`, along each of the examples' axes."""
+        first, shape = self._axis(v), v.aval.shape
+        if first is None:
+            return {}
+        coords = enumerate(self.example.coords, first)
+        return {axis: at if shape[axis] > 1 else index(0) for axis, at in coords}
 
     @contextmanager
     def loops_along(
         self, v: Atom, axes: Sequence[int], sizes: Sequence[int] | None = None
     ) -> Iterator[Position]:
         sizes = v.aval.shape if sizes is None else sizes
-        first = self._axis(v)
-        given = {} if first is None else dict(enumerate(self.example.coords, first))
+        given = self._given(v)
         with ExitStack() as stack:
             loops = [
                 nullcontext(given[axis]) if axis in given else self.loop(sizes[axis])
@@ -91,13 +99,16 @@ class ExampleBuilder(BodyBuilder):
                 yield position.flat
 
     def stored_size(self, v: Atom) -> int:
-        return v.aval.size // (1 if self._axis(v) is None else self.count)
+        given = self._given(v)
+        return math.prod(size for axis, size in enumerate(v.aval.shape) if axis not in given)
 
     def private(self, v: Var, name: str = "") -> MemRef:
-        place, axis = super().private(v, name), self._axis(v)
+        axis, given = self._axis(v), tuple(self._given(v).values())
         if axis is None:
-            return place
-        return replace(place, example=Example(v.aval.shape, axis, self.example.coords))
+            if self.form == "elementwise" and v.aval.size > 1:
+                raise NotByExampleError("its elements need whole arrays")
+            return super().private(v, name)
+        return replace(super().private(v, name), example=Example(v.aval.shape, axis, given))
 
     def can_store(self, place: MemRef) -> bool:
         """No example loads from where others store: what goes to a buffer is copied there."""
@@ -112,12 +123,11 @@ class ExampleBuilder(BodyBuilder):
 class ExampleNest(LoopNest):
     """The nest of a loop or branch within one over the examples."""
 
-    form = "by example"
     b: ExampleBuilder
 
     def write(self) -> None:
         """An operand of a loop that the kernel computes itself has the axes that it has in the bodies."""
-        b, found = self.b, self.found
+        b, found, self.form = self.b, self.found, self.b.form
         if isinstance(found, Loop):
             inside = zip(self.eqn.invars, found.variables)
             pairs = [(v, u) for v, u in inside if isinstance(v, Var) and v in self.computed]

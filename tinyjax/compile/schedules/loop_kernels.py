@@ -87,7 +87,11 @@ def _elementwise(
         return f"{combining.primitive} in its body reads other elements"
 
     def is_wanted(inner: JaxprEqn) -> bool:
-        return not is_control_flow(inner) and inner.outvars[0].aval.shape in ((), shape)
+        sizes = inner.outvars[0].aval.shape
+        is_stretched = len(sizes) in (0, len(shape)) and all(
+            a in (1, b) for a, b in zip(sizes, shape)
+        )
+        return is_stretched and not is_control_flow(inner)
 
     same, eqn = hoist_invariants(loop.eqn, names, is_wanted)
     found = control_flow(eqn)
@@ -120,13 +124,12 @@ def _nest_by_example(
     if any(not v.aval.size for body in bodies for eqn in body.eqns for v in eqn.outvars):
         return "it has empty arrays"
     try:
-        nest = example_nest(found, before, names, target, sizes)
+        nest = example_nest(found, before, names, target, sizes, form)
         if isinstance(nest, str):
             return nest
         each = _operations(found, target) // nest.examples
         if form == "by example" and each > MAX_EXAMPLE_WORK:
             return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
-        nest = replace(nest, kernel=replace(nest.kernel, form=form))
         return _finished(nest, elements_schedule(nest, found, target))
     except KernelError as error:
         return str(error)

@@ -120,10 +120,13 @@ class _Axes:
             self._set(v, 0 if self._is_batch(v) else None)
 
     def _is_batch(self, v: Atom) -> bool:
-        """Whether the axes are in front; sizes of 1 are stretched, but not all of them."""
-        sizes = v.aval.shape[: len(self.sizes)]
-        fit = all(size in (1, n) for size, n in zip(sizes, self.sizes))
-        return len(sizes) == len(self.sizes) and fit and any(size > 1 for size in sizes)
+        """Whether the axes are in front, not all of them of size 1."""
+        return self._fits(v, 0) and math.prod(v.aval.shape[: len(self.sizes)]) > 1
+
+    def _fits(self, v: Atom, axis: int) -> bool:
+        """Whether the axes may begin at that one. Sizes of 1 are stretched."""
+        pairs = list(zip(v.aval.shape[axis:], self.sizes))
+        return len(pairs) == len(self.sizes) and all(size in (1, n) for size, n in pairs)
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
@@ -132,6 +135,8 @@ class _Axes:
         """A value without the axis may become one with it: all examples read the same then."""
         if axis is None or not isinstance(v, Var):
             return
+        if not self._fits(v, axis):
+            raise NotByExampleError("its arrays differ in shape")
         self.changed |= v not in self.axes
         if self.axes.setdefault(v, axis) != axis:
             raise NotByExampleError("examples are along two axes of one value")

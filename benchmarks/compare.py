@@ -28,7 +28,7 @@ from workloads import Workload
 WORKLOADS = [*tuned.WORKLOADS, *PEOPLE]
 SECONDS_PER_TURN = 0.05
 PAUSE = 0.1  # seconds before a turn: threads of BLAS wait for more work in a loop that takes a core
-SECONDS_PER_WORKLOAD = 30  # after so many there are no further rounds
+SECONDS_PER_WORKLOAD = 30  # after these there are no further rounds
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # compiled programs are measured, not NumPy meanwhile
 
 # (library, mode): NumPy has one mode; the others come from `Workload.modes`.
@@ -211,8 +211,8 @@ def main() -> None:
     medians = list(compare(numbers, options.jax_python, options.rounds))
     text = f"""## Speed
 
-Written by `benchmarks/compare.py`: medians of {options.rounds} rounds. "JAX / tinyjax" is how many times as
-fast as JAX tinyjax is, and the column after it the goal; then the same for NumPy.
+Written by `benchmarks/compare.py`: medians of {options.rounds} rounds. "JAX / tinyjax" says how many times as
+fast as JAX tinyjax is; the next column is the goal. Then the same for NumPy.
 
 ![How many times as fast as JAX each jitted workload is](results/speed.svg)
 

@@ -139,13 +139,9 @@ def main() -> None:
         lines.append(line)
     text = f"""## Devices of one process
 
-Written by `benchmarks/devices.py`: jit of a program, and jit of `shard_map` of it on two devices, in
-milliseconds, the best of {options.rounds} rounds in which all take turns. Two devices that are one OpenCL
-device run one program: as quick as one, within a tenth, but for sums of products, which write more (in NumPy
-two products of half the rows of w and their sum take 1.10 to 1.16 times as long as one product). Two OpenCL
-devices share the cores here: neither makes the other quicker, and their threads of BLAS get in each other's
-way. Each has a thread that launches its kernels, and a collective is a wait for another thread, 0.3 to 0.5
-ms, which is much for a sum that takes half a millisecond.
+Written by `benchmarks/devices.py`: jit of a program, and jit of its `shard_map` on two devices; the best of
+{options.rounds} rounds. Two devices of one OpenCL device run one program; sums of products write more. Two
+OpenCL devices share the cores here, and a collective waits 0.3 to 0.5 ms for the other's thread.
 
 {table(lines)}
 

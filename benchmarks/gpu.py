@@ -31,7 +31,7 @@ JITTED = [n for n, workload in enumerate(WORKLOADS) if "jit" in workload.modes]
 
 
 def copy_turn(size: int) -> Callable[[], float]:
-    """Measures the seconds of one copy of so many float32 by the driver, from the GPU's memory to itself."""
+    """Measures the seconds of one copy of `size` float32 by the driver, from the GPU's memory to itself."""
     import pyopencl as cl
 
     context = cl.Context([jax.devices("gpu")[0].cl_device])
@@ -49,7 +49,7 @@ def copy_turn(size: int) -> Callable[[], float]:
 
 
 def medians(size: int, rounds: int) -> list[float]:
-    """Milliseconds of the copy of so many elements, then of each kernel and its call."""
+    """Milliseconds of the copy of `size` elements, then of each kernel and its call."""
     x = jax.device_put(np.linspace(-2, 2, size, dtype=np.float32), jax.devices("gpu")[0])
     return in_turns(copy_turn(size), x, rounds)
 
@@ -94,17 +94,16 @@ def main() -> None:
     device = jax.devices("gpu")[0]
     text = f"""## A GPU
 
-Written by `benchmarks/gpu.py`. First streams: kernels that read and write each element once, and the
-driver's copy of the same bytes within the GPU's memory, both by the driver's clock; a call has Python's part
-and the launch too. Medians of {options.rounds} rounds in which all took turns.
+Written by `benchmarks/gpu.py`. Streams first: kernels that read and write each element once, and the driver's
+copy of the same bytes, both by the driver's clock; a call also has Python's part and the launch. Medians of
+{options.rounds} rounds.
 
 {bandwidth}
 
-Then workloads: NumPy on the processor; JAX{about_jax}; and tinyjax's kernels on
-the GPU. Programs of several small kernels measure launches: pyopencl and the driver take 8 microseconds for
-each. A loop whose body is several kernels launches them in each step, as the RNN's does. JAX multiplies
-matrices on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's products keep them all, at 18
-TFLOP/s of the 67 that the H100's other cores have; a kernel of the same form, written by hand, reached 21.
+Then workloads: NumPy on the processor, JAX{about_jax}, and tinyjax. It is behind
+in programs of many small kernels, as each launch takes 8 microseconds, and in products of matrices: JAX's run
+on tensor cores, which keep 10 of a float32's 23 bits. tinyjax's keep all, at 18 TFLOP/s of the 67 that the
+other cores have.
 
 {workloads(options.jax_python, options.rounds)}
 

@@ -160,17 +160,14 @@ def main() -> None:
     text = f"""## Growth
 
 Written by `benchmarks/growth.py`: each column is ten times the one before, and the number in parentheses is
-the ratio of the times. About 10 is linear; less is overhead that is there once. Best of {options.rounds}.
+the ratio of the times. About 10 is linear. Best of {options.rounds}.
 
-Compile time by the size of the program, as time of processors (arrays of 16 x 16). "driver" is PoCL with an
-empty cache, measured once: more than linear where one kernel is long, as LLVM optimises it as a whole; less
-where kernels repeat. All else is ours. "layers" has 6, 96 and 996 equations, and "separate results" up to 500
-results, each in memory of its own. The run's times are those of a clock.
+Compile time by the size of the program, in processor time, and a run's by the clock. "driver" is PoCL with an
+empty cache: more than linear where one kernel is long, as LLVM optimizes it as a whole.
 
 {program_growth(options.rounds)}
 
-Run time by the size of the array. Up to 10^4 elements a call is overhead. At 10^7 arguments and results (40
-MB each) are in no cache any more, and the results' memory is new to the process.
+Run time by the size of the array. Up to 10^4 elements a call is overhead; 10^7 are in no cache.
 
 {array_growth(options.rounds)}
 

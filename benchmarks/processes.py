@@ -109,9 +109,9 @@ def main() -> None:
         lines.append([name, *(rate(size, microseconds) for microseconds in columns)])
     text = (
         "## Processes\n\nWritten by `benchmarks/processes.py`: a jitted `shard_map` of `psum`, in two "
-        "processes of one machine;\nthe best of many calls, in microseconds. tinyjax's processes agree on "
-        "what they do, by a message in which\n8 floats travel along. Allreduce is MPI's own, in place, which "
-        "agrees on nothing and takes a core while it waits.\n\n"
+        "processes of one machine;\nthe best of many calls. tinyjax's processes first agree on what they do, "
+        "in a message that carries 8 floats.\nMPI's own Allreduce agrees on nothing, and keeps a core busy "
+        "while it waits.\n\n"
         f"{table(lines)}\n\n{machine()}\n"
     )
     print(text)

@@ -25,7 +25,7 @@ def write_section(name: str, text: str) -> None:
     (FOLDER / f"{name}.md").write_text(text)
     parts = [FOLDER / f"{section}.md" for section in SECTIONS]
     texts = [part.read_text() for part in parts if part.exists()]
-    head = "# Benchmark results\n\nRead the ratios: contenders took turns on one machine.\n\n"
+    head = "# Benchmark results\n\nContenders took turns on one machine: compare the ratios.\n\n"
     (FOLDER.parent / "RESULTS.md").write_text(head + "\n".join(texts))
 
 

@@ -150,7 +150,7 @@ def _seconds(calls: Sequence[tuple[float, float]]) -> float:
 
 
 def exchanges(machines: int) -> list[Any]:
-    """What the devices of so many machines send each other in a step: no machine is needed to know it."""
+    """What the devices of `machines` machines send each other in a step: no machine is needed to know it."""
     import tinyjax as jax
     from tinyjax.core.jaxpr import without_dead_code
     from tinyjax.many_devices.sharding.traffic import traffic_of
@@ -215,7 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worker", nargs=4, metavar=("LIBRARY", "ADDRESS", "COUNT", "PROCESS"))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="calls of each kind")
-    parser.add_argument("--cores", type=int, default=CORES, help="so many of this machine's")
+    parser.add_argument("--cores", type=int, default=CORES, help="how many of this machine's")
     parser.add_argument("--most", type=int, default=PROCESSES[-1], help="processes")
     options = parser.parse_args()
     if options.worker:
@@ -234,18 +234,14 @@ def main() -> None:
     ]
     text = f"""## Scaling
 
-Written by `benchmarks/scaling.py`: a training step, data parallel, each process with {ROWS} images of its
-own; predicted by `tinyjax/many_devices/sharding/step_time.py`, and measured. What computing takes is measured
-too, in as many processes at a time, from the beginning of the first till the last is done; latency
-and bandwidth are
-those of two psums between two processes (tinyjax: {apart}). Where processes are more than
-cores, a sum also waits for turns, and these two share a core (tinyjax: {on_one_core}). The
-best of {options.rounds} rounds; all processes share the machine's cores.
+Written by `benchmarks/scaling.py`: a data-parallel training step, {ROWS} images a process; predicted by
+`tinyjax/many_devices/sharding/step_time.py`, and measured; the best of {options.rounds} rounds. Latency and
+bandwidth are those of two psums between two processes (tinyjax: {apart}), or, with more
+processes than cores, on one core ({on_one_core}).
 
 {table([head, *lines])}
 
-The same step on machines that are not here, each of which computes as long as one process does here, and the
-share of the time in which it computes:
+The same step, predicted for many machines, with the share of the time in which they compute:
 
 {table(elsewhere(times[1]["compute"]))}
 

@@ -61,7 +61,7 @@ def copy_turn(x: np.ndarray) -> Turn:
 
 
 def medians(size: int, rounds: int) -> list[float]:
-    """Milliseconds of the copy of so many elements, then of each kernel and its call."""
+    """Milliseconds of the copy of `size` elements, then of each kernel and its call."""
     host = np.random.default_rng(0).uniform(-2, 2, size).astype(np.float32)
     return in_turns(copy_turn(host), jax.numpy.asarray(host), rounds)
 
@@ -119,14 +119,10 @@ def main() -> None:
             lines.append([f"{text} of {name}", *times, *ratios])
     text = f"""## Streams
 
-Written by `benchmarks/streaming.py`: kernels that read and write each element once, and C's memcpy of
-the same bytes by a thread on each core; medians of {options.rounds} rounds in which all took turns.
-"copy / kernel" is the part of the copy's speed that the kernel reaches; a call has Python's part too.
-Arrays of 25M are streams. Those of 1M are in a cache, where the copy's threads, which are woken once for
-many copies into one array, pay nothing for what is most of the time here: to wake two threads for each
-kernel, and to write to results that take turns in memory. In one thread that is awake, x * 2 + 1 of 1M
-takes 0.147 ms and memcpy 0.128. Tried: fewer calls under way, so that their results stay in the cache (a
-sixth less time); a call that is to wait does so for several at once; huge pages (nothing).
+Written by `benchmarks/streaming.py`: kernels that read and write each element once, and C's memcpy of the
+same bytes, by a thread on each core; medians of {options.rounds} rounds. 25M elements come from memory, 1M
+from a cache: there, most of the time goes to waking a thread for each kernel, and the copy wakes its threads
+only once.
 
 {table(lines)}
 

@@ -30,7 +30,7 @@ from _pytest.runner import runtestprotocol
 IMPORTED_LATE = ["numpy.ma", "numpy.random", "numpy.testing", "numpy.typing", "pyopencl"]
 
 Living = dict[tuple[str, str], list[FunctionType]]  # functions by file and qualified name
-Codes = list[tuple[str, str, CodeType]]  # the code that a function is to have, by the same
+Codes = list[tuple[str, str, CodeType]]  # the code that a function must have, by the same
 State = dict[str, Any]  # {"sources": {file: source}, "functions": [(file, name)], "tests": [...]}
 
 

@@ -5,7 +5,7 @@ import re
 
 def without_laid_seeds(text):
     """A jaxpr's text, as words and with numbered variables, with 1.0 where JAX has `reshard 1.0`: it lays the
-    cotangent that a gradient begins with over the mesh. Types of scalars don't speak of a mesh here."""
+    cotangent that a gradient begins with over the mesh. Types of scalars have no mesh here."""
     text = " ".join(text.split())
     for seed, one in re.findall(r"(\w+):f32\[\] = reshard (1\.0:f32\[\])", text):
         text = text.replace(f"{seed}:f32[] = reshard {one} ", "")

@@ -17,7 +17,7 @@ MAX_ITERATIONS = 2**20  # of one store that are gone through one by one: some 10
 
 
 class Unknown(Exception):
-    """Why the intervals of a store can't be said."""
+    """Why the intervals of a store are unknown."""
 
 
 class TooMany(Exception):

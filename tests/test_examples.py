@@ -88,7 +88,7 @@ def printed(results, name):
 
 # ---- each of them ----
 
-# What an example's last line states, with the small settings: what is to be true of its first number.
+# What an example's last line states, with the small settings: a condition on its first number.
 RESULTS = {
     "advi": lambda off: off < 0.05,
     "cnn": lambda percent: percent > 40,
@@ -260,7 +260,7 @@ def test_what_differs_by_more_is_told(ours, theirs, told):
 
 
 def test_programs_that_differ_and_fail_are_told_and_counted(monkeypatch, capsys):
-    """With tinyjax in JAX's place too, but for one."""
+    """With tinyjax instead of JAX too, except one."""
     answers = {"newton": "1.0", "rnn": "1.0"}
     Printed, compare = TOOL["Printed"], TOOL["_compare"]
     monkeypatch.setitem(

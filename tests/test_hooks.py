@@ -128,7 +128,7 @@ def test_places_runs_jitted_calls(monkeypatch):
         return x + 1
 
     places = SimpleNamespace(
-        run=run, asked=nothing, asked_by_call=nothing, call_in_parts=lambda *_: None
+        run=run, asked=nothing, requests_of_call=nothing, call_in_parts=lambda *_: None
     )
     monkeypatch.setattr(placement, "places", places)
     assert jax.jit(add_one)(2.0) == 3.0
@@ -138,8 +138,8 @@ def test_places_runs_jitted_calls(monkeypatch):
 def test_add_devices_adds_devices(monkeypatch):
     abacus = Device("abacus", 0, "beads")
     monkeypatch.setattr(devices, "add_devices", [lambda found: found | {"abacus": [abacus]}])
-    anew = functools.cache(devices._devices_by_platform.__wrapped__)
-    monkeypatch.setattr(devices, "_devices_by_platform", anew)
+    fresh = functools.cache(devices._devices_by_platform.__wrapped__)
+    monkeypatch.setattr(devices, "_devices_by_platform", fresh)
     assert jax.devices("abacus") == [abacus]
 
 
@@ -173,8 +173,8 @@ def test_device_kinds_has_the_modules_of_further_platforms(monkeypatch, tmp_path
     )
     monkeypatch.setattr(jax, "__path__", [*jax.__path__, str(tmp_path)])
     monkeypatch.setitem(devices.device_kinds, "abacus", "abacus.devices")
-    anew = functools.cache(devices._devices_by_platform.__wrapped__)
-    monkeypatch.setattr(devices, "_devices_by_platform", anew)
+    fresh = functools.cache(devices._devices_by_platform.__wrapped__)
+    monkeypatch.setattr(devices, "_devices_by_platform", fresh)
     (abacus,) = jax.devices("abacus")
     assert abacus.device_kind == "beads" and abacus.kind.__name__ == "tinyjax.abacus.devices"
 

@@ -28,7 +28,7 @@ FOLDERS = (
 )
 PLACES = {name: place for place, names in enumerate(FOLDERS) for name in names.split()}
 
-# What is imported by functions, as `import tinyjax` is to stay quick and few programs need it. Milliseconds.
+# What is imported by functions, as `import tinyjax` must stay quick and few programs need it. Milliseconds.
 LATE = {
     "difflib": "2: once a flag is misspelt",
     "mpi4py": "it may not be installed: with jax.distributed.initialize",

@@ -47,7 +47,7 @@ def can_run(lesson):
 
 @pytest.fixture(scope="module")
 def checked(request):
-    """What is said of the lessons that are to be checked: all are forked from one process."""
+    """The findings about the lessons to check: all are forked from one process."""
     tests = [test for test in request.session.items if "checked" in test.fixturenames]
     lessons = sorted(filter(can_run, (test.callspec.params["lesson"] for test in tests)))
     done = python(TOOL, "--check", *(lesson.name[:2] for lesson in lessons))

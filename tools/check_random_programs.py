@@ -52,7 +52,7 @@ def main() -> None:
         "--shared", action="store_true", help="the same, and built kernels that work-items share"
     )
     parser.add_argument(
-        "--idioms", action="store_true", help="programs of networks, solvers, stencils and the like"
+        "--idioms", action="store_true", help="programs of networks, solvers, stencils and so on"
     )
     parser.add_argument("--naive", action="store_true", help="and so do their naive loop nests")
     parser.add_argument(
@@ -126,7 +126,7 @@ def report(seen: Counter[str], difference: dict[str, str]) -> None:
 
 
 class Worker:
-    """A process that runs programs, started anew when it has died, and now and then."""
+    """A process that runs programs, restarted when it has died, and now and then."""
 
     def __init__(self, options: argparse.Namespace):
         self.options = options

@@ -30,7 +30,7 @@ SCRIPT = ROOT / "tools" / "website" / "judge.mjs"
 
 
 def answers(exercise: Exercise) -> Iterator[tuple[str, dict[str, str]]]:
-    """The state that the judge is to find, and the texts: of the right answer, and of a wrong one."""
+    """The state that the judge should find, and the texts: of the right answer, and of a wrong one."""
     texts = {
         name: function_text(in_clone(file).read_text(encoding="utf-8"), function)
         for name, (file, function) in zip(exercise.functions, exercise.places)

@@ -35,7 +35,7 @@ MODULES = (
     "jax.example_libraries.optimizers",
 )
 # Recorded alone.
-FOR_EXTENSIONS = (
+WITHOUT_SUBMODULES = (
     "jax.core",
     "jax.extend",
     "jax.extend.backend",
@@ -49,6 +49,7 @@ FOR_EXTENSIONS = (
     "jax.interpreters.mlir",
     "jax.interpreters.partial_eval",
     "jax.interpreters.xla",
+    "jax.sharding",
 )
 HEADING = """# Names of JAX, and which of them tinyjax has
 
@@ -77,11 +78,11 @@ def record() -> None:
     """Write the names of the JAX that is installed."""
     jax: Any = importlib.import_module("jax")
     names: dict[str, list[str]] = {}
-    waiting = [*MODULES, *FOR_EXTENSIONS]
+    waiting = [*MODULES, *WITHOUT_SUBMODULES]
     for name in waiting:
         module = importlib.import_module(name)
         names[name] = public_names(module)
-        if name in FOR_EXTENSIONS:
+        if name in WITHOUT_SUBMODULES:
             continue
         inner = [getattr(module, n) for n in names[name] if "." in name]
         waiting += [
@@ -126,7 +127,7 @@ def names_there(module_name: str, names: list[str]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--record", action="store_true", help="take the names from JAX anew")
+    parser.add_argument("--record", action="store_true", help="take the names from JAX again")
     if parser.parse_args().record:
         warnings.simplefilter("ignore")
         record()

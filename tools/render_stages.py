@@ -28,7 +28,7 @@ def f(x, y):
 """
 SIZE = 100
 
-# dialect, what is to be said of it
+# dialect, what the page says of it
 STAGES = (
     (
         "jaxpr",
@@ -54,9 +54,8 @@ STAGES = (
     (
         "schedule of k0",
         """**Schedules** (`map_schedule.py`, `reduction_schedule.py`, `product_schedule.py`,
-        `order_schedule.py`, `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each
-        line is a directive, a file of `compile/schedules/`, which rewrites the kernel and has its
-        reason.""",
+        `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each line is a directive,
+        a file of `compile/schedules/`, which rewrites the kernel and has its reason.""",
     ),
     (
         "kernel",
@@ -81,7 +80,7 @@ STAGES = (
     (
         "schedule",
         """**The schedule** (`plan.py`, `step_program.py`, `loops.py`) is the program of a call: launches,
-        steps of the host, loops. With shortcuts on, it says which kernels run in one launch, with the
+        steps of the host, loops. With shortcuts on, it shows which kernels run in one launch, with the
         loops around them (`fast/launch_fusion.py`).""",
     ),
 )

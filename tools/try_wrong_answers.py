@@ -70,7 +70,7 @@ def try_kinds(lesson: int) -> None:
 
 
 def with_table(text: str) -> str:
-    """README.md with the table as it is to be."""
+    """README.md with the table as it should be."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -367,7 +367,7 @@ show(make_jaxpr(lambda x, ct: backward_pass(linearize(f, x)[1], ct))(3.0, 1.0))
 #
 # <details><summary><code>slopes</code> has seven equations, too. How many become lines of C?</summary>
 #
-# Six. Nobody needs the value of the function itself, and what nobody needs is left out.
+# Six. The value of the function itself is unused, and what is unused is left out.
 # </details>
 
 # %%

@@ -6,7 +6,7 @@ ask_first()  # with --ask: questions come before their answers
 # # 1. Primitives and bind
 #
 # After this lesson you can follow `sin(x)` from the call down to NumPy; write a transformation of your
-# own in ten lines; and make a primitive of your own.
+# own in ten lines; and make your own primitive.
 #
 # You need Python and NumPy. All lessons use one small function, at one place: `f(x) = sin(x) * x` at 3.
 # The page that you read shows what the script `tutorials/01_primitives.py` prints. Run it beside you,
@@ -71,7 +71,7 @@ print(repr(sin_p), "is a", type(sin_p).__name__, "with", sin_p.facts)
 
 # %% [markdown]
 # A name and a few facts, such as its cost. What a primitive *means* stands elsewhere, in tables of **rules**.
-# A **[rule](glossary.md#rule)** says what becomes of one primitive under one interpretation. There is a
+# A **[rule](glossary.md#rule)** defines one primitive under one interpretation. There is a
 # table for each: one for computing, one for derivatives, one for batches. New transformations bring a
 # new table, and the primitives stay as they are.
 #
@@ -210,7 +210,7 @@ for event in recording.events:
     print(f"{what:22} {event.name:4} of {operands:12} gives {results}")
 
 # %% [markdown]
-# ## A transformation of your own
+# ## Your own transformation
 #
 # Now let us put somebody else in charge. This trace keeps a diary: it notes each operation, and has it
 # done by the trace that was in charge before.
@@ -239,7 +239,7 @@ with core.set_current_trace(Diary(core.context.trace)):
 
 # %% [markdown]
 # We saw inside of `f` without touching it. `set_current_trace` puts a trace in charge for the length of a
-# `with` block, and gives back the one before it.
+# `with` block, and restores the one before it.
 #
 # It works for any program, whoever wrote it. Here is what `softmax` is made of:
 
@@ -251,7 +251,7 @@ with core.set_current_trace(Diary(core.context.trace)):
 # The largest element is subtracted first, so that no `exp` gets too large; that takes the first six lines.
 #
 # A trace that is in charge may do more than watch. In exercise 01.2 you write one that gives *another
-# answer*: for each primitive in a table, a function of yours is called in its place. Here `f` runs with
+# answer*: for each primitive in a table, your function is called instead. Here `f` runs with
 # the first two terms of a series in place of the sine:
 
 # %%
@@ -269,7 +269,7 @@ print("f(0.5), with a rough sin:", instead({sin_p: rough_sin}, f)(0.5))
 # ## A trace that does not compute
 #
 # The next trace goes further: it does not compute at all. It writes the formula down. But what should
-# `jnp.sin(x)` give back, so that `* x` can go on with it? Something that looks like an array to `f`,
+# `jnp.sin(x)` return, so that `* x` can go on with it? Something that looks like an array to `f`,
 # and to us is a piece of text. Such a thing is a **[tracer](glossary.md#tracer)**: it stands for an
 # array while a function runs under a trace. It needs an aval, as code may ask for `x.shape` or
 # `x.dtype`; here the abstract_eval rule comes in.
@@ -318,7 +318,7 @@ print(formula(lambda x: 2.0 * f(f(x)), core.get_aval(3.0)))
 # - carry the derivative along with the value, and it is `jvp` (the next lesson);
 # - remember which axis counts the examples, and it is `vmap` (lesson 5).
 #
-# ## A primitive of your own
+# ## Your own primitive
 #
 # `x ** 3` in one step, say. A name and two rules make it work like any other:
 
@@ -405,7 +405,7 @@ viz.values(f, 3.0)
 # <details><summary>Why is the type of <code>3.0</code> weak?</summary>
 #
 # So that a Python number takes the dtype of the array that it meets: `x * 3.0` stays float16 if `x` is
-# float16. `np.float32(3)` has a type of its own, and the product is float32.
+# float16. `np.float32(3)` has its own type, and the product is float32.
 # </details>
 #
 # <details><summary><code>formula</code> computes no value. Why does it need abstract_eval
@@ -417,7 +417,7 @@ viz.values(f, 3.0)
 # ## Exercises
 #
 # Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are
-# empty; `python -m tinyjax learn test`, in that folder, says what works. (What a later lesson asks for is out
+# empty; `python -m tinyjax learn test`, there, lists what works. (What a later lesson asks for is out
 # of sight in these files: the batching rule in `moving_mean.py`, exercise 05.7, calls a finished one.)
 #
 # ## Where this lives in JAX

@@ -6,12 +6,12 @@ ask_first()  # with --ask: questions come before their answers
 # # 2. jvp: a value carries its tangent
 #
 # After this lesson you can push a derivative through a function by hand; write the trace that does it for
-# any function; and teach it a primitive of your own by writing a derivative rule.
+# any function; and teach it your own primitive by writing a derivative rule.
 #
 # You need lesson 1: [primitive](glossary.md#primitive), [rule](glossary.md#rule),
 # [trace](glossary.md#trace) and [tracer](glossary.md#tracer). Of derivatives you need one sentence:
 #
-# > The derivative of `f` at `x` says how fast `f(x)` moves when `x` moves.
+# > The derivative of `f` at `x` is how fast `f(x)` moves when `x` moves.
 #
 # If `x` moves by a very small step, `f(x)` moves by the derivative times that step.
 #
@@ -323,7 +323,7 @@ print("which is largest? Tangent", jax.jvp(jnp.argmax, (v,), (v_dot,))[1].dtype)
 # nothing has to be remembered: when a line is done, its pair is there, and what came before can be
 # forgotten.
 #
-# Let us watch the real one at work. Each JVP rule binds primitives of its own:
+# Let us watch the real one at work. Each JVP rule binds its own primitives:
 
 # %%
 from tinyjax import viz
@@ -354,7 +354,7 @@ viz.jvp(f, 3.0)
 # %% [markdown]
 # ## Summary
 #
-# - A tangent says how fast a value moves; it is pushed through a program one primitive at a time.
+# - A tangent is how fast a value moves; it is pushed through a program one primitive at a time.
 # - A JVP rule takes primals and tangents, gives primal and tangent; it is linear in the tangents.
 # - The result is exact, costs a few times the function, and is for one direction at a time.
 #

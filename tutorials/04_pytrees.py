@@ -6,7 +6,7 @@ ask_first()  # with --ask: questions come before their answers
 # # 4. Pytrees
 #
 # After this lesson you can hand dicts, lists and classes of arrays to any transformation; say how they
-# get through, although no rule knows them; and teach tinyjax a class of your own.
+# get through, although no rule knows them; and teach tinyjax your own class.
 #
 # You need lesson 2 (`jvp`). Nothing here is difficult, and all that follows uses it.
 #
@@ -73,7 +73,7 @@ print(tree_unflatten(treedef, "abcde"))
 # <details><summary>Which of these have one leaf, which is the thing itself: <code>3.0</code>,
 # <code>None</code>, a text, a NumPy array, an instance of a subclass of <code>dict</code>?</summary>
 #
-# All but `None`, which has none. The subclass too: it is no dict to tinyjax, until somebody says how it
+# All but `None`, which has none. The subclass too: it is no dict to tinyjax, until someone registers how it
 # is built.
 # </details>
 
@@ -133,7 +133,7 @@ print(list(find_leaves({"layers": [(1.0, 2.0), (3.0, 4.0)], "bias": 5.0})))
 
 # %% [markdown]
 # The real one differs in two ways. It writes down, at each node, what is needed to build it again. And it
-# has no `isinstance` for each type: a table says how a type is taken apart and how it is put together. An
+# has no `isinstance` for each type: a table has for each type how it is taken apart and put together. An
 # entry is a `Kind`:
 
 # %%
@@ -155,7 +155,7 @@ print("children:", children, "  aux data:", aux)
 print("built again:", kind.unflatten(aux, ("new", "leaves")))
 
 # %% [markdown]
-# So a treedef is a small tree of its own: at each node its type, its aux data, and the treedefs of its
+# So a treedef is itself a small tree: at each node its type, its aux data, and the treedefs of its
 # children. Treedefs can be compared, and be the keys of dicts. `jit` uses that to say whether it has seen
 # arguments of this structure before (lesson 10).
 #
@@ -214,7 +214,7 @@ print(jax.make_jaxpr(model)(params, 3.0))
 attempt(lambda: jax.jvp(model, (params, 3.0), ({"scale": 1.0}, 0.0)))
 
 # %% [markdown]
-# ## A class of your own
+# ## Your own class
 #
 # For tinyjax your classes are leaves, until you say how to take one apart. For a dataclass it suffices
 # to say that it is one:
@@ -324,7 +324,7 @@ print(jax.make_jaxpr(lambda xs: jnp.sum(f(xs)))(jnp.array([1.0, 2.0, 3.0])))
 #
 # <details><summary>How many leaves has a dict of two shapes?</summary>
 #
-# Three, numbers all of them, as a shape is a tuple; two, if it is said that tuples are leaves.
+# Three, numbers all of them, as a shape is a tuple; two, if `is_leaf` makes tuples leaves.
 # </details>
 
 # %%
@@ -385,7 +385,7 @@ viz.jvp(model, params, 3.0)
 #
 # ## Exercises
 #
-# Write the walk, the way back and what is made of them, up to `jvp` itself; and then a class of your own:
+# Write the walk, the way back and what is made of them, up to `jvp` itself; and then your own class:
 # `python -m tinyjax learn start 04`.
 #
 # ## Where this lives in JAX

@@ -227,7 +227,7 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 # 3. `y` is not mapped. It gets an axis of size 1 in front, and `(2, 3) * (1, 3)` stretches it. Nothing
 #    is copied.
 # 4. `y` is a plain number and fits everywhere.
-# 5. Each example has a *number* of its own in `y`. As arrays `(2, 3)` and `(2,)` do not fit: NumPy lines
+# 5. Each example has its own *number* in `y`. As arrays `(2, 3)` and `(2,)` do not fit: NumPy lines
 #    axes up from the right. So `y` gets axes of size 1 *behind* its batch dim, until both have the same
 #    number of axes: `(2, 1)`.
 #
@@ -248,7 +248,7 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 # Two kinds of primitives are special.
 #
 # - Some need to know more about the axis, such as its size or its name: those with programs inside, and
-#   those that speak of other examples, such as `lax.psum(x, "i")` under `vmap(f, axis_name="i")`. Their
+#   those that combine examples, such as `lax.psum(x, "i")` under `vmap(f, axis_name="i")`. Their
 #   rules stand in a table of their own, `axis_batch_rules`, and get the axis as a first argument:
 #   `rule(axis, values, dims, **params)`, whether or not the axis has a name. If it has one, job 2 is
 #   left out for them: `lax.axis_index("i")` has no operand at all, and yet a different result for each
@@ -298,7 +298,7 @@ print(trace.val_and_dim(result))
 #
 # ## in_axes and out_axes
 #
-# [`in_axes`](glossary.md#in-axes) says which axis of each argument counts the examples: one number for
+# [`in_axes`](glossary.md#in-axes) names the axis of each argument that counts the examples: one number for
 # all arguments, or a tuple with an entry for each. `None` means "the same for all examples". `out_axes`
 # says where the batch axis goes in the results.
 
@@ -329,7 +329,7 @@ def line_of(params, x):
 print(jax.vmap(line_of, in_axes=({"slope": 0, "offset": None}, None))(params, 10.0))
 
 # %% [markdown]
-# All mapped axes must have one size. If not, the message says which argument has which:
+# All mapped axes must have one size. If not, the message lists the size of each:
 
 # %%
 try:

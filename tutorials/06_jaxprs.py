@@ -55,7 +55,7 @@ def score(x):
 print(jax.make_jaxpr(score)(jnp.arange(3.0)))
 
 # %% [markdown]
-# In brackets stand an equation's parameters. (`out_sharding=None` says that the result is not spread over
+# In brackets stand an equation's parameters. (`out_sharding=None` means that the result is not spread over
 # devices in any particular way. In JAX that is a parameter; tinyjax only prints it.)
 #
 # A jaxpr together with the values of its constvars is a **closed jaxpr**. That is what `make_jaxpr`
@@ -108,7 +108,7 @@ print(jax.make_jaxpr(talking)(3.0))
 # takes the dtype of what it meets.)
 #
 # Since only the aval is known, the jaxpr holds for *all* values with that aval. Nothing is computed, and
-# so the arrays need not even exist. `eval_shape` traces to find shapes alone:
+# so the arrays don't even have to exist. `eval_shape` traces to find shapes alone:
 
 # %%
 huge = jax.ShapeDtypeStruct((1_000_000, 1_000_000), jnp.float32)  # four terabytes, if it existed
@@ -185,7 +185,7 @@ for name, value in run_notes(notes.equations, {"a": 3.0}).items():
 # (exercises 06.2 and 06.3):
 #
 # - `new_arg(aval)` makes a `Var`, adds it to `invars`, and gives a tracer that holds it.
-# - `atom(x)` says what stands for an operand in the jaxpr. For a tracer *of this trace*, that is the atom
+# - `atom(x)` gives what stands for an operand in the jaxpr. For a tracer *of this trace*, that is the atom
 #   that it holds. A Python or NumPy scalar becomes a `Literal`. Anything else came from outside: it
 #   becomes a constvar (`constvar`), the same one if the same array comes again.
 # - `add_eqn(primitive, args, params)` asks the `abstract_eval` rule for the aval of the result (or a list
@@ -350,7 +350,7 @@ print(eval_jaxpr(changed, [], 3.0), "is", jnp.cos(3.0) * 3.0)
 
 # %% [markdown]
 # A program that *reads* programs is the same kind of loop. Nothing has to be computed for it, nor even be
-# there. This one is exercise 06.6, and says how many multiplications a program will do. Jaxprs may stand
+# there. This one is exercise 06.6, and counts the multiplications that a program will do. Jaxprs may stand
 # within equations, as that of a jitted function does: `subjaxprs(eqn.params)` gives them.
 
 # %%
@@ -381,7 +381,7 @@ print(softplus(-30.0), "but", precise(softplus)(-30.0))
 print(jax.make_jaxpr(precise(softplus))(-30.0))
 
 # %% [markdown]
-# (The `add` is still there, and nobody reads it: [lesson 7](07_linearize.py) has a function for that.)
+# (The `add` is still there, and is unused: [lesson 7](07_linearize.py) has a function for that.)
 #
 # Whoever changes programs makes mistakes. `check_jaxpr` finds two kinds. Every variable must be bound
 # once (as a constvar, an argument or a result), and before it is used. And every result must have the

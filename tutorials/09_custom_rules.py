@@ -8,12 +8,15 @@ ask_first()  # with --ask: questions come before their answers
 # JAX knows the derivative of each primitive, and works out all others from these. Sometimes you
 # know better. After this lesson you can
 #
-# - give a function a derivative rule of your own, a **[custom rule](glossary.md#custom-rule)**,
+# - give a function your own derivative rule, a **[custom rule](glossary.md#custom-rule)**,
 #   forward (`custom_jvp`) or backward (`custom_vjp`), and choose between the two;
 # - say when that is needed: where the derivative that JAX works out is inexact, cannot be had, or
 #   is not what you want;
 # - follow such a function through `jvp`, `vmap`, `jit` and `grad`;
 # - say what `grad` gives for a function of complex numbers, and which sign it has.
+#
+# You need [lesson 2](02_jvp.py) (JVP rules), [lesson 7](07_linearize.py) (linearize, residuals) and
+# [lesson 8](08_grad.py) (transpose rules).
 
 # %%
 import inspect
@@ -26,7 +29,7 @@ from tinyjax.transform.custom import calls
 from tinyjax.transform.jvp import jvp_rules
 
 # %% [markdown]
-# ## The running example, with a rule of its own
+# ## The running example, with a custom rule
 #
 # The derivative of `sin(x) * x` is `cos(x) * x + sin(x)`. Until now, JAX found that out. Now we
 # say it. A function under [`jax.custom_jvp`](glossary.md#custom-jvp) asks for a [JVP
@@ -36,7 +39,7 @@ from tinyjax.transform.jvp import jvp_rules
 # <details><summary>The rule prints a line. Which of the three calls will ask it: <code>f</code>,
 # <code>jvp</code>, <code>grad</code>?</summary>
 #
-# The last two. The rule speaks of tangents alone, and yet `grad` goes by it.
+# The last two. The rule is about tangents alone, and yet `grad` goes by it.
 # </details>
 
 
@@ -93,17 +96,21 @@ print(*jax.jvp(my_f, (3.0,), (1.0,)))
 print(inspect.getsource(calls.CallWithRules))
 
 # %% [markdown]
-# Rules in five tables. The impl rule is ours, and the abstract_eval rule asks the function's jaxpr. A trace
-# that writes a jaxpr (`staging_rules`) traces the function, and keeps its rules as they are. The last two are
-# for a call whose argument is a tangent, within the rule of another function. Such a call is linear and needs
-# no rule of its own: `partial_eval_rules` just runs the function, and `transpose_rules` runs its jaxpr
-# backwards. The JVP rule of `custom_jvp_call`, in
-# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py), is ours too, but for one thing that is for
-# comfort. Inside JAX, a tangent that is known to be zero is an object [`Zero`](glossary.md#zero), not an
-# array: that of the second argument of `f(x, 2.0)`, say, while we differentiate by `x`. Most people's rules
-# expect arrays. So they are given arrays of zeros (by `to_symbolic_zero`). A rule that can make use of the
-# knowledge asks for it, by `symbolic_zeros=True`. (An integer has no direction in which it can move a little.
-# Its tangents have a dtype of their own, `float0`, that holds nothing; rules are given these as they are.)
+# It puts rules into five tables:
+#
+# - `impl_rules`: as ours, it runs the function.
+# - `abstract_eval_rules`: the results' avals are those of the function's jaxpr.
+# - `staging_rules`: a trace that writes a jaxpr traces the function. Its derivative rules stay functions.
+# - `partial_eval_rules` and `transpose_rules`: for a call whose argument is a tangent, within the rule of
+#   another function. Such a call is linear, and its own derivative rule is not needed. The one runs the
+#   function, and the other runs its jaxpr backwards.
+#
+# The JVP rule of `custom_jvp_call` is in
+# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py). It is ours, with one addition. While we
+# differentiate `g(x, 2.0)` by `x`, the tangent of the second argument is known to be zero. Inside JAX that is
+# an object [`Zero`](glossary.md#zero), not an array. Most people's rules expect arrays, and so they get
+# arrays of zeros. A rule that wants to know which are zero asks for it, by `symbolic_zeros=True`. (The
+# tangents of integers, of dtype `float0`, hold nothing; rules get them as they are.)
 #
 # What do the other transformations do with it? Look at the jaxpr:
 
@@ -117,7 +124,7 @@ print(jax.make_jaxpr(f)(3.0))
 # | transformation | what becomes of `custom_jvp_call` |
 # |---|---|
 # | none | the function runs |
-# | `jvp`, and so `linearize` and `grad` | the rule runs in its place |
+# | `jvp`, and so `linearize` and `grad` | the rule runs instead |
 # | `vmap` | the equation stays: now with the function batched, and the rule batched |
 # | `jit` | the compiler puts the function's equations in place of the call: derivatives were taken before |
 #
@@ -154,7 +161,7 @@ print(log1pexp(100.0), jax.grad(log1pexp)(100.0))
 
 # %% [markdown]
 # At 100, the result is infinite and the slope is no number. Both should be known: 100, and 1. The
-# first is easily mended: `logaddexp(x, 0)` computes the same function without large numbers
+# first is easily fixed: `logaddexp(x, 0)` computes the same function without large numbers
 # between. What happened to the slope? Read the jaxpr, and follow the values:
 
 # %%
@@ -187,7 +194,7 @@ print(log1pexp(100.0), jax.grad(log1pexp)(100.0))
 # result, and the primals) to what it adds to the result's tangent. For an argument that moves
 # nothing, write `None`.
 #
-# A rule is a function like others. So it is differentiated in its turn when somebody asks for the
+# A rule is a function like others. So it is differentiated in its turn for the
 # second derivative, and must be stable too. With `1 - 1 / (1 + exp(x))` in place of `sigmoid(x)`,
 # the slope would be right, and the second derivative would be `nan` at 100:
 
@@ -283,7 +290,7 @@ print(jnp.round(jax.jacrev(fixed_point, argnums=1)(step, a, start), 4))
 # explode during training, people cut them. Forward, this function does nothing. Backward, it cuts
 # what comes:
 #
-# <details><summary><code>clip_gradient</code> gives back what it was given. At 3.0, the slope of
+# <details><summary><code>clip_gradient</code> returns its argument. At 3.0, the slope of
 # <code>f</code> is -2.83. What is that of <code>f(clip_gradient(x))</code>?</summary>
 #
 # -1. The value is that of `f`; what goes back is cut.
@@ -310,7 +317,7 @@ print(jax.grad(lambda x: f(clip_gradient(x)))(3.0))
 
 # %% [markdown]
 # The cotangent that came back to `clip_gradient` was -2.83, and left it as -1. As a rule about tangents
-# this could not be said: clipping is not linear, so it is no jvp of anything. (Exercise 09.5 limits the
+# this could not be written: clipping is not linear, so it is no jvp of anything. (Exercise 09.5 limits the
 # length of a whole tree of gradients, as one does in training.)
 #
 # [`custom_vjp`](glossary.md#custom-vjp) takes two functions. `fwd` runs where the function would,

@@ -229,7 +229,7 @@ print(jax.make_jaxpr(lambda x: fast_power(x, n=3))(3.0))
 # As a static value is built into the jaxpr, it is part of the key: with its place (a position or a
 # name) and its type, for 2 and 2.0 are equal, and lead to different jaxprs. Three things follow.
 #
-# - Each new value is a new trace, and compiles anew. A static argument should have few values.
+# - Each new value is a new trace, and compiles again. A static argument should have few values.
 # - It must have a hash. A list has none; use a tuple.
 # - Objects of a class are equal only if the class says so. A class without `__eq__` makes each new
 #   object a new key.
@@ -306,7 +306,7 @@ with jax.explain_cache_misses():
 # %% [markdown]
 # The cache belongs to the function, and each round has a new one. `jax.jit(f)` twice of the same
 # `f` is fine. (`fit_slowly`, in [practice/retraced.py](practice/retraced.py), does all of this in five lines.
-# Exercise 10.5 is to find it, and mend it.)
+# In exercise 10.5 you find it, and fix it.)
 #
 # The other question is what is compiled at all, and how long each stage takes. `jax.log_compiles()` tells.
 # (If you run this lesson, it says that NumPy answers: kernels are built in the background then, as told at
@@ -414,7 +414,7 @@ viz.dot(jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0))
 # - `jit` traces a function once for each key, compiles the jaxpr, and runs that from then on:
 #   Python runs once.
 # - The key has the arguments' tree and avals, the static values, named axes and configuration;
-#   `explain_cache_misses` says which part is new.
+#   `explain_cache_misses` names the part that is new.
 # - Inside other transformations a jit is one equation: its jaxpr is transformed, and stays jitted.
 #
 # Questions people ask: [why does it compile

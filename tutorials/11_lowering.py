@@ -63,7 +63,7 @@ print(kernel_text(kernel))  # 4. generate code
 #
 # ## C for readers of Python
 #
-# This and two later lessons read kernels, and no more of **[C](glossary.md#c)** than this:
+# This and two later lessons read kernels, and only this much of **[C](glossary.md#c)**:
 #
 # | in C | what it says |
 # |---|---|
@@ -89,7 +89,7 @@ print(kernel_text(kernel))  # 4. generate code
 # **[simplification](glossary.md#simplification)**. It is a row of *passes*, each a file of
 # [passes/](../tinyjax/compile/passes) and each from jaxpr to jaxpr, too. They put the equations of
 # called functions in place of the calls, compute nothing twice, compute now what is made of
-# constants, and drop what nobody needs. [pipeline.py](../tinyjax/compile/passes/pipeline.py) says
+# constants, and drop what is unused. [pipeline.py](../tinyjax/compile/passes/pipeline.py) says
 # in which order. The gradient of the running example has a lot of that:
 #
 # <details><summary>The gradient of a jitted <code>f</code> is two calls, of seven equations together. How
@@ -104,7 +104,7 @@ print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 
 # %% [markdown]
 # Two calls with seven equations have become four equations. The first pass did most of that: what a call
-# computes stands in its place (`inline_calls`, exercise 11.1). The value itself, which nobody asked
+# computes replaces it (`inline_calls`, exercise 11.1). The value itself, which nobody asked
 # for, is gone, and so are two multiplications by 1.0. That is done by *rules*, each a line of a
 # table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with the
 # kinds of numbers that they hold for (integers, unsigned integers, floats), and the reason why no
@@ -151,7 +151,7 @@ with np.errstate(invalid="ignore"):
 # changes the exponent of `x` and nothing else. So `x / 8` and `x * 0.125` are the same number, rounded
 # once. The product is several times as fast, and exercise 11.3 is that rule. (Seven more laws of school
 # wait in [practice/laws.py](practice/laws.py). Exercise 11.2 finds out for which numbers each of them may
-# be in the table.) (All this is what compilers for C call *fast math*, when they do it all the same.)
+# be in the table.) (All this is what compilers for C call *fast math*, when they do it anyway.)
 #
 # As the result is a jaxpr, we can run it, and compare:
 
@@ -250,7 +250,7 @@ print(*toy.body, sep="\n")
 #
 # ## The kernel language
 #
-# Between the equations and C there is a language of its own, with ten kinds of statements: `Let` computes,
+# Between the equations and C there is another language, with ten kinds of statements: `Let` computes,
 # `Load` reads and `Store` writes an element; `Combine` adds to an accumulator, or multiplies, or takes the
 # maximum; `Allocate` makes a small array of one work-item's own (a `PrivateArray`); `For`, `While` and `If`
 # have statements inside; `Barrier` and `IfLast` are for work-items that wait for each other (lesson 17).
@@ -403,7 +403,7 @@ for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
 
 # %% [markdown]
 # All of it is from one line of Python: the forward pass, and the backward pass that nobody wrote.
-# The shell shows this for any function, with times, on a page where each line lights up its kin in
+# The shell shows this for any function, with times, on a page where each line lights up related ones in
 # all stages:
 #
 # ```sh
@@ -455,7 +455,7 @@ viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)
 #
 # - A jaxpr is simplified, cut into groups, written in a kernel language, checked, and printed as
 #   OpenCL C.
-# - A lowering rule says what one element of a result is; a kernel is written from its results back
+# - A lowering rule computes one element of a result; a kernel is written from its results back
 #   to its arguments.
 # - Each stage is data: print it, run it in Python, or ask of any line of C where it is from.
 #
@@ -477,7 +477,7 @@ viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)
 #
 # <details><summary>What becomes of the call of a jitted function within a jitted function?</summary>
 #
-# The first pass puts the equations of the called jaxpr in its place.
+# The first pass replaces it by the equations of the called jaxpr.
 # </details>
 #
 # ## Exercises

@@ -190,7 +190,7 @@ show(lambda a, b: f(a) @ b, a, b)
 #
 # Around it stand a few more reasons. What leaves a reduction's kernel is stored, and what a product reads, as
 # seen above. A value is also stored if a kernel would get too many equations, or index maps upon index maps,
-# and on some devices if it is a sum. `as_text("groups")` always says which it was.
+# and on some devices if it is a sum. `as_text("groups")` always shows which it was.
 #
 # Several results of the same shape then share a kernel, where that is possible: none of them may
 # need an element of another that another work-item makes, for nobody knows whether it is there
@@ -301,7 +301,7 @@ print(f"a call with a NumPy array: {milliseconds(fast_f, numbers)[0]:.2f} ms")
 # %% [markdown]
 # **The fourth: to measure once.** Other programs run too, caches are cold or warm, clocks go up
 # and down. Times are never too short by accident, only too long. So take several, and say what you
-# took: the best one says what the program needs, the median what to expect.
+# took: the best one is what the program needs, the median what to expect.
 
 # %% varies
 times = [milliseconds(fast_f, x)[0] for _ in range(9)]
@@ -383,7 +383,7 @@ for name, operation in {
 # So most of the time is spent in one or two of them, and in which depends on the processor. NumPy chooses the
 # code of a function when it is loaded, by the vector instructions that there are. With AVX-512 its `expm1` is
 # computed in vectors, and is as fast as `exp`; with less, one number after the other, and takes several times
-# as long. `where` has a reason of its own: half of the numbers are positive, in no order, and if NumPy's code
+# as long. `where` has another reason: half of the numbers are positive, in no order, and if NumPy's code
 # jumps, the processor cannot guess where. The kernel computes `expm1` in vectors, and chooses without a jump.
 # That has nothing to do with fusion. Besides, the kernel runs on all cores, and NumPy's operations on one.
 # The running example is a better test of fusion: NumPy's `sin` is fast on most processors, and it moves five
@@ -419,7 +419,7 @@ for size in (16, 64, 256, 512):
     print(f"{size:7} {numpy_us:12,.1f} {tinyjax_us:12,.1f} {2 * size**3 / tinyjax_us / 1e3:17.1f}")
 
 # %% [markdown]
-# As fast as BLAS is what one can hope for. If a table like this one says that you are ten times as
+# As fast as BLAS is what one can hope for. If, by a table like this one, you are ten times as
 # fast, look for the mistake: another program was running, say, and BLAS waits for all of its
 # threads.
 #
@@ -427,7 +427,7 @@ for size in (16, 64, 256, 512):
 #
 # For a program of several steps, one number is not enough. `jax.profiler.step_times` runs it a few
 # times, and gives the microseconds of each step, by its number in the schedule. One of tinyjax's
-# shortcuts launches neighbouring kernels as one; without it, each has a time of its own:
+# shortcuts launches neighbouring kernels as one; without it, each has its own time:
 
 # %% varies
 x, w = (
@@ -455,9 +455,9 @@ jax.config.update("tinyjax_fast", True)
 # On the command line, `python -m tinyjax explain FILE:FUNCTION --args ...` shows all of this on
 # one page.
 #
-# ## A schedule of your own
+# ## Your own schedule
 #
-# What can be done about a slow kernel? Fusion says what a kernel computes: a naive loop nest, one element
+# What can be done about a slow kernel? Fusion decides what a kernel computes: a naive loop nest, one element
 # at a time, by one work-item. What makes it fast is its **[schedule](glossary.md#schedule-of-a-kernel)**: a
 # list of *directives*, each of which rewrites one loop, named by its variable.
 

@@ -129,8 +129,8 @@ print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(half, (x,), (x_dot,)))(3.0, 1.0))
 
 # %% [markdown]
 # The rule needs two passes for this. The first asks each branch which of its results have a tangent; a
-# result that has one in *any* branch will have one in all. The second pass makes the branches, and is told
-# so. `jvp_jaxpr(branch, nonzeros)` is both: it gives the transformed jaxpr, and a bool for each result.
+# result that has one in *any* branch will have one in all. The second pass makes the branches with
+# that. `jvp_jaxpr(branch, nonzeros)` is both: it gives the transformed jaxpr, and a bool for each result.
 
 # %%
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr
@@ -153,7 +153,7 @@ print(jax.make_jaxpr(jax.grad(g))(3.0))
 # %% [markdown]
 # The branches must agree on the residuals too, but they have different ones: `x * x` needs `x`, and `f`
 # needs `cos(x)`, `x` and `sin(x)`. So the first `cond` returns places for three float32s (`d`, `e`, `f`).
-# Where a branch has nothing for a place, it puts an `empty2` there, an array that nobody reads.
+# A branch that has nothing for a place puts an `empty2` there, an array that is never read.
 #
 # To walk through all of this, event by event (it runs this lesson first):
 #
@@ -212,7 +212,7 @@ print(jax.grad(lambda x: jax.vmap(by_cond)(x).sum())(points))
 
 # %% [markdown]
 # The same can be had of `where`, with one more of it: let each function see a constant where it is not
-# asked. Here are three functions, and an index that says which of them an example takes. (Exercise 13.3
+# asked. Here are three functions, and the index of the one that an example takes. (Exercise 13.3
 # writes it, and 13.4 then what `vmap` makes of a `cond`.)
 
 # %%
@@ -293,7 +293,7 @@ print(x, x_dot, 1 / jax.grad(f)(x))
 
 # %% [markdown]
 # The two agree to five digits, not seven. The loop stops when `x` is good enough; its tangent is one Newton
-# step behind. That is a general truth about derivatives of loops, and one reason to write rules of your own
+# step behind. That is a general truth about derivatives of loops, and one reason to write custom rules
 # for [such functions](09_custom_rules.py).
 #
 # Which parts of the carry need a tangent? Here the first `x` has none: 3.0 is a constant. But after one
@@ -324,7 +324,7 @@ def one_round(has_tangent):
 print(fixed_point(one_round, (True, False, False, False)))
 
 # %% [markdown]
-# The first part is made anew of nothing that has a tangent. It keeps its mark, though: before the first
+# The first part is made again, of nothing that has a tangent. It keeps its mark, though: before the first
 # iteration it had one. Marks are only ever added, so this ends, after at most as many rounds as there are
 # parts, and one. The rules of `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch
 # dims, of what is known, and of what is used. All call this one function, `fixed_point` in
@@ -421,7 +421,7 @@ viz.dot(jax.make_jaxpr(zero_near)(3.0))
 #
 # - `cond` and `while_loop` are primitives whose parameters are jaxprs; all rules transform these jaxprs.
 # - Branches must agree: on types, tangents, batch dims and residuals. A batch of predicates runs all.
-# - What a part of a carry has once, it has always: a fixed point. With no known length there is no `grad`.
+# - A part of a carry keeps what it has once: a fixed point. With no known length there is no `grad`.
 #
 # Questions people ask: [the gradient of a
 # while_loop](questions.md#why-cant-i-take-the-gradient-of-a-while_loop).
@@ -447,7 +447,7 @@ viz.dot(jax.make_jaxpr(zero_near)(3.0))
 #
 # ## Exercises
 #
-# Write the rules of `cond`, the fixed point that loops need, and a loop of your own:
+# Write the rules of `cond`, the fixed point that loops need, and your own loop:
 # `python -m tinyjax learn start 13`
 #
 # ## Where this lives in JAX

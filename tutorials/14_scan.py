@@ -189,7 +189,7 @@ print(*jax.grad(last, argnums=(0, 1, 2))(w, h, xs))
 # %% [markdown]
 # That was one loop. For any step, [`jax.vjp`](08_grad.py) gives the way back through it, and knows what it
 # has to keep: `forwards` collects these functions, and `backwards` calls them, each once (exercise 14.3).
-# Here each state is also a `y`, with a cotangent of its own, which is 0.
+# Here each state is also a `y`, with its own cotangent, which is 0.
 
 # %%
 from practice.loop_backwards import backwards, forwards
@@ -259,7 +259,7 @@ for fun in (last, checkpointed):
     print(fun.__name__, "keeps", *[v.aval.str_short() for v in forward.outvars[1:]])
 
 # %% [markdown]
-# There is a choice between: a `checkpoint` around every so many steps keeps one state for each of these
+# There is a choice between: a `checkpoint` around every few steps keeps one state for each of these
 # segments, and computes a segment again when the way back comes to it (exercise 14.6).
 #
 # ## vmap
@@ -324,7 +324,7 @@ with jax.disable_jit():
 # %% [markdown]
 # ## Where tinyjax differs from JAX
 #
-# The jaxprs are JAX's. `unroll` asks the compiler to write out so many steps in a row; tinyjax takes it,
+# The jaxprs are JAX's. `unroll` asks the compiler to write out that many steps in a row; tinyjax takes it,
 # shows it in the jaxpr, and does not need it. JAX's scan is compiled by XLA, always, also when it is called
 # outside of `jit`; tinyjax then evaluates its jaxpr with NumPy, step by step, which is slow for a loop of
 # many small steps. Put a `jit` around it.

@@ -95,7 +95,7 @@ print(jax.make_jaxpr(lambda key: random.bits(key, (3,)))(key))
 print(random.key_data(random.key(42)), random.key_data(random.split(random.key(42))))
 
 # %% [markdown]
-# A key of `[0, 42]` does not look random, and need not. Randomness comes from what is done with it.
+# A key of `[0, 42]` does not look random. It doesn't have to: randomness comes from what is done with it.
 #
 # ## A cipher makes the bits
 #
@@ -125,7 +125,7 @@ print(f"{before[0]:04b} {before[1]:04b}")
 # 15.1 writes the round, and the way back.)
 #
 # A single round mixes little; twenty are enough. Take two texts that differ in one bit. Below, a `#` is a
-# bit of the two words in which the results differ, after so many rounds. (The distances of the rotations
+# bit of the two words in which the results differ, after each round. (The distances of the rotations
 # change from round to round, in a fixed order.)
 #
 # <details><summary>Two texts of 64 bits differ in one. In about how many do the results differ after one
@@ -179,7 +179,7 @@ print(random.key_data(random.split(key, 3)))
 # %% [markdown]
 # So `split(key)` and `bits(key)` encrypt the same counters with the same key, and `fold_in(key, 0)` is the
 # first key of `split(key)`. (You may have noticed that two numbers came up twice above.) This is why each
-# key is to be used for one thing only.
+# key must be used for one thing only.
 #
 # ## From bits to floats
 #

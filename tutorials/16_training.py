@@ -221,7 +221,7 @@ print(f"{time.perf_counter() - began:.1f} seconds, compilation included")
 # <details><summary>The loss is close to 0 by now. How many of the 360 images that it has not seen will it
 # read rightly?</summary>
 #
-# About nine of ten. The loss speaks of the other 1,437.
+# About nine of ten. The loss is that of the other 1,437.
 # </details>
 
 # %% varies
@@ -239,7 +239,7 @@ print(f"said {answers[wrong[:2]]}, but it is {labels[wrong[:2]]}")
 # **[`shard_map`](glossary.md#shard-map)** cuts arrays along an axis and runs the function on several
 # **devices** at once, one block on each. (A machine with one CPU can act as several: that is the
 # `jax_num_cpu_devices` above. It makes nothing faster here; the program is that of a machine with many.)
-# A **[mesh](glossary.md#mesh)** gives the devices' axis a name, and `P("device")` says that an argument's
+# A **[mesh](glossary.md#mesh)** gives the devices' axis a name, and `P("device")` means that an argument's
 # first axis is cut along it. `P()` cuts nothing: every device gets the whole.
 
 # %% varies
@@ -346,8 +346,8 @@ print(clubs)
 # A **[graph convolution](glossary.md#graph-convolution)** ([Kipf and Welling,
 # 2017](https://arxiv.org/abs/1609.02907)) gives each member numbers, and replaces them by a mean over the
 # member's friends and itself. As an operation on all members, this is one product with a matrix. Take the
-# **adjacency matrix** (1 where two are friends, 0 elsewhere), with 1 on the diagonal, so that each is a
-# friend of its own. Divide each entry by the roots of how many friends both have: else the popular would be
+# **adjacency matrix** (1 where two are friends, 0 elsewhere), with 1 on the diagonal, so that each is its
+# own friend. Divide each entry by the roots of how many friends both have: else the popular would be
 # heard more than the others.
 
 # %%

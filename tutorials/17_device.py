@@ -95,7 +95,7 @@ print("bytes:", a_in.size, c_out.size)
 # %% [markdown]
 # **Launch.** The arguments are set, then the kernel is *enqueued*: put into the queue, to be run 100 times.
 # Each run is a **[work-item](glossary.md#work-item)**, and all that tells one from another is its number,
-# `get_global_id(0)`. That is how each of them finds its element. (The last argument says how many of them are
+# `get_global_id(0)`. That is how each of them finds its element. (The last argument is how many of them are
 # a *group*: on a CPU, one.) What we get is an **[event](glossary.md#event)**, which knows how far this launch
 # is.
 
@@ -261,7 +261,7 @@ for items in (1, count):
 # ## Nobody waits
 #
 # `enqueue` comes back at once. A call of a jitted function enqueues all its steps, and gives arrays whose
-# elements are not there yet. `event.command_execution_status` says how far a launch is: 3 is queued, 2 handed
+# elements are not there yet. `event.command_execution_status` is how far a launch is: 3 is queued, 2 handed
 # over, 1 running, 0 done. Read from a queue that is busy, and you wait; that is when errors of the device
 # come up, too.
 
@@ -299,7 +299,7 @@ lowered = lower_jaxpr(jax.make_jaxpr(there_and_back)(x), cpu, "there_and_back", 
 print(lowered.as_text("groups"))
 
 # %% [markdown]
-# The argument and five arrays that kernels make: six times 400 bytes. But nobody reads `c` after kernel 1,
+# The argument and five arrays that kernels make: six times 400 bytes. But `c` is not read after kernel 1,
 # and so its memory is free for what comes later. A value is **[live](glossary.md#live)** from the kernel that
 # makes it to the last one that reads it. Two values that are never live together can have the same memory,
 # and all that can be planned before anything runs:
@@ -372,7 +372,7 @@ print(in_place.plan.all_kernels()[-1])
 # a weak reference to it, which tells when the array and all its views are gone:
 
 # %%
-pool = Pool(register=lambda host: None)  # a driver would be told of new memory here
+pool = Pool(register=lambda host: None)  # a driver would get new memory here
 first, _ = pool.array((100,), np.dtype(np.float32))
 address = first.ctypes.data
 part = first[::2]
@@ -446,7 +446,7 @@ viz.kernels(jax.jit(there_and_back).lower(jax.device_put(x, cpu)))
 # ## Summary
 #
 # - A text is built for a context, and launched in a queue on buffers; an event says when it is done, and
-#   nobody waits before someone reads.
+#   only reading waits.
 # - Work-items run in any order and see nothing of each other; how many there are is chosen for the device.
 # - Values that are never live together share memory, and rows that do not need each other share a launch.
 #

@@ -178,7 +178,7 @@ print(shared.sharding.spec, np.allclose(shared[0], table[0] / table[::2].sum(0))
 
 # %% [markdown]
 # `in_specs` say how the arguments are cut, `out_specs` how the parts of results are put together. The types
-# know more than shapes: `{V:(x,y)}` says that the values of `part` *[vary](glossary.md#vary)* along both axes
+# know more than shapes: by `{V:(x,y)}` the values of `part` *[vary](glossary.md#vary)* along both axes
 # of the mesh. The sum varies over `y` alone: all devices along `x` have the same. If an out_spec leaves out
 # an axis of the mesh, it promises that the result is the same along it, and the types prove it, or there is
 # an error.
@@ -243,7 +243,7 @@ for name, collective in collectives.items():
 # | `psum` | a summand, B | the sum, B | 2 B (n - 1) / n |
 # | `ppermute` | B | another one's B | B |
 #
-# Note that n hardly matters: twice as many devices send no more each. What matters is B, and how fast the
+# Note that n hardly matters: twice as many devices send as much each. What matters is B, and how fast the
 # lines are.
 #
 # <details><summary>Eight devices add up the gradients of seven billion parameters (28 GB), and send 50 GB a
@@ -262,7 +262,7 @@ print(f"{bytes_of_psum(28e9, 8) / 50e9:.2f} s")
 
 # %% [markdown]
 # And what does `vmap` make of them? The rule of `psum` was [lesson 16's](16_training.py): the sum over a
-# batch is one over an axis of it. For `all_gather`, there is nothing to do at all. All that is to be gathered
+# batch is one over an axis of it. For `all_gather`, there is nothing to do at all. All that must be gathered
 # is in the batch: its batch dim *becomes* the axis of the result (exercise 18.3).
 #
 # ## Backwards
@@ -312,8 +312,8 @@ for eqn in mapped.params["jaxpr"].eqns:
 # | `ppermute`: to the next | `ppermute`: to the one before |
 #
 # So the first `pvary` is the one of `w`, and the last `psum` its transpose: the sum over devices, which is
-# what data parallel training is about. Under plain `vmap` types don't vary. There each example has a result
-# of its own, and a psum is its own transpose. Exercise 18.4 has both.
+# what data parallel training is about. Under plain `vmap` types don't vary. There each example has its own
+# result, and a psum is its own transpose. Exercise 18.4 has both.
 #
 # ## Training on eight devices
 #
@@ -452,13 +452,13 @@ specs = {"in_specs": (cut, P(), P()), "out_specs": (cut, P())}
 compare(*after_20(jax.jit(jax.shard_map(tensor_parallel, mesh=line, **specs))))
 
 # %% [markdown]
-# Nothing is said about gradients here, either. Those of `w1` and `w2` are of a device's own part. `b2` is one
+# Gradients are not mentioned here, either. Those of `w1` and `w2` are of a device's own part. `b2` is one
 # for all, and so are the scores that it is added to; no sum is needed, and none is there.
 #
 # **[Fully sharded](glossary.md#fully-sharded)**, each device keeps an eighth of every array, but only *keeps*
 # it so: to compute, it gathers the others, and lets them go afterwards. The images are split as well. It is
 # data parallel training for those who lack the memory, and exercise 18.5: the gradient of an `all_gather` is
-# a `psum_scatter`, and with that, nearly all is said.
+# a `psum_scatter`, and that is nearly all of it.
 #
 # | | parameters on a device | images on a device | sent, in a step |
 # |---|---|---|---|
@@ -486,7 +486,7 @@ compare(*after_20(jax.jit(jax.shard_map(tensor_parallel, mesh=line, **specs))))
 # Each of the four runs *the same* program, and computes its part of it: the same vmaps, over its own
 # devices. Where a collective goes along an axis that belongs to several of them, they
 # **[meet](glossary.md#meeting)**. That is a step of the compiled program, like a kernel's: each does its
-# share (the sum of its own examples), waits until all others are there, and then they exchange. Here that is
+# share (the sum of its examples), waits until all others are there, and then they exchange. Here that is
 # done by MPI, a library by which programs have talked to each other since 1994.
 #
 # There is one law: *all processes have the same meetings, in the same order*. If `jax.process_index() == 0`
@@ -498,9 +498,9 @@ compare(*after_20(jax.jit(jax.shard_map(tensor_parallel, mesh=line, **specs))))
 #
 # - Devices that are one processor compute a batch, in one program, and an array that is spread over them is
 #   one buffer with a label. Real devices, such as two GPUs, have memory of their own, run a program each, and
-#   meet as processes do. In JAX each device always has a program of its own.
+#   meet as processes do. In JAX each device always has its own program.
 # - Between processes JAX has Gloo, on GPUs NCCL, where tinyjax has MPI.
-# - In Auto mode XLA decides how values are split that nobody speaks of, and looks at the whole program.
+# - In Auto mode XLA decides how values are split without a sharding, and looks at the whole program.
 #   tinyjax looks at one equation at a time.
 #
 # ## The picture

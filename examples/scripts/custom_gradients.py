@@ -1,4 +1,4 @@
-"""Rules of one's own: gradients clipped on their way, rounding that lets them through, log(1 + e^x)."""
+"""Custom rules: gradients clipped on their way, rounding that lets them through, log(1 + e^x)."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that say `import jax`, with tinyjax in its place; and names that are not there yet."""
+"""Programs that say `import jax`, with tinyjax instead; and names that are not there yet."""
 
 import importlib
 import json

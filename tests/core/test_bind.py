@@ -199,7 +199,7 @@ def test_the_result_has_the_shape_that_was_asked_for_and_the_operands_dtype():
 def test_elements_are_repeated_bit_for_bit_whatever_their_dtype(size):
     """Nothing is added to them: a random key can't be, and -0.0 + 0.0 is another number."""
     zero = broadcast_in_dim(np.array([-0.0], np.float32), (size,), (0,))
-    assert np.signbit(zero).all(), "-0.0 is to stay -0.0"
+    assert np.signbit(zero).all(), "-0.0 must stay -0.0"
     for dtype in [dtypes.np_dtype("bfloat16"), "uint8", "bool", "complex64", [("key", "u4")]]:
         x = np.zeros((2, 1, 3), dtype)
         with explain_errors(f"elements of any dtype are repeated, also {dtype}"):

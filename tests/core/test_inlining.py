@@ -75,7 +75,7 @@ def closure_convert(x):
     return converted(x, *consts)
 
 
-# Each makes its functions anew, so that nothing is remembered of them.
+# Each makes new functions, so that no cache has them.
 PROGRAMS = {
     "cond": lambda x: lax.cond(x[0] < 0, lambda x: body(x), lambda x: x, x),
     "switch": lambda x: lax.switch(1, [lambda x: x, lambda x: body(x), lambda x: -x], x),

@@ -145,7 +145,7 @@ def test_the_wrong_number_of_arguments_is_an_error():
     for args in ((), (1.0, 2.0)):
         with pytest.raises(
             TypeError, match=rf"\b1\b.*\b{len(args)}\b"
-        ):  # it takes 1, and got so many
+        ):  # it takes 1, and got len(args)
             eval_jaxpr(sin_times_x(), [], *args)
 
 
@@ -333,7 +333,7 @@ def test_whatever_binds_a_variable_a_second_time_is_named(which):
     jaxpr, where = bound_twice()[which]
     with unchanged(eqns=jaxpr.eqns), pytest.raises(JaxprTypeError, match=f"bound twice.*{where}"):
         check_jaxpr(jaxpr)
-        pytest.fail(f"a variable is bound twice ({which}), and nothing was said")
+        pytest.fail(f"a variable is bound twice ({which}), and no error was raised")
 
 
 def test_operands_of_every_equation_and_all_results_must_be_bound():

@@ -48,7 +48,7 @@ def primitives_in(jaxpr: Jaxpr) -> set[str]:
 
 
 def linear_primitives_in(jaxpr: Jaxpr) -> set[str]:
-    """Those of a linear jaxpr; what need not be linear left out: what a remat2 computes again, and the
+    """Those of a linear jaxpr; without what may be nonlinear: what a remat2 computes again, and the
     jaxprs of a custom_linear_solve, of which the other one is the transpose."""
     others = ("remat2", "custom_linear_solve")
     return primitives_in(

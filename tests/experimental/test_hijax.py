@@ -1,4 +1,4 @@
-"""Types of one's own: libraries can define them, and are told that there are none."""
+"""User-defined types: libraries can define them, and get an error when they use them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Primitives and interpreters of one's own, written with the names that JAX documents for them."""
+"""User-defined primitives and interpreters, written with the names that JAX documents for them."""
 
 import functools
 

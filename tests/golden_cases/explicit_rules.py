@@ -253,7 +253,7 @@ within(E, lambda: ty(jax.random.split, jax.random.key(0))), within(E, lambda: ty
 
 
 def names(jax, jnp):
-    """What the calls speak of."""
+    """The names in the calls."""
     known = importlib.import_module("explicit_types").names(jax, jnp)
 
     @jax.custom_jvp

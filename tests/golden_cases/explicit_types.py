@@ -142,7 +142,7 @@ jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=T('x')), jax.eval_shape(lambd
 
 
 def names(jax, jnp):
-    """What the calls speak of."""
+    """The names in the calls."""
     known = importlib.import_module("meshes").names(jax, jnp)
     x, spread = known["x"], known["T"]
 

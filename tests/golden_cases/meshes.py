@@ -159,7 +159,7 @@ multihost_utils.global_array_to_host_local_array(jax.device_put(x, S('x')), A, P
 
 
 def names(jax, jnp):
-    """What the calls speak of."""
+    """The names in the calls."""
     import contextlib
     import importlib
     import io

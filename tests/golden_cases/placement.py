@@ -84,7 +84,7 @@ jax.make_jaxpr(jax.vmap(lambda a: jax.device_put(a, d[2])))(x)
 
 
 def names(jax, jnp):
-    """What the calls speak of."""
+    """The names in the calls."""
 
     def on(tree):
         return [

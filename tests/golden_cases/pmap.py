@@ -81,7 +81,7 @@ jax.eval_shape(f, x).shape
 
 
 def names(jax, jnp):
-    """What the calls speak of."""
+    """The names in the calls."""
     x = jnp.arange(4.0)
     summed = functools.partial(jax.lax.psum, axis_name="i")
     pairs = {"axis_index_groups": [[3, 1], [0, 2]]}

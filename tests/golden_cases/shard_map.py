@@ -23,7 +23,7 @@ ROWS = "a scalar that was made a row of one element is taken out by reshape here
 # the mesh, by a reshard; the rest is compared.)
 PRINTED_OTHERWISE = {
     "sm(lambda c: c ** 3, X, X)(b)": ROWS,
-    "lambda c, d: (c * d, c), pv(1.0), b)[1]": "a known 0.0 is a residual, which JAX makes anew",
+    "lambda c, d: (c * d, c), pv(1.0), b)[1]": "a known 0.0 is a residual, which JAX makes again",
     "lax.cond(b[0] > 2, jnp.sin, jnp.cos, b), X, X)(a)": "JAX leaves what nothing reads",
     "jnp.sin(lax.psum(b, 'x').sum())[None] * b": ROWS,
     "nocheck(lambda b: jnp.sin(b[0] * b.sum()) * b": ROWS,
@@ -34,7 +34,7 @@ PRINTED_OTHERWISE = {
     "spmd(sm(jax.jit": "JAX's types within scan don't say that examples vary over the mesh",
     "jnp.sum(b * b), 'x')": "JAX sums an operation's cotangents in its operands' order",
 }
-# Calls whose error is said otherwise, by a part of them, and why.
+# Calls with another message than JAX's: a part of the call, and why.
 SAID_OTHERWISE = {
     "axis_index_groups": "JAX says nothing",
     "psum(a, 'z')": "JAX asserts, and says nothing",
@@ -326,7 +326,7 @@ jax.smap(lambda a: a, in_axes=0, out_axes=0, axis_name='x'), x
 
 
 def names(jax, jnp, np, P, Mesh, old, devices):
-    """What the calls speak of; `devices` are eight."""
+    """The names in the calls; `devices` are eight."""
     line = Mesh(np.array(devices[:4], object), ("x",))
     grid = Mesh(np.array(devices, object).reshape(4, 2), ("x", "y"))
 

@@ -9,7 +9,7 @@ DEVICES = 8
 ERROR_WORDS = 5
 # Calls whose answer is another one, by a part of them, and why.
 OTHERWISE = {
-    "wsc(jnp.ones(7), S('x'))": "JAX speaks of the jitted function that it makes of a constraint",
+    "wsc(jnp.ones(7), S('x'))": "JAX names the jitted function that it makes of a constraint",
 }
 
 # As in meshes.py; and xy, xs, ys, rs: x spread by S('x', 'y'), S('x'), S(None, 'y') and S(); spec(f, *args):
@@ -125,7 +125,7 @@ jax.tree.map(lambda a: a + 1, {'w': xs, 'b': rs})['w'].sharding
 
 
 def names(jax, jnp):
-    """What the calls speak of."""
+    """The names in the calls."""
     known = importlib.import_module("meshes").names(jax, jnp)
     x, sharding = known["x"], known["S"]
 

@@ -132,7 +132,7 @@ def answers_of_two_processes(library: str) -> dict[str, list[str]]:
 
 
 def names(jax) -> dict:
-    """What the calls speak of."""
+    """The names in the calls."""
     sharding = importlib.import_module(f"{jax.__name__}.sharding")
     hosts = importlib.import_module(f"{jax.__name__}.experimental.multihost_utils")
     Auto, P = sharding.AxisType.Auto, sharding.PartitionSpec

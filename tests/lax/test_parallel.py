@@ -1,4 +1,4 @@
-"""Named axes: a function of one example that speaks of all of them."""
+"""Named axes: a function of one example that combines all of them."""
 
 import functools
 

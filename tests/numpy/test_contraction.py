@@ -1,4 +1,4 @@
-"""jnp.einsum and its kin."""
+"""jnp.einsum and similar functions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Questions about values: jnp.isreal and its kin."""
+"""Questions about values: jnp.isreal and similar functions."""
 
 import tinyjax.numpy as jnp
 

@@ -65,7 +65,7 @@ def test_a_step_is_told_its_number_and_parameters_may_be_a_tree():
 
 
 def test_it_is_one_loop_that_can_be_traced():
-    with explain_errors("a training is to be one while_loop, which runs under make_jaxpr and jit"):
+    with explain_errors("a training must be one while_loop, which runs under make_jaxpr and jit"):
         jaxpr = jax.make_jaxpr(lambda x: train(count, lambda p: p * p, x, 3, 1000))(0.5)
     assert [eqn.primitive.name for eqn in jaxpr.eqns].count("while") == 1, f"this is\n{jaxpr}"
     assert len(jaxpr.eqns) < 20, f"a while_loop, and little else: this is\n{jaxpr}"
@@ -77,7 +77,7 @@ def test_of_many_trainings_at_once_each_ends_by_itself(patience):
         return train(lambda i, x: x - 1.0, lambda x: abs(x - 0.4), start, patience, 50)
 
     starts = jnp.array([3.0, 8.0, -2.0, 0.0])
-    with explain_errors("it is to be mapped like any other function"):
+    with explain_errors("it must be mapped like any other function"):
         best, losses, steps = jax.vmap(one)(starts)
     np.testing.assert_allclose(best, [0.0, 0.0, -2.0, 0.0])
     np.testing.assert_allclose(losses, [0.4, 0.4, 2.4, 0.4], rtol=1e-5)

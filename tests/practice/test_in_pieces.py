@@ -57,7 +57,7 @@ def test_no_more_than_a_piece_is_worked_on_at_a_time():
         return loss(params, batch)
 
     value_and_grad_in_pieces(noting, PARAMS, BATCH, 3)
-    assert set(shapes) == {(4, 2)}, f"the loss is to be given 4 examples, not arrays of {shapes}"
+    assert set(shapes) == {(4, 2)}, f"the loss must get 4 examples, not arrays of {shapes}"
 
 
 def test_gradients_are_added_up_on_the_way_not_kept_for_each_piece():

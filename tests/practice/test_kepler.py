@@ -56,7 +56,7 @@ def test_nothing_is_searched_for_a_second_time(monkeypatch):
     impl = impl_rules[kepler_p]
     monkeypatch.setitem(impl_rules, kepler_p, lambda *xs: searched.append(1) or impl(*xs))
     moves(0.5, 0.3, 1.0, 1.0)
-    assert len(searched) == 1, "a rule is given the angle: it need not ask for it"
+    assert len(searched) == 1, "a rule is given the angle: it must not compute it"
 
 
 def test_the_rules_can_be_differentiated_themselves():

@@ -1,4 +1,4 @@
-"""A class of one's own as a node."""
+"""A user-defined class as a node."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_anything_may_stand_in_the_leaves_places(monkeypatch):
 def test_layers_of_different_activations_have_different_structures():
     assert tree_structure(Layer(2, 3, "sin")) == tree_structure(Layer(4, 5, "sin"))
     assert tree_structure(Layer(2, 3, "sin")) != tree_structure(Layer(2, 3, "cos")), (
-        "the activation is aux data: jit has to compile anew if it is another"
+        "the activation is aux data: jit must compile again if it is another"
     )
 
 

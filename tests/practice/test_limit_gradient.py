@@ -37,7 +37,7 @@ def test_a_long_gradient_keeps_its_direction_and_has_the_limit_as_length():
         limited(weights(2.0, 3.0, 6.0), 1.0), [2 / 7, 3 / 7, 6 / 7], rtol=1e-5
     )
     one = jax.grad(lambda x: limit_gradient(x, 1.0) * 2.0)(1.0)
-    assert float(one) == 1.0, f"its length is to be the limit, 1, and not {float(one)}"
+    assert float(one) == 1.0, f"its length must be the limit, 1, and not {float(one)}"
     np.testing.assert_allclose(limited(weights(2.0, 3.0, 6.0), 3.5), [1.0, 1.5, 3.0], rtol=1e-5)
 
 

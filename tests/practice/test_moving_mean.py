@@ -1,4 +1,4 @@
-"""A primitive of one's own, and its rules."""
+"""A custom primitive, and its rules."""
 
 import numpy as np
 import pytest

@@ -59,7 +59,7 @@ def test_other_sums_and_differences_stay_what_they_are():
     for number, program in enumerate(programs):
         before = jax.make_jaxpr(program)(0.25, 0.5)
         after = rewritten(program, 0.25, 0.5)
-        assert str(after) == str(before), f"program {number} is to stay as it is:\n{before}{after}"
+        assert str(after) == str(before), f"program {number} must stay as it is:\n{before}{after}"
 
 
 def test_an_equation_that_is_read_elsewhere_too_stays():

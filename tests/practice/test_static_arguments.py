@@ -14,7 +14,7 @@ X = np.arange(5, dtype=np.float32)
 
 @pytest.fixture
 def runs(monkeypatch):
-    """What Python runs `blurred` with, each time; `compiled` finds it in its place."""
+    """What Python runs `blurred` with, each time; `compiled` finds it instead."""
     seen = []
 
     @functools.wraps(blurred)

@@ -68,7 +68,7 @@ def traced_once(x):
 
 says("traced", traced_once, jnp.ones(2))
 says("traced again", traced_once, jnp.ones(2))
-says("traced anew", traced_once, jnp.ones(3))
+says("traced again", traced_once, jnp.ones(3))
 
 
 # ---- dataclasses ----

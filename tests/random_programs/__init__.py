@@ -3,7 +3,7 @@
 `draw(seed)` writes a program over jax, jnp, lax and np, as text; `disagreements(programs)` says what
 is not the same eagerly, with vmap, jitted, and jitted with vmap; `shrunk(...)` makes what differs
 small. tools/check_random_programs.py checks as many as you have patience for, with JAX too.
-`draw(seed, with_idioms=True)` writes networks, solvers, stencils and the like: lines of idioms.txt.
+`draw(seed, with_idioms=True)` writes networks, solvers, stencils and so on: lines of idioms.txt.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def body_of(
     least: int = 1,
     **flags: bool,
 ) -> Function:
-    """A function of `params`, whose names are `variables`, mostly of at least so many statements."""
+    """A function of `params`, whose names are `variables`, mostly with that many statements or more."""
     inner = writer.inner(variables)
     inner.trips *= max(trips, 1)
     for name, value in flags.items():

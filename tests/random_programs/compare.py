@@ -47,7 +47,7 @@ def disagreements(
     coverage: Coverage | None = None,
 ) -> list[Disagreement]:
     """What differs in programs of the same x64; `reference` is JAX, or None to leave it out. `contenders`
-    says which of CONTENDERS are to run a program's kernels; the first runs those of vmap without jit.
+    names the CONTENDERS that run a program's kernels; the first runs those of vmap without jit.
 
     All programs are compiled together, as building them is what takes the time. What differs so
     is run once more alone, if there are others."""
@@ -113,16 +113,19 @@ def _eager(program: Program) -> Run | Disagreement | None:
 
 
 def _raises_too(found: Disagreement, reference: Any) -> bool:
-    """Does JAX raise an error of that class too? Some programs can be traced, but not run: the JVP of a
-    custom_vjp function, for instance."""
+    """Does JAX raise an error of that class too, eagerly or jitted? Some programs can be traced, but not run:
+    the JVP of a custom_vjp function, for instance. jit leaves it out where nothing needs it."""
     if reference is None:
         return False
     args = _at(found.program.args, found.program.values(), 0, reference)
-    try:
-        with reference.enable_x64(found.program.x64):
-            reference.jit(found.program.function(reference))(*args)
-    except Exception as error:
-        return found.message.startswith(f"{type(error).__name__}: ")
+    program = found.program.function(reference)
+    with reference.enable_x64(found.program.x64):
+        for way in program, reference.jit(program):
+            try:
+                way(*args)
+            except Exception as error:
+                if found.message.startswith(f"{type(error).__name__}: "):
+                    return True
     return False
 
 

@@ -4,8 +4,9 @@ batches, of what is computed again, and of functions with rules of their own.
 Arguments may be integers, Python numbers and trees. Some calls are wrong, to compare errors.
 
 In derivatives.txt {f} is a function, {xs} its arguments, {xt} their tuple, {n} the positions of those that
-are differentiated, {m} one of them that is a small array, {all} all positions. A result has so many leaves: a
-sum of D (leaves of the arguments at {n}), P (of all arguments), O (of the function's results).
+are differentiated, {m} one of them that is a small array, {all} all positions. The number of
+a result's leaves is a sum of D (leaves of the arguments at {n}), P (of all arguments), O (of the function's
+results).
 """
 
 from __future__ import annotations

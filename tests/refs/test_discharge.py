@@ -7,7 +7,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.jaxpr import all_jaxprs, check_jaxpr
-from tinyjax.refs.discharge import with_values, without_refs
+from tinyjax.refs.discharge import discharge_refs, without_refs
 from tinyjax.refs.ref import REF_PRIMITIVES
 
 
@@ -39,7 +39,7 @@ def test_no_ref_is_left_in_any_jaxpr():
 
 def test_values_come_in_and_go_out_in_place_of_refs():
     closed = jax.make_jaxpr(lambda r, x: r.__setitem__(0, x))(jax.new_ref(jnp.zeros(2)), 1.0)
-    new = with_values(closed, (True, False))
+    new = discharge_refs(closed, (True, False))
     assert [str(aval) for aval in new.in_avals] == ["float32[2]", "~float32[]"]
     assert [str(aval) for aval in new.out_avals] == ["float32[2]"]
 

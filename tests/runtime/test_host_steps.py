@@ -72,7 +72,7 @@ def test_a_result_is_copied_if_it_is_a_view_of_an_operand_and_else_not():
 
     made = X + 1
     _, (_, out) = run(of_ones_own(lambda x: made), X)
-    assert out.host is made, "this is no view of an operand, and need not be copied"
+    assert out.host is made, "this is no view of an operand, and must not be copied"
 
 
 def test_numpy_says_nothing_of_what_is_no_number():

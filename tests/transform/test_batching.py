@@ -337,9 +337,7 @@ def test_without_a_name_an_operation_without_a_batch_is_left_to_the_parent():
     plain = bind.Primitive("plain")
     plain.def_impl(lambda x: x)
     with bind.set_current_trace(new_trace("i")):
-        assert plain.bind(3.0) == 3.0, (
-            "nor does a name ask for a rule, where none speaks of the axis"
-        )
+        assert plain.bind(3.0) == 3.0, "nor does a name ask for a rule, where none names the axis"
 
 
 def test_several_results_have_a_batch_dim_each():

@@ -289,7 +289,7 @@ def test_what_stands_beside_the_result_is_freed_of_own_tracers_and_may_be_anythi
         try:
             primal = ours.primal(constant)
         except TypeError as error:
-            pytest.fail(f"{constant!r} is to be given as it is, but raised {error!r}")
+            pytest.fail(f"{constant!r} must be passed as it is, but raised {error!r}")
         assert primal is constant, f"{constant!r} is no tracer of this trace: it is given as it is"
 
 

@@ -160,7 +160,7 @@ UNCLEAR = ("SyntaxError", "ImportError", "ModuleNotFoundError", "skipped")
 def complaint(mutant: Mutant, failure: dict[str, str] | None) -> str:
     """What is not right about how an answer was found out, or that it was not; else an empty text.
 
-    One that was thought of is to be found out by an assertion of a test, by an error in the answer itself,
+    One that a person wrote must be rejected by an assertion of a test, by an error in the answer itself,
     or by one that tinyjax raises with a message: a crash somewhere inside teaches nothing."""
     about = f"{mutant.exercise.number} {mutant.exercise.name}: {mutant.says}"
     if failure is None:

@@ -65,7 +65,7 @@ class Change:
 
 
 def changes(text: str, most: int = 10**6) -> list[Change]:
-    """At most so many changes of a function: some of each kind, from all over it. No two have the same text,
+    """At most `most` changes of a function: some of each kind, from all over it. No two have the same text,
     nor say the same."""
     tree = ast.parse(text)
     function = tree.body[0]

@@ -99,7 +99,7 @@ class Prover(InForks):
 
 
 def codes_for(answer: Answer) -> Codes:
-    """The code that each function of the answer is to have."""
+    """The code that each function of the answer must have."""
     texts: dict[str, str] = {}
     for file, name, text in answer["functions"]:
         source = texts.get(file) or in_clone(file).read_text(encoding="utf-8")
@@ -111,7 +111,7 @@ def codes_for(answer: Answer) -> Codes:
 
 
 def limit_time_and_memory() -> None:
-    """From here on: an error after so many seconds, and again each second, as an error may be caught."""
+    """From here on: an error after SECONDS, and again each second, as an error may be caught."""
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, SECONDS, 1)
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 10, SECONDS + 10))

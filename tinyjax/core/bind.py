@@ -89,7 +89,7 @@ class Primitive:
         return self.name
 
 
-class BodyPrimitive(Primitive):
+class HigherOrderPrimitive(Primitive):
     """A primitive with jaxprs as parameters: a jit, a loop, a branch."""
 
     def bind(self, *args: Any, **params: Any) -> Any:
@@ -99,7 +99,7 @@ class BodyPrimitive(Primitive):
 
 
 # Hooks of a feature with values that are no arrays, such as boxes whose contents change. Its module appends.
-# Binds a BodyPrimitive, or runs a Compiled program: (primitive or program, args, params) -> results
+# Binds a HigherOrderPrimitive, or runs a Compiled program: (primitive or program, args, params) -> results
 bind_bodies: list[Callable[[Any, Sequence[Any], dict[str, Any]], list[Any]]] = []
 # Called as (taker, values), raises for values that can't be there. The taker is a primitive, of which an
 # equation is written, with the avals of its operands; a transformation, by its name, with its arguments; or

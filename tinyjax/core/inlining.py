@@ -1,4 +1,4 @@
-"""Calls opened: the equations of a called jaxpr in place of the call.
+"""Inlining: the equations of a called jaxpr in place of the call.
 
 A jitted function within the body of an eager loop runs equation by equation, without compiling; within a
 jaxpr that is compiled, its equations take its place.

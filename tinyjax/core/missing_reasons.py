@@ -130,6 +130,8 @@ REASONS = {
         "jax.extend.core.unsafe_am_i_under_a_vmap_DO_NOT_USE "
         "jax.extend.core.unsafe_get_axis_names_DO_NOT_USE"
     ),
+    "it makes operations raise that would need a collective: jax.jit(f).lower(x).as_text() shows those of a "
+    "program": "jax.sharding.no_collectives",
     "there is one table of pytree nodes, in plain Python: tinyjax/core/tree_util/": (
         "jax.tree_util.default_registry"
     ),

@@ -200,9 +200,9 @@ class BuildThread:
     neither may happen inside of a compiler."""
 
     def __init__(self) -> None:
-        self.begin_anew()
+        self.restart()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Without a thread, and with nothing to do: also in a fork, where the thread is not there."""
         self.todo: SimpleQueue[weakref.ref[BackgroundBuild]] = SimpleQueue()
         self.at_work = threading.Lock()
@@ -240,7 +240,7 @@ if hasattr(os, "fork"):  # Windows has none
     os.register_at_fork(
         before=lambda: build_thread.at_work.acquire(),
         after_in_parent=lambda: build_thread.at_work.release(),
-        after_in_child=lambda: build_thread.begin_anew(),
+        after_in_child=lambda: build_thread.restart(),
     )
 
 

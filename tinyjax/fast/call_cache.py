@@ -22,7 +22,7 @@ from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
 from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Asked, DeviceOrSpread, compile_device
+from tinyjax.runtime.placement import DeviceOrSpread, PlacementRequest, compile_device
 from tinyjax.transform.jit.api import PjitFunction
 from tinyjax.transform.jit.primitive import compiled, place_of_call
 from tinyjax.transform.jit.static_arguments import split_static
@@ -122,13 +122,13 @@ def _remember(
         return
     jaxpr, out_tree, donated = traced[0]
     name = function.params["name"]
-    asked: Sequence[Asked] = ()
+    asked: Sequence[PlacementRequest] = ()
     if placement.places is not None:
         how = {"name": name, "donated_invars": donated}
         if (in_parts := placement.places.call_in_parts(jaxpr, arrays, how)) is not None:
             function.calls[key] = _Known(config.settings, in_parts, out_tree, [])
             return
-        asked = placement.places.asked_by_call(jaxpr, ())
+        asked = placement.places.requests_of_call(jaxpr, ())
     place = function.device or place_of_call(jaxpr, arrays, name, asked)
     program = compiled(jaxpr, compile_device(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild

@@ -51,12 +51,6 @@ device_put_p = Primitive(
 )
 
 
-def _device_put_impl(
-    *xs: Any, devices: Sequence[Any], copy_semantics: Sequence[ArrayCopySemantics], srcs: Any
-) -> list[ArrayImpl]:
-    return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
-
-
 def _put(x: Any, place: DeviceOrSpread | None, how: ArrayCopySemantics) -> ArrayImpl:
     if placement.places is not None and place is not None:
         if (spread := placement.places.in_blocks(x, place)) is not None:
@@ -100,7 +94,9 @@ def _device_put_transpose(
     return found
 
 
-impl_rules[device_put_p] = _device_put_impl
+impl_rules[device_put_p] = lambda *xs, devices, copy_semantics, srcs: [
+    _put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)
+]
 abstract_eval_rules[device_put_p] = lambda *avals, devices, **params: [
     aval if place is None or isinstance(place, Device) else place.typed(aval)
     for aval, place in zip(avals, devices)
@@ -129,15 +125,18 @@ def device_put(
       Both can be tree prefixes too.
     Raises:
       TypeError: a leaf of `x` is no array or scalar.
-      ValueError: `device` has other leaves, is no prefix of `x`, or `donate` and `may_alias` are True."""
+      ValueError: `device` has other leaves, is no prefix of `x`, or is a sharding that `x` can't have
+        (IndivisibleError if an axis can't be split into equal parts); `donate` and `may_alias` are True."""
     leaves, tree = tree_flatten(x)
     put_to = flatten_axes("device_put device", tree, _checked_places(device))
     sources = flatten_axes("device_put source", tree, _checked_places(src))
     donated = flatten_axes("device_put donate", tree, donate)
     aliased = flatten_axes("device_put may_alias", tree, may_alias)
     leaves = [_as_it_is(x) if alias else x for x, alias in zip(leaves, aliased)]
-    for leaf in leaves:
-        get_aval(leaf)
+    for leaf, place in zip(leaves, put_to):
+        aval = get_aval(leaf)
+        if placement.places is not None:
+            placement.places.check_put(aval, place)
     outs = device_put_p.bind(
         *leaves,
         devices=tuple(put_to),
@@ -196,14 +195,8 @@ def device_get(x: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Waits for all arrays of a pytree, and gives it back."""
-    return tree_map(
-        lambda leaf: (
-            leaf.block_until_ready()
-            if isinstance(leaf, ArrayImpl) and not isinstance(leaf, Tracer)
-            else leaf
-        ),
-        x,
-    )
+    is_array = lambda leaf: isinstance(leaf, ArrayImpl) and not isinstance(leaf, Tracer)  # noqa: E731
+    return tree_map(lambda leaf: leaf.block_until_ready() if is_array(leaf) else leaf, x)
 
 
 def copy_to_host_async(x: Any) -> Any:

@@ -87,7 +87,7 @@ class MeshType(NamedTuple):
         if aval._sharding is not None:
             return aval._sharding
         split = (get_aval(ct)._sharding for ct in cts)
-        return next((s.whole_everywhere for s in split if s is not None), None)
+        return next((s.replicated for s in split if s is not None), None)
 
     def of_mapped_axis(self, leaves: Any, dims: Any, name: Any) -> Any:
         return mapped_axis(leaves, dims, name)

@@ -23,7 +23,7 @@ def call_across_processes(
     return find_call(jaxpr, arrays, params)
 
 
-def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
+def reshard_array(x: ArrayImpl, sharding: Any) -> ArrayImpl:
     """An array that several processes have blocks of, spread in another way over them: a program that gives
     its argument."""
     v = Var(x.aval.update(extra=None))

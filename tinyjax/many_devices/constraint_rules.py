@@ -2,8 +2,6 @@
 
 Both return their operand, with another label, and reshard with another type. Their tangents and cotangents
 are placed like the values. constraints.py has the functions that users call.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """
 
 from __future__ import annotations
@@ -11,17 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import (
-    Primitive,
-    abstract_eval_rules,
-    as_array,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent
-from tinyjax.many_devices.calls_across import spread_anew
+from tinyjax.many_devices.calls_across import reshard_array
 from tinyjax.many_devices.mapped import axes_of
 from tinyjax.many_devices.sharding.auto import label_of
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
@@ -29,7 +21,7 @@ from tinyjax.many_devices.sharding.current_mesh import with_devices
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.many_devices.sharding.partition_spec import UNCONSTRAINED, names_of
 from tinyjax.many_devices.sharding.sharding import check_fits, place_of, places_asked
-from tinyjax.runtime.placement import Asked, committed_place, put_at
+from tinyjax.runtime.placement import PlacementRequest, committed_place, put_at
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, not_mapped
 from tinyjax.transform.transposition import deflinear2
 
@@ -60,11 +52,11 @@ def at_place(x: ArrayImpl, sharding: Any, name: str) -> ArrayImpl:
     sharding = with_devices(sharding)
     check_fits(sharding, x.shape, f"{name} arguments")
     if isinstance(x.buffer, Block):
-        return spread_anew(x, sharding)
+        return reshard_array(x, sharding)
     if spans_processes(getattr(sharding, "mesh", None)):
         return from_block(own_block(x, sharding), sharding)
     place = place_of(sharding)
-    committed_place([x], name, [Asked("its sharding", place)])
+    committed_place([x], name, [PlacementRequest("its sharding", place)])
     return put_at(x, place)
 
 
@@ -132,7 +124,7 @@ def _reshard_transpose(ct: Any, x: Any, *, dst_sharding: Any) -> list[Any]:
     """The cotangent is put where the operand was."""
     place = place_of_cotangent(x.aval, ct)
     if place is None:
-        return [reshard_p.bind(ct, dst_sharding=dst_sharding.whole_everywhere)]
+        return [reshard_p.bind(ct, dst_sharding=dst_sharding.replicated)]
     if dst_sharding.has_devices:
         types = dict(zip(place.mesh.axis_names, place.mesh.axis_types))
         place = place.update(mesh=dst_sharding.mesh.update_axis_types(types))

@@ -23,7 +23,7 @@ SMALL = 2**15  # bytes that take about as long to copy as another synchronizatio
 class DeviceSum:
     """The sums of some arrays over devices: called again and again with arrays of these kinds.
 
-    `kinds`: the arrays' shapes and dtypes; `devices`: who has one each; `at`: what others are told who are
+    `kinds`: the arrays' shapes and dtypes; `devices`: who has one each; `at`: what the others report that are
     elsewhere."""
 
     def __init__(self, kinds: Kinds, devices: tuple[Device, ...], at: str):

@@ -4,8 +4,6 @@ A tree prefix becomes a sharding for each argument and each result, in parameter
 argument that was put nowhere is put there, one that is elsewhere is an error, and results are labelled. All
 that says where a program runs must name the same devices: its arguments, equations within, out_shardings and
 the current mesh.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations
@@ -15,20 +13,14 @@ from typing import Any
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import (
-    ClosedJaxpr,
-    JaxprEqn,
-    all_jaxprs,
-    cached_on_jaxpr,
-    without_dead_code,
-)
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, all_jaxprs, cached_on_jaxpr, without_dead_code
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
-from tinyjax.many_devices.placing import sharding_said
+from tinyjax.many_devices.placing import requested_sharding
 from tinyjax.many_devices.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.many_devices.sharding.sharding import Sharding, check_fits, place_of, places_asked
-from tinyjax.runtime.placement import Asked, DeviceOrSpread, commit, devices_of, put_at
+from tinyjax.runtime.placement import DeviceOrSpread, PlacementRequest, commit, devices_of, put_at
 from tinyjax.transform.jit.static_arguments import split_static
 
 
@@ -122,27 +114,29 @@ def _check(place: Any, shape: Sequence[int], of: str) -> None:
 # ---- where a program runs ----
 
 
-def asked_by_call(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[Asked, ...]:
+def requests_of_call(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[PlacementRequest, ...]:
     """The places that the current mesh, equations within a jitted program and out_shardings ask for."""
-    by_results = [Asked("out_shardings", place_of(concrete(p))) for p in out_places if p]
-    return (*asked_by_set_mesh(), *asked_within(jaxpr), *by_results)
+    by_results = [PlacementRequest("out_shardings", place_of(concrete(p))) for p in out_places if p]
+    return (*requests_of_set_mesh(), *requests_within(jaxpr), *by_results)
 
 
-def asked_by_set_mesh() -> tuple[Asked, ...]:
+def requests_of_set_mesh() -> tuple[PlacementRequest, ...]:
     """What the block `with jax.set_mesh(mesh):` asks for, if there is one."""
-    place = getattr(vars(config).get("mesh"), "whole_everywhere", None)
-    return () if place is None else (Asked("the mesh of jax.set_mesh", place),)
+    place = getattr(vars(config).get("mesh"), "replicated", None)
+    return () if place is None else (PlacementRequest("the mesh of jax.set_mesh", place),)
 
 
 @cached_on_jaxpr
-def asked_within(jaxpr: ClosedJaxpr) -> tuple[Asked, ...]:
+def requests_within(jaxpr: ClosedJaxpr) -> tuple[PlacementRequest, ...]:
     """What equations of a jaxpr ask for: of each set of devices the first."""
     if not any(map(_places_of, _equations(jaxpr))):  # most
         return ()
-    found: dict[Any, Asked] = {}
+    found: dict[Any, PlacementRequest] = {}
     for eqn in _equations(without_dead_code(jaxpr)):
         for place in _places_of(eqn):
-            found.setdefault(devices_of(place), Asked(f"{eqn.primitive} within it", place))
+            found.setdefault(
+                devices_of(place), PlacementRequest(f"{eqn.primitive} within it", place)
+            )
     return tuple(found.values())
 
 
@@ -158,7 +152,7 @@ def _places_of(eqn: JaxprEqn) -> list[DeviceOrSpread]:
     elif name in places_asked:
         said = tuple(places_asked[name](eqn.params))
     else:
-        said = (sharding_said(name, eqn.params),)
+        said = (requested_sharding(name, eqn.params),)
     return [place_of(place) for place in said if place is not None and place.has_devices]
 
 

@@ -2,8 +2,6 @@
 
 The types of mapped arrays may split the axis over explicit mesh axes; where they don't, vmap's
 spmd_axis_name says over which axes with_sharding_constraint and shard_map split it within the function.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ class MappedAxis(NamedTuple):
         if self.split is None:
             return batch
         if batch._sharding is None:
-            sharding = self.split.whole_everywhere.with_axis(dim, self.split.spec[0])
+            sharding = self.split.replicated.with_axis(dim, self.split.spec[0])
         else:
             sharding = batch._sharding.without_axis(dim).with_axis(dim, self.split.spec[0])
         return sharding.typed(batch)

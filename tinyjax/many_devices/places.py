@@ -13,30 +13,30 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.core.array import ArrayImpl
+from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import abstract_eval_rules, as_array
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_rules, without_dead_code
-from tinyjax.many_devices.calls_across import Call, call_across_processes, spread_anew
+from tinyjax.many_devices.calls_across import Call, call_across_processes, reshard_array
 from tinyjax.many_devices.distributed.processes import when_several
 from tinyjax.many_devices.jit_constraints import constraints_within
 from tinyjax.many_devices.jit_shardings import (
-    asked_by_call,
-    asked_by_set_mesh,
     concrete,
     put_arguments,
     put_outputs,
+    requests_of_call,
+    requests_of_set_mesh,
     typed_results,
 )
 from tinyjax.many_devices.jit_shardings import jit_shardings as jit_shardings
-from tinyjax.many_devices.placing import sharding_said
+from tinyjax.many_devices.placing import requested_sharding
 from tinyjax.many_devices.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.many_devices.sharding.device_blocks import spans_devices, spread
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec
 from tinyjax.many_devices.sharding.sharding import Sharding, as_sharding, check_fits, place_of
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.placement import Asked, DeviceOrSpread, commit
+from tinyjax.runtime.placement import DeviceOrSpread, PlacementRequest, commit
 from tinyjax.transform.batching import axis_batch_rules
 from tinyjax.transform.jit import rules as _rules  # noqa: F401  (those that are wrapped below)
 from tinyjax.transform.jit.primitive import jit_p, place_of_call, read_arguments, run_compiled
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 # ---- eager operations ----
 
 
-def asked(name: str, params: dict[str, Any]) -> tuple[Asked, ...]:
+def asked(name: str, params: dict[str, Any]) -> tuple[PlacementRequest, ...]:
     """What the current mesh and the `out_sharding` of a primitive ask for; a sharding without devices is on
     the current mesh."""
-    said = sharding_said(name, params)
+    said = requested_sharding(name, params)
     if said is None or not said.has_devices:
-        return asked_by_set_mesh()
-    return (*asked_by_set_mesh(), Asked(f"out_sharding of {name}", said))
+        return requests_of_set_mesh()
+    return (*requests_of_set_mesh(), PlacementRequest(f"out_sharding of {name}", said))
 
 
 # ---- jitted calls ----
@@ -65,7 +65,7 @@ def asked(name: str, params: dict[str, Any]) -> tuple[Asked, ...]:
 # Pairs (is_one, run), for programs that several devices of this process have parts of:
 # `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
 # One is made in shard_map/across_devices.py.
-runs_in_parts: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
+multi_device_executors: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
 
 
 def run(
@@ -76,7 +76,7 @@ def run(
     arrays = put_arguments(arrays, ins) if any(ins) else arrays
     if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
         return in_parts(arrays)
-    asked = asked_by_call(jaxpr, out_places)
+    asked = requests_of_call(jaxpr, out_places)
     place = device or place_of_call(jaxpr, arrays, params["name"], asked)
     outs = run_compiled(jaxpr, place, arrays, params)
     put_outputs(outs, out_places)
@@ -111,7 +111,7 @@ def before_call(
 
 def input_shardings(traced: Traced, executable: Executable) -> list[Sharding | None]:
     """Where the arguments are read; None, where nowhere."""
-    whole = as_sharding(traced.device or executable.device).whole_everywhere
+    whole = as_sharding(traced.device or executable.device).replicated
     pairs = zip(traced.places, read_arguments(traced.jaxpr))
     return [(as_sharding(place) if place else whole) if read else None for place, read in pairs]
 
@@ -148,10 +148,10 @@ def call_in_parts(
     if (across := call_across_processes(jaxpr, arrays, params)) is not None:
         return across
     out_places = params.get("out_shardings", ())
-    for is_one, run_parts in runs_in_parts:
+    for is_one, run_parts in multi_device_executors:
         if is_one(jaxpr, arrays):
             # Raises, if there is no such place.
-            place_of_call(jaxpr, arrays, params["name"], asked_by_call(jaxpr, out_places))
+            place_of_call(jaxpr, arrays, params["name"], requests_of_call(jaxpr, out_places))
             donated = params["donated_invars"]
             return functools.partial(_run_in_parts, run_parts, jaxpr, out_places, donated)
     return None
@@ -183,6 +183,13 @@ def checked(place: Any) -> Sharding | None:
     return place if isinstance(place, Sharding) else None
 
 
+def check_put(aval: ShapedArray, place: DeviceOrSpread | None) -> None:
+    """Raises ValueError if an array of this type can't have the sharding: IndivisibleError of an axis that
+    can't be split into equal parts."""
+    if isinstance(place, Sharding):
+        check_fits(place, place.typed(aval).shape, "device_put args")
+
+
 def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
     """The value in blocks, if the processes or devices of `place` have memory of their own; else None.
 
@@ -199,12 +206,11 @@ def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
 
 
 def _in_blocks_of(x: Any, place: Sharding) -> ArrayImpl | None:
-    place.typed(get_aval(x))  # raises, if its type can't be spread so
-    check_fits(place, get_aval(x).shape, "device_put args")
+    check_put(get_aval(x), place)
     if spans_processes(getattr(place, "mesh", None)):
         x = as_array(x)
         if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):
-            return spread_anew(x, place)
+            return reshard_array(x, place)
         return from_block(own_block(x, place), place)
     if spans_devices(getattr(place, "mesh", None)):
         return spread(as_array(x), place)

@@ -20,7 +20,7 @@ PLACES = {
 }
 
 
-def sharding_said(name: str, params: Any) -> Any:
+def requested_sharding(name: str, params: Any) -> Any:
     """The sharding that a program asks for the result of a primitive; None if it does not."""
     return params.get(PLACES[name]) if name in PLACES else None
 

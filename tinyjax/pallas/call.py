@@ -20,8 +20,8 @@ from tinyjax.core.api_util import FlatFun, check_callable
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
-    BodyPrimitive,
     EvalTrace,
+    HigherOrderPrimitive,
     abstract_eval_rules,
     context,
     impl_rules,
@@ -47,7 +47,9 @@ from tinyjax.transform.jit.primitive import Inline, jit_p
 
 # Parameters: jaxpr, the kernel; grid_mapping, input_output_aliases (pairs of numbers), out_avals, interpret,
 # and those that change nothing: compiler_params, cost_estimate, debug, mesh, metadata and name.
-pallas_call_p = BodyPrimitive("pallas_call", multiple_results=True, impl_binds_primitives=True)
+pallas_call_p = HigherOrderPrimitive(
+    "pallas_call", multiple_results=True, impl_binds_primitives=True
+)
 abstract_eval_rules[pallas_call_p] = lambda *avals, out_avals, **params: list(out_avals)
 no_rule_reasons[pallas_call_p, "lowering"] = "compile/passes/inline.py replaces it by its programs"
 

@@ -40,7 +40,7 @@ from tinyjax.pallas.races import (
     one_block_each,
     parallel_axes,
 )
-from tinyjax.refs.discharge import with_values
+from tinyjax.refs.discharge import discharge_refs
 from tinyjax.transform.batching import vmap
 
 Aliases = tuple[tuple[int, int], ...]
@@ -58,7 +58,7 @@ def lowered(
     Raises ValueError for blocks that are not there, and for programs that write to the same elements."""
     numbers = len(mapping.seen)
     is_ref = (False,) * numbers + (True,) * len(mapping.ref_avals)
-    kernel = with_values(with_numbers(jaxpr, numbers), is_ref)
+    kernel = discharge_refs(with_numbers(jaxpr, numbers), is_ref)
     if not interpret:
         check_blocks(mapping)
         check_races(mapping)

@@ -68,7 +68,7 @@ def without_refs(closed: ClosedJaxpr, may_use_ended: bool = False) -> ClosedJaxp
 
 
 @cached_on_jaxpr
-def with_values(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
+def discharge_refs(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
     """The program that takes, in the places of the arguments that `refs` names, what these Refs hold, and
     gives after its results what they hold at its end."""
     if not any(refs):
@@ -81,7 +81,7 @@ def with_values(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
 def prepared(closed: ClosedJaxpr, is_compiled: bool) -> ClosedJaxpr:
     """The program with values in place of all Refs. What is not compiled is evaluated as eager code is."""
     if is_compiled:
-        return with_values(closed, tuple(map(is_ref, closed.jaxpr.invars)))
+        return discharge_refs(closed, tuple(map(is_ref, closed.jaxpr.invars)))
     return without_refs(closed, True)
 
 
@@ -210,8 +210,8 @@ def _write(ref: Any, value: Any) -> None:
 
 
 def bind_with_refs(callee: Any, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """Binds a BodyPrimitive, which may take and make Refs, or runs a compiled program. Jaxprs keep the Refs;
-    transformations and the compiler get programs without."""
+    """Binds a HigherOrderPrimitive, which may take and make Refs, or runs a compiled program. Jaxprs keep the
+    Refs; transformations and the compiler get programs without."""
     if isinstance(callee, Compiled):
         return call_compiled(callee, args)
     refs = [x for x in args if is_ref(x)]

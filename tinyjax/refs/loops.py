@@ -17,7 +17,7 @@ from tinyjax.core.lists import Flags, drop, pick, split_list
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
-from tinyjax.refs.discharge import discharge_rules, with_values
+from tinyjax.refs.discharge import discharge_refs, discharge_rules
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jit.rules import with_inputs
 from tinyjax.transform.remat.primitive import remat_p
@@ -25,7 +25,7 @@ from tinyjax.transform.remat.primitive import remat_p
 
 def _cond(values: Any, refs: Flags, *, branches: Sequence[ClosedJaxpr]) -> Any:
     """Each branch gives what all Refs hold at its end, also of those that it does not write to."""
-    branches = tuple(with_values(branch, refs[1:]) for branch in branches)
+    branches = tuple(discharge_refs(branch, refs[1:]) for branch in branches)
     outs = cond_p.bind(*values, branches=branches)
     return split_list(outs, len(outs) - sum(refs))
 
@@ -37,7 +37,7 @@ def _scan(
     iteration has a slice: it takes an x, and gives it as a y."""
     const_refs, _, x_refs = split_list(refs, num_consts, num_carry)
     consts, init, xs = split_list(values, num_consts, num_carry)
-    body = with_values(jaxpr, refs)
+    body = discharge_refs(jaxpr, refs)
     const_vars, carry_vars, x_vars = split_list(body.jaxpr.invars, num_consts, num_carry)
     num_ys = len(jaxpr.out_avals) - num_carry
     carry, ys, box_carry, box_ys = split_list(
@@ -75,8 +75,8 @@ def _while(
     cond_refs, body_refs, _ = split_list(refs, cond_nconsts, body_nconsts)
     cond_consts, body_consts, init = split_list(values, cond_nconsts, body_nconsts)
     no_carry = (False,) * len(init)
-    cond = with_values(cond_jaxpr, (*cond_refs, *no_carry))
-    body = with_values(body_jaxpr, (*body_refs, *no_carry))
+    cond = discharge_refs(cond_jaxpr, (*cond_refs, *no_carry))
+    body = discharge_refs(body_jaxpr, (*body_refs, *no_carry))
     cond_vars, cond_carry = split_list(cond.jaxpr.invars, cond_nconsts)
     if cond.jaxpr.outvars[1:] != pick(cond_vars, cond_refs):
         raise ValueError("the condition of a while_loop writes to a Ref: only its body may do so")
@@ -105,12 +105,12 @@ def _while(
 
 
 def _jit(values: Any, refs: Flags, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    outs = jit_p.bind(*values, **with_inputs(params, with_values(jaxpr, refs)))
+    outs = jit_p.bind(*values, **with_inputs(params, discharge_refs(jaxpr, refs)))
     return split_list(outs, len(jaxpr.out_avals))
 
 
 def _remat(values: Any, refs: Flags, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    outs = remat_p.bind(*values, jaxpr=with_values(jaxpr, tuple(refs)), **params)
+    outs = remat_p.bind(*values, jaxpr=discharge_refs(jaxpr, tuple(refs)), **params)
     return split_list(outs, len(jaxpr.out_avals))
 
 

@@ -32,7 +32,7 @@ class Spread(Protocol):
     def devices_in_order(self) -> tuple[Device, ...]: ...
 
     @property
-    def whole_everywhere(self) -> Spread: ...
+    def replicated(self) -> Spread: ...
 
     def of_results(self, params: dict[str, Any], places: Sequence[Any]) -> list[Any]:
         """The places of the results of a jit equation, given those of its operands."""
@@ -49,7 +49,7 @@ class Spread(Protocol):
 DeviceOrSpread = Device | Spread
 
 
-class Asked(NamedTuple):
+class PlacementRequest(NamedTuple):
     """A place that something asks for: an argument, an equation, out_shardings."""
 
     who: str
@@ -128,7 +128,7 @@ def follow_operands(
 
 
 def committed_place(
-    values: Sequence[Any], name: str, asked: Sequence[Asked] = ()
+    values: Sequence[Any], name: str, asked: Sequence[PlacementRequest] = ()
 ) -> DeviceOrSpread | None:
     """Where those values that are arrays were put, or else the first place that is asked for; None if there
     is neither. Of several places over the same devices, the first.
@@ -144,10 +144,14 @@ def committed_place(
     return place
 
 
-def _incompatible_devices(values: Sequence[Any], name: str, asked: Sequence[Asked]) -> ValueError:
+def _incompatible_devices(
+    values: Sequence[Any], name: str, asked: Sequence[PlacementRequest]
+) -> ValueError:
     """Names the first, and the first that has other devices."""
     arguments = [
-        Asked(f"argument args[{i}] of {name} with shape {x.aval.str_short()} and", x._device)
+        PlacementRequest(
+            f"argument args[{i}] of {name} with shape {x.aval.str_short()} and", x._device
+        )
         for i, x in enumerate(values)
         if getattr(x, "committed", False)
     ]

@@ -31,8 +31,8 @@ BUSY_SECONDS, LONGEST_SLEEP = 2e-4, 0.01
 class Queue:
     """Runs kernels on one OpenCL device, in order; memory is the device's own.
 
-    `on_launch(kernel, event)`, if set, is told of each launch, and `on_step(step_program, step, slots)` runs
-    each step: a profiler's ears."""
+    Profiler hooks: `on_launch(kernel, event)`, if set, is called for each launch, and
+    `on_step(step_program, step, slots)` runs each step."""
 
     # Calls that may be under way, and bytes that they may make, before the next one waits for half of
     # them: a few keep the device busy.

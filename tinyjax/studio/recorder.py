@@ -1,7 +1,7 @@
 """What runs in compiled functions, step by step, with its times: what the profiler listens with.
 
 Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A
-`ProfileRecorder` is told of each step and each launch by the queues.
+The queues report each step and each launch to `ProfileRecorder`.
 
 Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
 """

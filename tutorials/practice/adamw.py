@@ -1,8 +1,7 @@
 """AdamW: Adam, whose weights become a little smaller at each step.
 
-After this file you can make an optimizer of another, and say why the decay is no part of the gradient:
-Adam divides what it is given by its size, and would take as much from a weight whose gradients are large as
-from any other, or nearly nothing. Builds on optimizers.
+Adam divides what it is given by its size. If the decay were a part of the gradient, it would take as much
+from a weight whose gradients are large as from any other, or nearly nothing.
 
 Source: Loshchilov, Hutter, "Decoupled weight decay regularization" (2019), algorithm 2
 """

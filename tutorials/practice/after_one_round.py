@@ -1,6 +1,6 @@
-"""What one iteration of a loop hands on: a toy body, in which a line says what is made of what.
+"""What one iteration of a loop hands on: a toy body, in which each line names a value and what it is made of.
 
-After this file you can say what the rules of `while_loop` and `scan` ask of a body. Builds on lesson 13.
+The rules of `while_loop` and `scan` run until such a body adds nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A loop whose length depends on its values: where is a function zero?
 
-After this file you can write a `while_loop` whose carry keeps its types, and which ends. Builds on lesson 13.
+A `while_loop` whose carry keeps its types, and which ends.
 """
 
 from __future__ import annotations

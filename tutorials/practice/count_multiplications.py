@@ -2,7 +2,7 @@
 
     count_multiplications(jax.make_jaxpr(f)(x).jaxpr)
 
-Before you run something large, ask what it will cost: no array needs to be there. Builds on jaxprs.
+Before you run something large, ask what it will cost: no array needs to be there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Lesson 8: gradient descent that finds its own step size.
 
-    params, rate = descent_step(loss, params, rate=8.0)
-
-Builds on value_and_grad and pytrees.
+params, rate = descent_step(loss, params, rate=8.0)
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Keys for a training run: one for each step and each layer, whatever else is drawn.
-
-After this file you can give each draw of a program a key of its own. Builds on lesson 15.
-"""
+"""Keys for a training run: one for each step and each layer, whatever else is drawn."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Dual numbers: a derivative that goes along with Python's operators.
 
-After this file you can differentiate a function of numbers without a trace and without rules: a number that
-knows how fast it moves does it. Builds on nothing.
+It needs no trace and no rules: each number knows how fast it changes.
 """
 
 from __future__ import annotations

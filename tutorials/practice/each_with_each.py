@@ -1,7 +1,6 @@
 """Tables of each with each: two vmaps, one in the other.
 
-After this file you can say, of every argument of a function of one example, along which axis it is mapped.
-Builds on jax.vmap.
+For each argument of a function of one example: along which axis is it mapped?
 """
 
 from __future__ import annotations

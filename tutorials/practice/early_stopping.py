@@ -1,7 +1,6 @@
 """Early stopping: a training that ends by itself, when data that it has not seen say so.
 
-After this file you can put a whole training into one loop of a jaxpr, which can be compiled, and mapped over
-many trainings. Builds on lax.while_loop.
+A whole training as one loop of a jaxpr, which can be compiled, and mapped over many trainings.
 """
 
 from __future__ import annotations

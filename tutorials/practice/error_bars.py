@@ -1,6 +1,6 @@
 """Error bars: how exact is what is computed from measured values?
 
-After this file you can use jvp for a question that is none about derivatives. Builds on jax.jvp.
+A use of jvp for a question that is not about derivatives.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Lesson 9: the derivative of what a loop arrives at.
 
-    x = fixed_point(step, a, start)      # the x with x = step(x, a)
-
-Builds on custom_jvp.
+x = fixed_point(step, a, start)      # the x with x = step(x, a)
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Fully sharded training: each device keeps a part of the params, and has all of them only while it computes.
 
-After this file you can train a network when its params, gradients and an optimizer's state do not fit on one
-device. Builds on shard_map, and on what grad makes of a collective.
+For a network whose parameters, gradients and optimizer's state do not fit on one device.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Lesson 8: least squares by a Jacobian, there and back, that is never made.
 
-    params = gauss_newton_step(residuals, params)
-
-Builds on jvp and vjp.
+params = gauss_newton_step(residuals, params)
 """
 
 from __future__ import annotations

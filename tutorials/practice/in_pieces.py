@@ -1,7 +1,6 @@
 """A batch that is too large for the memory: its gradient, a piece at a time.
 
-After this file you can add gradients up in a loop, and say when they equal those of the whole batch. Builds
-on lesson 16.
+Gradients are added up in a loop. When do they equal those of the whole batch?
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tinyjax import lax
 def value_and_grad_in_pieces(
     loss: Callable[[Any, Any], Any], params: Any, batch: Any, pieces: int
 ) -> tuple[Any, Any]:
-    """`jax.value_and_grad(loss)(params, batch)`, of so many pieces of the batch, one after the other.
+    """`jax.value_and_grad(loss)(params, batch)`, of `pieces` pieces of the batch, one after the other.
 
     `loss` is a mean over examples. `batch` is a tree of arrays with the examples along axis 0; those of a
     piece stand together in it. `params` is a tree too. One `lax.scan` goes over the pieces: no more than one

@@ -1,7 +1,7 @@
-"""A trace of your own: some operations are answered in another way.
+"""A custom trace: it answers some operations in another way.
 
-After this file you can exchange what an operation does, in a program that you did not write. It is the
-form that every transformation has: a trace, and a function that puts it in charge. Builds on bind.
+This exchanges what an operation does in a program that you did not write. Every transformation has this form:
+a trace, and a function that makes it the current one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class InsteadTrace(Trace):
         self.answers = answers
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """What the function in `answers` gives for these operands and parameters; while it runs, the parent
-        is the current trace, so that what it binds is not answered again. A primitive that is not in
+        """The result of the function in `answers` for these operands and parameters; while it runs, the
+        parent is the current trace, so that what it binds is not answered again. A primitive that is not in
         `answers` goes to the parent as it is."""
         if primitive not in self.answers:
             return self.parent.process_primitive(primitive, args, params)

@@ -1,7 +1,6 @@
 """Kepler's equation: the derivative of a result that is searched for.
 
-After this file you can write the JVP rules of an operation that has no formula, from the equation that its
-result solves. Builds on bind and jvp.
+An operation without a formula: its JVP rules follow from the equation that its result solves.
 """
 
 from __future__ import annotations

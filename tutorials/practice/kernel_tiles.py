@@ -59,7 +59,7 @@ def matmul(x: Any, y: Any) -> Any:
 
 
 def quantized_matmul_kernel(x_ref: Any, codes_ref: Any, scale_ref: Any, o_ref: Any) -> None:
-    """As matmul_kernel, but the right tile has int8 codes; those of column j are to be multiplied by
+    """As matmul_kernel, but the right tile has int8 codes; those of column j must be multiplied by
     scale_ref[j] when they are floats. The scale is applied once, when the sum is complete."""
     k = pl.program_id(2)
 

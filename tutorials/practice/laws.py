@@ -1,8 +1,7 @@
 """Laws of school, tried on the numbers that break them: which of them may a compiler use?
 
-After this file you can find out for which kinds of numbers a rewrite rule is wrong, and write a right one as
-a line of the table in compile/passes/rewrite_rules.py. No trial proves a law: that is for you to think of.
-But a wrong one is seldom right for all of the hard numbers. Builds on NumPy alone.
+For which kinds of numbers is a rewrite rule wrong? A right one can be a line of the table in
+compile/passes/rewrite_rules.py. No trial proves a law, but a wrong one seldom survives all hard numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A class of your own as a node: a layer of a network.
+"""A user-defined class as a node: a layer of a network.
 
-After this file you can hand objects to grad, vmap and jit, and get objects back. Builds on pytrees.
+grad, vmap and jit then take such objects, and return them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Lesson 9: a gradient that may not become too long.
 
-    loss(limit_gradient(params, 1.0))
-
-Builds on custom_vjp and pytrees.
+loss(limit_gradient(params, 1.0))
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A product of two batches, in NumPy: where must their axes be?
 
-After this file you can say what the batching rule of `mul` has to do before it multiplies. Builds on NumPy.
+The batching rule of `mul` does this before it multiplies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The gradient of a loop: forwards, keeping what each step needs; then backwards, step by step.
 
-After this file you can say where the cotangents of weights, state, inputs and outputs go. Builds on
-lesson 14.
+Where do the cotangents of weights, state, inputs and outputs go?
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A recurrence as one equation: the moving average of what is measured.
 
-After this file you can write a `scan` in place of a Python loop. Builds on lessons 13 and 14.
+A `scan` instead of a Python loop.
 """
 
 from __future__ import annotations

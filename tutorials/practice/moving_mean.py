@@ -1,7 +1,7 @@
-"""A primitive of your own: the mean of each few neighbours.
+"""A custom primitive: the mean of each few neighbours.
 
-After this file you can add an operation that JAX does not have, with a rule for each transformation: impl
-and abstract_eval (lesson 1), JVP (lesson 2), batching (lesson 5). Builds on bind, jvp and batching.
+An operation that JAX does not have, with a rule for each transformation: impl and abstract_eval (lesson 1),
+JVP (lesson 2), batching (lesson 5).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Equations as a naive loop nest: one element at a time, back from the result.
 
-After this file you can write down the loop of any elementwise program, and that of its sum. Builds on
-toy_kernel.
+For any elementwise program, and for the sum of its elements.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Lesson 7: solving equations, with a derivative that is used many times at one point.
 
-    x = find_root(lambda x: 2.0 * x + x**3 - 1.0, jnp.zeros(5), steps=5)
-
-Builds on linearize.
+x = find_root(lambda x: 2.0 * x + x**3 - 1.0, jnp.zeros(5), steps=5)
 """
 
 from __future__ import annotations
@@ -33,11 +31,11 @@ def solve(multiply: Callable, b: Any, most: int = 100) -> Any:
 
 
 def find_root(g: Callable, x: Any, steps: int) -> Any:
-    """The x with g(x) = 0, after so many steps of Newton's method from a guess `x`.
+    """The x with g(x) = 0, after `steps` steps of Newton's method from a guess `x`.
 
     Near x, g moves as its derivative there does: g(x + d) is about g(x) + derivative(d). A step goes to
     where that is zero. `solve` finds the d, and asks for derivative(d) many times; g itself is costly,
-    and is to run once a step."""
+    and must run once a step."""
     for _ in range(steps):
         value, derivative = jax.linearize(g, x)
         x = x - solve(derivative, value)

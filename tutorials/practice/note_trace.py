@@ -4,7 +4,7 @@
     print(notes)         # b:float32[] = sin a
                          # c:float32[] = mul b a
 
-It is `make_jaxpr` with names in place of variables. Builds on lesson 1 (bind, traces).
+It is `make_jaxpr` with names instead of variables.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     counts = run_backwards(later, result="h", ct=1.0)    # how much each value counts
 
-Builds on note_trace, and on lesson 7's split_notes, which gives such programs.
+The programs come from lesson 7's split_notes.
 """
 
 from __future__ import annotations

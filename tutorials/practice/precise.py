@@ -3,8 +3,7 @@
     precise(loss)(-30.0)
 
 log(1 + x) is 0 for a small x, since 1 + x is 1 when it is rounded; exp(x) - 1 is 0 too. NumPy and tinyjax
-have log1p(x) and expm1(x), which lose nothing: here a program gets them that was written without. Builds on
-jaxprs.
+have log1p(x) and expm1(x), which lose nothing. Here a program that was written without them gets them.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def precise_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
     """The same program with `log1p x` for the log of 1 + x or x + 1, and `expm1 x` for exp(x) - 1: also in
     jaxprs within its equations.
 
-    Equations that another reads stay in their place (what nobody reads any more may stay or go). An equation
+    Equations that another reads stay in their place (unused ones may stay or go). An equation
     that is changed is still of its line of the user's program."""
     made_by: dict[Any, JaxprEqn] = {}
     eqns = []

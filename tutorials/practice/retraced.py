@@ -1,6 +1,6 @@
 """A training loop that compiles in each round, and its cure.
 
-After this file you can find out why a program compiles again and again, and mend it. Builds on jit.
+Why does a program compile again and again?
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     y = with_vjp_p.bind(x, fun=f, fwd=f_fwd, bwd=f_bwd)
 
-This is `custom_vjp` for a function of one array, whose result has the shape of its argument. Builds on
-lessons 2 (JVP rules), 7 (linearize) and 8 (transpose rules).
+This is `custom_vjp` for a function of one array, whose result has the shape of its argument.
 """
 
 from __future__ import annotations

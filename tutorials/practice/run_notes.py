@@ -1,8 +1,6 @@
 """Lesson 6: running what a NoteTrace wrote down.
 
-    run_notes(take_notes(f, 3.0).equations, {"a": 2.0})    # {"a": 2.0, "b": sin(2), "c": sin(2) * 2}
-
-Builds on note_trace.
+run_notes(take_notes(f, 3.0).equations, {"a": 2.0})    # {"a": 2.0, "b": sin(2), "c": sin(2) * 2}
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A long loop whose gradient needs little memory: `checkpoint`, put where it pays.
 
-After this file you can choose what a gradient keeps, and what it computes twice. Builds on lesson 14.
+It chooses what a gradient keeps, and what it computes twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One loop for a batch of examples: where the batch goes, and where the loop's axis goes.
 
-After this file you can say what `vmap` makes of a `scan`. Builds on lessons 5 and 14.
+This is what `vmap` makes of a `scan`.
 """
 
 from __future__ import annotations

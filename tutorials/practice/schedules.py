@@ -1,7 +1,6 @@
-"""A schedule of one's own: a naive kernel, made faster by directives.
+"""A custom schedule: a naive kernel, made faster by directives.
 
-After this file you can choose directives for a kernel from what it does, and say what each of them gains, by
-counting. Builds on compile/schedules.
+Which directives suit a kernel follows from what it does; counting shows what each of them gains.
 """
 
 from __future__ import annotations

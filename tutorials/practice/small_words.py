@@ -1,13 +1,13 @@
 """A round of Threefry on words of any size: mixed, and unmixed again.
 
-After this file you can say why no two counters give the same two words. Builds on lesson 15.
+Why do no two counters give the same two words?
 """
 
 from __future__ import annotations
 
 
 def rotated(x: int, distance: int, bits: int) -> int:
-    """A word of so many bits, rotated to the left: the highest `distance` bits come back at the right."""
+    """A word of `bits` bits, rotated to the left: the highest `distance` bits come back at the right."""
     return (x << distance | x >> (bits - distance)) % 2**bits
 
 

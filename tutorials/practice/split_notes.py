@@ -1,8 +1,6 @@
 """Lesson 7: what can run now, and what has to wait.
 
-    now, later, residuals = split_notes(notes.equations, known={"a"})
-
-Builds on note_trace.
+now, later, residuals = split_notes(notes.equations, known={"a"})
 """
 
 from __future__ import annotations

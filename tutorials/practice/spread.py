@@ -1,6 +1,6 @@
 """One entry for many leaves: prefixes of nested lists.
 
-After this file you can say what `in_axes=[None, 0]` means for a whole model and its input. Builds on nothing.
+This is what `in_axes=[None, 0]` means for a whole model and its input.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which arguments of a function should be static, and what each costs.
 
-After this file you can decide that for a function of your own: what Python needs to know while it traces must
-be static, and nothing else should be. Builds on jit.
+What Python needs to know while it traces must be static, and nothing else should be.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ def blurred(x: Any, times: int, rate: Any, edge: str) -> Any:
 
 
 def compiled() -> Any:
-    """`blurred`, jitted, by one call of `jax.jit`. Its arguments can be given by position or by name, and
-    calls of one form are traced as seldom as can be: an experiment has a few different `times` and `edge`,
-    and hundreds of rates."""
+    """`blurred`, jitted, by one call of `jax.jit`. Its arguments can be given by position or by name. An
+    experiment, which has a few different `times` and `edge` and hundreds of rates, traces it as seldom as
+    possible."""
     return jax.jit(blurred, static_argnames=("times", "edge"))
 
 

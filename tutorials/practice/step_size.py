@@ -1,6 +1,6 @@
 """A step size that changes: up in the beginning, then down along half a cosine.
 
-After this file you can write a schedule that runs inside a compiled step. Builds on lesson 16.
+A schedule that runs inside a compiled step.
 """
 
 from __future__ import annotations

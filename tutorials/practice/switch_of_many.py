@@ -1,7 +1,6 @@
 """A function chosen for each example: all are run, and none spoils another's gradient.
 
-After this file you can say what `vmap` makes of a `cond`, and how `0 * inf` is kept out of a gradient. Builds
-on lesson 13.
+This is what `vmap` makes of a `cond`, and how `0 * inf` is kept out of a gradient.
 """
 
 from __future__ import annotations

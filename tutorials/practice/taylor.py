@@ -1,6 +1,6 @@
 """Taylor's series, by derivatives of derivatives.
 
-After this file you can nest a transformation as often as a number says. Builds on jax.jvp.
+A transformation nested as often as a number says.
 """
 
 from __future__ import annotations

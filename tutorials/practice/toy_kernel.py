@@ -1,7 +1,7 @@
 """A kernel language of five statements, which run in Python, and print as C.
 
-After this file you can say what is left of a jaxpr when it is lowered, and how little it takes to print that.
-tinyjax's own language, in compile/kernel/kernel_ir.py, has ten statements, and types. Builds on NumPy alone.
+A jaxpr becomes this when it is lowered, and it takes little to print. tinyjax's own language, in
+compile/kernel/kernel_ir.py, has ten statements, and types.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Store:
-    """memory[index] = value, a variable or a number; of a greater width, to so many neighbours."""
+    """memory[index] = value, a variable or a number; of a greater width, to that many neighbours."""
 
     memory: str
     index: Index

@@ -1,7 +1,6 @@
 """A loop as two: one in whole vectors, and one for the rest.
 
-After this file you can say where `i < 96; i += 16` comes from, for a hundred elements, and which loads stay
-as they are. Builds on toy_kernel.
+Where does `i < 96; i += 16` come from, for a hundred elements? And which loads stay as they are?
 """
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from definite_assignment import check_assignment
@@ -160,3 +162,14 @@ def test_memory_that_holds_an_argument_first_can_be_loaded_and_is_stored():
     both = Buffer("xy", F32, 8, "inout")
     check(loop(ROW, Load(A, both, ROW), Store(both, ROW, A)), buffers=[both])
     refused("xy", loop(ROW, Load(A, both, ROW)), buffers=[both])
+
+
+def test_of_columns_in_blocks_the_first_of_any_block_is_stored():
+    kept = PrivateArray("kept", F32, 16)
+    block, place, number = (index_var(f"i{n}", 0, 1) for n in (3, 4, 5))
+    stores = loop(place, Store(kept, block * 8 + place * 4 + COLUMN, ONE), stop=2)
+    load = Load(A, kept, number * 8 + COLUMN)
+    columns = loop(COLUMN, loop(block, stores, stop=2), load, stop=4)
+    check(Allocate(kept, None), columns, ALL)
+    load = Load(A, kept, number * 8 + COLUMN + 1)
+    refused("kept", Allocate(kept, None), replace(columns, body=[columns.body[0], load]), ALL)

@@ -60,8 +60,8 @@ def test_what_is_kept_is_what_was_computed(columns, directives):
     x = np.random.default_rng(0).uniform(-2, 2, (3, columns)).astype(np.float32)
     kept = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
     directives = [d for d in directives if not isinstance(d, ComputeAt)]
-    anew = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
-    np.testing.assert_array_equal(kept, anew)
+    again = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
+    np.testing.assert_array_equal(kept, again)
 
 
 def test_what_is_not_computed_can_not_be_kept():

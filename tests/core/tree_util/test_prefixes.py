@@ -1,4 +1,4 @@
-"""One value for a whole subtree: in_axes and its kin."""
+"""One value for a whole subtree: in_axes and similar arguments."""
 
 import collections
 

@@ -237,7 +237,7 @@ def test_unflatten_takes_its_leaves_from_any_iterable():
 @pytest.mark.parametrize("leaves, word", [([1], "Too few"), ([1, 2, 3], "Too many")])
 def test_unflatten_wants_exactly_the_leaves(leaves, word):
     with explain_errors(
-        f"{len(leaves)} leaves for 2 places are to be a ValueError, before any is taken"
+        f"{len(leaves)} leaves for 2 places must be a ValueError, before any is taken"
     ):
         with pytest.raises(ValueError, match=f"{word} leaves for PyTreeDef; expected 2"):
             tree_util.tree_unflatten(structure((0, 0)), leaves)
@@ -351,7 +351,7 @@ def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
 
 def test_map_stops_where_is_leaf_says():
     with explain_errors(
-        "is_leaf says that tuples are leaves: the function is to be given them, not numbers"
+        "is_leaf says that tuples are leaves: the function must get them, not numbers"
     ):
         got = tree_util.tree_map(len, {"a": (1, 2), "b": (3,)}, is_leaf=lambda x: type(x) is tuple)
     assert got == {"a": 2, "b": 1}

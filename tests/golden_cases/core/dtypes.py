@@ -74,7 +74,7 @@ ERRORS = {
         ("jax.random.uniform(jax.random.key(0), (3,), jnp.float4_e2m1fn)", ["float4_e2m1fn"]),
         ("lax.bitcast_convert_type(v.astype('int4'), jnp.uint8)", ["int4", "uint8"]),
     ],
-    "dtypes that must be said": [
+    "dtypes that must be given": [
         ("lax.convert_element_type(v, None)", ["dtype must be specified"]),
         ("lax.bitcast_convert_type(v, None)", ["dtype must be specified"]),
         ("lax.iota(None, 3)", ["dtype must be specified"]),

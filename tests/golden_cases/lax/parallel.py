@@ -1,4 +1,4 @@
-"""Recorded cases of named axes, and what is said about them by name."""
+"""Recorded cases of named axes."""
 
 import numpy as np
 from golden_cases.codec import Group

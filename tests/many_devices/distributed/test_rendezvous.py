@@ -9,7 +9,7 @@ from tinyjax.many_devices.distributed.rendezvous import Server
 
 
 class Meeting:
-    """A server of so many processes, in a thread."""
+    """A server of `count` processes, in a thread."""
 
     def __init__(self, count, seconds=20):
         self.listener = socket.create_server(("localhost", 0))

@@ -15,6 +15,10 @@ CALLS = {
         lambda mesh: jax.device_put(X, NamedSharding(mesh, P("x", None, None))),
         "ValueError: One of device_put args is incompatible with its sharding annotation NamedSharding(",
     ),
+    "an axis that can't be split, in jit": (
+        lambda mesh: jax.jit(lambda x: jax.device_put(x, NamedSharding(mesh, P("x"))))(np.ones(7)),
+        "IndivisibleError: One of device_put args was given the sharding NamedSharding(",
+    ),
     "parts that are on no device": (
         lambda mesh: jax.make_array_from_single_device_arrays(
             (8, 6), NamedSharding(mesh, P()), [X]

@@ -25,7 +25,7 @@ def nothing_is_set(monkeypatch):
 
 
 def cores_of_threads(count):
-    """The cores of each of so many threads that begin within the block."""
+    """The cores of each of `count` threads that begin within the block."""
     done = threading.Event()
     threads = [threading.Thread(target=done.wait) for _ in range(count)]
     with one_core_each():

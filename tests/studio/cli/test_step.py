@@ -64,7 +64,7 @@ def step(tmp_path, monkeypatch, capsys):
 
 
 def after(command, output):
-    """What was said to a command, the last time it was given."""
+    """The answer to a command, the last time it was given."""
     return output.rpartition(f"(step) {command}\n")[2].split("(step) ")[0]
 
 

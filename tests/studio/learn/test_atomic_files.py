@@ -163,7 +163,7 @@ def test_what_was_put_aside_is_not_replaced_by_what_is_put_aside_later(here, mon
     assert MINE in found and "another" in found and "a third" in found
 
 
-# ---- what is told ----
+# ---- messages ----
 
 
 def test_a_command_that_is_stopped_says_so_and_loses_nothing(here, monkeypatch, capsys):

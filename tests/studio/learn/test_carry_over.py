@@ -146,15 +146,15 @@ def test_what_is_carried_on_comes_along_when_tinyjax_changes(course, tmp_path, c
 def test_what_was_mended_since_is_told_and_brought_to_a_folder_that_is_there(course, capsys):
     first = do(1, MINE["one"])
     folder = do(2, MINE["two"], "--keep")
-    mended = "def one():\n    return 4 - 3\n"
+    fixed = "def one():\n    return 4 - 3\n"
     path = first.path / "src" / FILE
-    path.write_text(with_function(path.read_text(), "one", mended))
+    path.write_text(with_function(path.read_text(), "one", fixed))
     capsys.readouterr()
     assert main(["learn", "test", "2"]) == 0
     assert "Rewritten in an earlier lesson: one (lesson 01)." in capsys.readouterr().out
     assert main(["learn", "start", "2", "--keep"]) == 0
     assert "with what you wrote here: two" in capsys.readouterr().out
-    assert folder.text(FILE, "one") == mended and folder.text(FILE, "two") in MINE["two"]
+    assert folder.text(FILE, "one") == fixed and folder.text(FILE, "two") in MINE["two"]
     main(["learn", "start", "2", "--keep"])
     assert "All of this is in learn/02_jvp already" in capsys.readouterr().out
     assert main(["learn", "test", "2"]) == 0

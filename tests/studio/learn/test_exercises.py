@@ -1,10 +1,10 @@
 """Every exercise can be done, and its tests tell right from wrong.
 
 For each exercise, with the functions of those before it in its lesson written and all others empty: its
-tests fail and say which exercise is to be written; with the reference they pass. With the whole lesson
+tests fail and name the exercise to write; with the reference they pass. With the whole lesson
 empty, the tests of all lessons before it pass, but for those of practice/, which may use what the lesson
-empties. (With the whole lesson written it is the reference, and its tests are among all others.) That wrong
-answers fail is said by test_wrong_answers.py.
+empties. (With the whole lesson written it is the reference, and its tests are among all others.) Wrong
+answers fail: see test_wrong_answers.py.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""When a whole lesson passes: programs through every transformation, and what is said of one that fails."""
+"""When a whole lesson passes: programs through every transformation, and the message of one that fails."""
 
 import types
 

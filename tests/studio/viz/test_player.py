@@ -206,6 +206,14 @@ def test_what_can_not_be_played_says_why(f, arg, options, message):
         viz.kernel(f, arg, **options)
 
 
+def test_what_is_no_function_or_no_directive_is_named():
+    with pytest.raises(TypeError, match="such as Vectorize.*, and 'a' is none"):
+        viz.kernel(jnp.sin, jnp.ones(3), schedule=["a"])
+    for chart in (viz.kernel, viz.memory):
+        with pytest.raises(TypeError, match=f"got 3 as the function to viz.{chart.__name__}"):
+            chart(3, 1)
+
+
 # ---- text and page ----
 
 

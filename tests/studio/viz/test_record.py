@@ -200,7 +200,11 @@ def test_results_are_those_without_a_recording(program):
 
 
 def what_can_be_replaced():
-    methods = [core.Primitive.bind, core.BodyPrimitive.bind, core.EvalTrace.process_primitive]
+    methods = [
+        core.Primitive.bind,
+        core.HigherOrderPrimitive.bind,
+        core.EvalTrace.process_primitive,
+    ]
     methods += [tracing.JaxprTrace.add_eqn, tracing.JaxprTrace.finish]
     functions = [tracing.trace_to_jaxpr, jit.trace_to_jaxpr, StepProgram.run]
     return [*methods, *functions, *core.abstract_eval_rules.values(), *jvp.jvp_rules.values()]

@@ -633,7 +633,7 @@ def test_closure_convert_of_the_same_function_anew_gives_the_same_one_for_as_lon
     assert seen() is None and converted(3.0) == 6
 
 
-# ---- linear_call: a transpose of one's own ----
+# ---- linear_call: a custom transpose ----
 
 
 def seven_times_backward(x):

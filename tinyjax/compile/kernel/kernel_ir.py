@@ -250,7 +250,7 @@ STOP = "stop"
 @dataclass(frozen=True)
 class Kernel:
     """`items` work-items run `body`, in any order or at once; `name` is unique in its program. With a
-    `local_size` they are in groups of so many.
+    `local_size` each group has that many of them.
 
     `form` says how a loop became the kernel.
     What a schedule's directives made knows these, and the naive loop nest that they were applied to."""

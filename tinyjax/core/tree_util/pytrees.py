@@ -99,7 +99,7 @@ def register_pytree_node(
     if nodetype in registry:
         raise ValueError(
             f"Duplicate custom PyTreeDef type registration for {nodetype}.\n"
-            "A type is registered once; define the class anew to register it differently."
+            "A type is registered once; define the class again to register it differently."
         )
 
     def flatten(node: Any) -> tuple[tuple[Any, ...], Any]:

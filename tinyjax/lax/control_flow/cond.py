@@ -3,8 +3,6 @@
 Both branches are traced and one is run; `vmap` of a predicate runs all of them, and a select chooses. For
 reverse mode, a first `cond` returns the residuals of the branch that was taken, in places that all branches
 share, and a second one, of the transposed branches, reads them.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
-    BodyPrimitive,
+    HigherOrderPrimitive,
     Tracer,
     abstract_eval_rules,
     as_array,
@@ -43,7 +41,7 @@ from tinyjax.lax.selection import clamp
 
 # Operands: an index of dtype int32 in range, and what the branches take. Parameter: branches, a tuple
 # of ClosedJaxprs of equal types.
-cond_p = BodyPrimitive("cond", multiple_results=True, impl_binds_primitives=True)
+cond_p = HigherOrderPrimitive("cond", multiple_results=True, impl_binds_primitives=True)
 
 
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:

@@ -62,20 +62,10 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 
 def _factors(
-    ctx: Any,
-    place: Position,
-    lhs: Any,
-    rhs: Any,
-    *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
-    dimension_numbers: Any,
-    feature_group_count: int,
-    batch_group_count: int,
-    **_: Any,
-) -> tuple[Scalar, Scalar]:
+    ctx: Any, place: Position, lhs: Any, rhs: Any, *, window_strides: Any, padding: Any,
+    lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: int,
+    batch_group_count: int, **_: Any,
+) -> tuple[Scalar, Scalar]:  # fmt: skip
     """Of the product at `place` in the window that the result's position numbers."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     image, out_feature, *window = (ctx.position.coords[axis] for axis in out_spec)

@@ -27,7 +27,7 @@ SUMMED_BY_MPI = "bBhHiIlLqQfdFD"  # NumPy's characters of dtypes
 class Sum:
     """The sums of some arrays over processes: called again and again with arrays of these kinds.
 
-    `kinds`: the arrays' shapes and dtypes; `ranks`: the processes; `at`: what others are told who are
+    `kinds`: the arrays' shapes and dtypes; `ranks`: the processes; `at`: what the others report that are
     elsewhere."""
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):

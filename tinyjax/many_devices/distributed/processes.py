@@ -253,7 +253,7 @@ def _end() -> None:
 
 
 def end_all(last_words: str) -> NoReturn:
-    """Ends all processes at once; those that wait can't be told in another way."""
+    """Ends all processes at once; those that wait can't be reached otherwise."""
     (made,) = _worlds
     made.is_over = True
     sys.stdout.flush()

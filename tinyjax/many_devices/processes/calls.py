@@ -14,7 +14,7 @@ from typing import Any
 
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, cached_on_jaxpr, subjaxprs
-from tinyjax.many_devices.jit_shardings import asked_within
+from tinyjax.many_devices.jit_shardings import requests_within
 from tinyjax.many_devices.processes.meetings import fingerprint, with_meetings
 from tinyjax.many_devices.processes.moving_blocks import is_in_blocks, split_over_processes
 from tinyjax.many_devices.processes.own_program import ANY, ShardingOrWhole, own_program
@@ -42,7 +42,7 @@ class Call:
         self.run = compiled(program, default_device(), name, donated)
         self.donated = [i for i, is_donated in enumerate(donated) if is_donated]
         mesh_place = next(place for place in (*places, *own.places) if place is not None)
-        found = [place or mesh_place.whole_everywhere for place in own.places]
+        found = [place or mesh_place.replicated for place in own.places]
         # Of each result: where it is, whether in blocks, and its type.
         self.results = [
             (place, split_over_processes(place), place.typed(aval.update(sharding=None)))
@@ -98,7 +98,7 @@ def _wanted(place: Any) -> Any:
 def has_spanning_mesh(closed: ClosedJaxpr) -> bool:
     """Whether something in a program is spread over a mesh of several processes."""
     return (
-        any(spans_processes(getattr(place, "mesh", None)) for _, place in asked_within(closed))
+        any(spans_processes(getattr(place, "mesh", None)) for _, place in requests_within(closed))
         or any(map(is_in_blocks, closed.consts))
         or any(map(_has_shard_map, closed.eqns))
     )

@@ -17,7 +17,7 @@ from tinyjax.core.primitives import shape_of
 from tinyjax.lax.joining import concatenate
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.many_devices.across_processes import group_all_gather
-from tinyjax.many_devices.sharding.blocks import Block, OwnPart, own_parts
+from tinyjax.many_devices.sharding.blocks import Block, LocalPart, local_parts
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, entry_of, names_of
 
@@ -28,11 +28,11 @@ def spec_of(place: NamedSharding | None, ndim: int) -> list[tuple]:
     return entries + [()] * (ndim - len(entries))
 
 
-def parts_by_name(place: NamedSharding) -> dict[Any, OwnPart]:
-    return {part.name: part for part in own_parts(place.mesh)}
+def parts_by_name(place: NamedSharding) -> dict[Any, LocalPart]:
+    return {part.name: part for part in local_parts(place.mesh)}
 
 
-def over_processes(names: Sequence[Any], place: NamedSharding) -> list[OwnPart]:
+def over_processes(names: Sequence[Any], place: NamedSharding) -> list[LocalPart]:
     """Of some mesh axes, those that several processes have parts of."""
     found = parts_by_name(place)
     return [found[name] for name in names if found[name].ranks]
@@ -64,7 +64,7 @@ def whole_of_own(x: Any, place: NamedSharding) -> Any:
     return x
 
 
-def _joined(x: Any, axis: int, names: Sequence[Any], place: Any, shared: list[OwnPart]) -> Any:
+def _joined(x: Any, axis: int, names: Sequence[Any], place: Any, shared: list[LocalPart]) -> Any:
     """Blocks along new axes in front, one after the other along an axis of their own, in order."""
     new = len(shared)
     front, at, rest = range(new), axis + new, range(new, len(shape_of(x)))

@@ -32,7 +32,7 @@ from tinyjax.many_devices.processes.moving_blocks import (
 )
 from tinyjax.many_devices.shard_map.nested_vmap import nested_vmaps
 from tinyjax.many_devices.sharding.axes import Use
-from tinyjax.many_devices.sharding.blocks import own_parts, spans_processes
+from tinyjax.many_devices.sharding.blocks import local_parts, spans_processes
 from tinyjax.many_devices.sharding.blockwise import on_blocks
 from tinyjax.many_devices.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
@@ -136,7 +136,7 @@ def _shard_map(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
     params = eqn.params
     mesh, names = mesh_of(params), params["newly_manual_axes"]
     in_specs, out_specs = params["in_specs"], params["out_specs"]
-    parts = [part for part in own_parts(mesh) if part.name in names]
+    parts = [part for part in local_parts(mesh) if part.name in names]
     axes = tuple([axis_in_parts(part.name, part.size, part.ranks, part.place) for part in parts])
     program = nested_vmaps(params["jaxpr"], axes, in_specs, out_specs)
     blocks = [part.at(NamedSharding(mesh, spec)) for part, spec in zip(operands, in_specs)]
@@ -175,7 +175,7 @@ def _placing(parameter: str) -> Callable[[JaxprEqn, list[Part]], list[Part]]:
 def _of_all(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
     """What each process computes of all elements."""
     mesh_place = next((part.place for part in operands if part.place is not None), None)
-    place = None if mesh_place is None else mesh_place.whole_everywhere
+    place = None if mesh_place is None else mesh_place.replicated
     outs = _bound(eqn, [part.at(None) for part in operands])
     return [Part(out, place) for out in outs]
 
@@ -217,7 +217,7 @@ def _agreed(one: ShardingOrWhole, other: ShardingOrWhole) -> ShardingOrWhole:
     """How a value is spread that comes from two places."""
     if one is None or other is None:
         return None
-    return one if alike(one, other) else one.whole_everywhere
+    return one if alike(one, other) else one.replicated
 
 
 def _loop_places(

@@ -37,7 +37,7 @@ from tinyjax.core.jaxpr import (
 from tinyjax.many_devices.device_threads import on_all
 from tinyjax.many_devices.jit_shardings import put_outputs
 from tinyjax.many_devices.mapped import axis_in_parts
-from tinyjax.many_devices.places import runs_in_parts
+from tinyjax.many_devices.places import multi_device_executors
 from tinyjax.many_devices.shard_map.block_by_block import as_shard_map, spec_here
 from tinyjax.many_devices.shard_map.nested_vmap import Specs, nested_vmaps
 from tinyjax.many_devices.sharding.current_mesh import mesh_of
@@ -167,7 +167,7 @@ def _as_new(x: ArrayImpl) -> ArrayImpl:
 def _place(closed: ClosedJaxpr) -> NamedSharding:
     """The sharding with all of an array on each device of the program's mesh."""
     meshes = map(mesh_of, _shard_maps(closed))
-    return next(mesh.whole_everywhere for mesh in meshes if spans_devices(mesh))
+    return next(mesh.replicated for mesh in meshes if spans_devices(mesh))
 
 
 @dataclass(frozen=True)
@@ -221,4 +221,4 @@ def _has_shard_map(eqn: JaxprEqn) -> bool:
     return any(each.primitive.name == "shard_map" for jaxpr in inner for each in jaxpr.eqns)
 
 
-runs_in_parts.append((has_parts, run))
+multi_device_executors.append((has_parts, run))

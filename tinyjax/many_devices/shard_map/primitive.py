@@ -42,7 +42,7 @@ from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, names_at, names_of
 from tinyjax.many_devices.sharding.sharding import places_asked
 from tinyjax.many_devices.varying import ManualAxis
-from tinyjax.runtime.placement import Asked, committed_place, put_at
+from tinyjax.runtime.placement import PlacementRequest, committed_place, put_at
 from tinyjax.transform.batching import AxisData
 
 # Parameters: jaxpr, the program of one device; mesh; in_specs and out_specs, one an operand or result;
@@ -142,7 +142,7 @@ def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
     """Equation by equation; the results lie on the mesh, as their specs say. Where several processes have
     parts of that, as a program of one equation."""
     mesh = mesh_of(params)
-    committed_place(args, "shard_map", [Asked("its mesh", mesh.whole_everywhere)])
+    committed_place(args, "shard_map", [PlacementRequest("its mesh", mesh.replicated)])
     if spans_processes(mesh):
         arrays = [as_array(x) for x in args]
         avals, key = tuple([x.aval for x in arrays]), tuple(sorted(params.items()))

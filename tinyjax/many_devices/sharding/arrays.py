@@ -2,8 +2,6 @@
 
 An array of a mesh is made from a function that gives the elements at an index, from arrays on the devices, or
 from what this process has.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.many_devices.sharding.blocks import (
     block_index,
     from_block,
+    local_parts,
     own_block,
-    own_parts,
     shape_of_blocks,
     spans_processes,
 )
@@ -30,10 +28,7 @@ from tinyjax.runtime.placement import commit
 
 
 def make_array_from_callback(
-    shape: Sequence[int],
-    sharding: Sharding,
-    data_callback: Callable[[Any], Any],
-    dtype: Any = None,
+    shape: Sequence[int], sharding: Sharding, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> ArrayImpl:
     """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
     for each index that some device of this process has. `dtype` is the one that the parts have.
@@ -134,7 +129,7 @@ def _of_own_data(data: Any, sharding: Sharding, global_shape: Any) -> ArrayImpl:
     mesh, spec = sharding.mesh, sharding.spec  # type: ignore[attr-defined]
     data = np.asarray(data)
     if global_shape is None:
-        global_shape = shape_of_blocks(data.shape, spec, own_parts(mesh))
+        global_shape = shape_of_blocks(data.shape, spec, local_parts(mesh))
     if None in global_shape:
         raise ValueError(f"global_shape={global_shape} has Nones. This is not supported.")
     sharding.shard_shape(global_shape)  # raises, if it can't be spread so

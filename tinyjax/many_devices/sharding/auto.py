@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
-from tinyjax.many_devices.sharding.axes import Shape, Spec, Use, whole
+from tinyjax.many_devices.sharding.axes import Shape, Spec, Use, replicated
 from tinyjax.many_devices.sharding.mesh import Mesh
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.many_devices.sharding.partition_spec import (
@@ -37,7 +37,7 @@ from tinyjax.many_devices.sharding.types import spec_of_type
 def spec_of(place: Any, ndim: int, mesh: Any) -> Spec:
     """How a value at a place is split over the mesh; whole, if the place is none on such a mesh."""
     if not isinstance(place, NamedSharding) or place.mesh.shape_tuple != mesh.shape_tuple:
-        return whole((0,) * ndim)
+        return replicated((0,) * ndim)
     return tuple(names_at(place.spec, axis) for axis in range(ndim))
 
 
@@ -167,7 +167,7 @@ def specs_of_jaxpr(closed: ClosedJaxpr, in_specs: tuple[Spec, ...], mesh: Any) -
 
     def spec(atom: Any) -> Spec:
         if isinstance(atom, Literal) or atom not in known:
-            return whole(atom.aval.shape)
+            return replicated(atom.aval.shape)
         return known[atom]
 
     for eqn in jaxpr.eqns:

@@ -21,7 +21,7 @@ Spec = tuple[tuple[Any, ...], ...]  # for each axis of an array, the mesh axes t
 Source = tuple[int, int]  # an operand, and an axis of it
 
 
-def whole(shape: Shape) -> Spec:
+def replicated(shape: Shape) -> Spec:
     """The spec of an array that is split nowhere."""
     return ((),) * len(shape)
 
@@ -242,7 +242,7 @@ def gather(use: Use) -> Axes:
             index = next(indices)
             result.append([(1, index), *([(0, pairs[index])] if index in pairs else [])])
     why = (
-        "Use `.at[...].get(out_sharding=)` to say how what is taken is to be split: it is clear only where "
+        "Use `.at[...].get(out_sharding=)` to say how the result should be split: it is clear only where "
         "neither the indices are split nor the axes that they choose from."
     )
     chosen = [a for a in dims.start_index_map if sizes[a] != shape[a]]
@@ -271,7 +271,7 @@ def scatter(use: Use) -> Axes:
             result.append([(0, axis)])
             whole += [(0, axis), *([] if window is None else [(2, window)])]
     why = (
-        "Use `.at[...].set/add/mul/...(out_sharding=)` to say how the result is to be split: it is clear "
+        "Use `.at[...].set/add/mul/...(out_sharding=)` to say how the result should be split: it is clear "
         "only where neither indices nor updates are split, nor axes of which a part is updated."
     )
     return Axes([result], dict.fromkeys(whole, why))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # ---- a process's part of a mesh ----
 
 
-class OwnPart(NamedTuple):
+class LocalPart(NamedTuple):
     """What a process has of an axis of a mesh: `size` places of it. `ranks` are the processes that have parts
     of it, in their order, and `place` is this one's among them; none if this one has all."""
 
@@ -44,7 +44,7 @@ def spans_processes(mesh: Any) -> bool:
 
 
 @functools.lru_cache(256)
-def own_parts(mesh: Mesh) -> tuple[OwnPart, ...]:
+def local_parts(mesh: Mesh) -> tuple[LocalPart, ...]:
     """This process's part of each axis of a mesh.
 
     Raises ValueError if it has no device there, or its devices don't lie next to each other."""
@@ -52,7 +52,7 @@ def own_parts(mesh: Mesh) -> tuple[OwnPart, ...]:
     return parts_of(mesh, owners, processes.process_index())
 
 
-def parts_of(mesh: Mesh, owners: np.ndarray, owner: Any) -> tuple[OwnPart, ...]:
+def parts_of(mesh: Mesh, owners: np.ndarray, owner: Any) -> tuple[LocalPart, ...]:
     """The part that one owner has of each axis of a mesh; `owners` says whose each device is.
 
     Raises ValueError if it has no device there, or an owner's devices don't lie next to each other."""
@@ -71,16 +71,16 @@ def parts_of(mesh: Mesh, owners: np.ndarray, owner: Any) -> tuple[OwnPart, ...]:
                 f"{mesh} has devices of the processes {owners.tolist()}. jax.make_mesh lays them out so"
             )
         several, place = (ranks, ranks.index(owner)) if len(ranks) > 1 else ((), 0)
-        parts.append(OwnPart(name, int(sizes[axis]), several, place))
+        parts.append(LocalPart(name, int(sizes[axis]), several, place))
     return tuple(parts)
 
 
 def is_split(spec: PartitionSpec, mesh: Mesh) -> bool:
     """Whether an array that is spread so is in blocks, one a process; else each process has all of it."""
-    return is_split_over(spec, own_parts(mesh))
+    return is_split_over(spec, local_parts(mesh))
 
 
-def is_split_over(spec: PartitionSpec, parts: Sequence[OwnPart]) -> bool:
+def is_split_over(spec: PartitionSpec, parts: Sequence[LocalPart]) -> bool:
     """Whether it names an axis that several have parts of."""
     return any(part.ranks and part.name in spec.names for part in parts)
 
@@ -117,12 +117,12 @@ def from_block(own: ArrayImpl, sharding: Any) -> ArrayImpl:
     splits it over no other processes."""
     if not is_split(sharding.spec, sharding.mesh):
         return commit(ArrayImpl(own._host, own.aval, own.buffer), sharding)
-    shape = shape_of_blocks(own.shape, sharding.spec, own_parts(sharding.mesh))
+    shape = shape_of_blocks(own.shape, sharding.spec, local_parts(sharding.mesh))
     return commit(ArrayImpl(None, own.aval.update(shape=shape), Block(own)), sharding)
 
 
 def shape_of_blocks(
-    shape: Sequence[int], spec: PartitionSpec, parts: Sequence[OwnPart]
+    shape: Sequence[int], spec: PartitionSpec, parts: Sequence[LocalPart]
 ) -> tuple[int, ...]:
     """The shape of the array whose blocks have this one."""
     for part in parts:

@@ -4,8 +4,6 @@ The elements are in as many buffers as the mesh has OpenCL devices, each a block
 the array along none of the mesh's axes. Programs of shard_map read the blocks where they are. Whatever else
 needs the array, NumPy or a plain jitted function, has it joined in the host's memory first. Logical devices
 of one OpenCL device share its block.
-
-Source: https://docs.jax.dev/en/latest/jax.Array.html
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl
 from tinyjax.many_devices.distributed.processes import process_count
 from tinyjax.many_devices.sharding.blocks import (
-    OwnPart,
+    LocalPart,
     index_of,
     is_split_over,
     parts_of,
@@ -55,7 +53,7 @@ def workers_of(mesh: Mesh) -> tuple[Device, ...]:
 
 
 @functools.lru_cache(256)
-def parts_of_worker(mesh: Mesh, worker: Device) -> tuple[OwnPart, ...]:
+def parts_of_worker(mesh: Mesh, worker: Device) -> tuple[LocalPart, ...]:
     """Its part of each axis of the mesh.
 
     Raises ValueError if the devices that it stands for don't lie next to each other."""

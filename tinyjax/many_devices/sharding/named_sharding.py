@@ -3,8 +3,6 @@
 An axis that is split over mesh axes of sizes 4 and 2 has eight parts; a device's part is the number that its
 coordinates along those mesh axes make, the first one counting most. Devices that differ along other axes
 alone have the same part: they are replicas.
-
-Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
 """
 
 from __future__ import annotations
@@ -34,8 +32,7 @@ class DuplicateSpecError(Exception):
 class NamedSharding(Sharding):
     """How an array lies on a mesh: along which axes, by a PartitionSpec.
 
-    Raises ValueError for an axis that the mesh does not have, DuplicateSpecError for one that is named twice.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding"""
+    Raises ValueError for an axis that the mesh has not, DuplicateSpecError for one that is named twice."""
 
     explicit_type: Any  # aval -> aval
 
@@ -110,7 +107,7 @@ class NamedSharding(Sharding):
         return self.explicit_type(aval) if self.mesh.explicit_axes else aval.update(sharding=None)
 
     @property
-    def whole_everywhere(self) -> NamedSharding:
+    def replicated(self) -> NamedSharding:
         return self.update(spec=PartitionSpec())
 
     # ---- what each device has ----
@@ -215,6 +212,6 @@ LAZY_METHODS = {
     "many_devices.sharding.types": ("explicit_type", "result_types"),
 }
 add_lazy_attributes({NamedSharding: LAZY_METHODS})
-_whole_everywhere = functools.cached_property(lambda mesh: NamedSharding(mesh, PartitionSpec()))
-_whole_everywhere.__set_name__(Mesh, "whole_everywhere")
-Mesh.whole_everywhere = _whole_everywhere  # type: ignore[attr-defined]
+_replicated = functools.cached_property(lambda mesh: NamedSharding(mesh, PartitionSpec()))
+_replicated.__set_name__(Mesh, "replicated")
+Mesh.replicated = _replicated  # type: ignore[attr-defined]

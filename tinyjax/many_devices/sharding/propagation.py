@@ -32,6 +32,7 @@ from tinyjax.many_devices.sharding.axes import (
     nothing,
     of_keys,
     reduction,
+    replicated,
     same_axes,
     scatter,
     scatter_windows,
@@ -42,7 +43,6 @@ from tinyjax.many_devices.sharding.axes import (
     triangular_solve,
     unstack,
     update_slice,
-    whole,
 )
 from tinyjax.many_devices.sharding.reshaping import reshaped
 
@@ -118,10 +118,10 @@ def propagate(use: Use) -> list[Spec]:
     """The specs of the results. What is not split into equal parts, or over a mesh axis that an axis
     before it has, is whole."""
     if use.name == "reshape":
-        return [reshaped(use) or whole(use.out_shapes[0])]
+        return [reshaped(use) or replicated(use.out_shapes[0])]
     rule = rule_of(use.name)
     if rule is None or not any(any(spec) for spec in use.specs):
-        return [whole(shape) for shape in use.out_shapes]
+        return [replicated(shape) for shape in use.out_shapes]
     results = rule(use).results
     return [_first_claims(use, axes, shape) for axes, shape in zip(results, use.out_shapes)]
 

@@ -19,7 +19,7 @@ from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.many_devices.collectives import SENT, bytes_sent
 from tinyjax.many_devices.sharding.auto import spec_of, specs_of_results
-from tinyjax.many_devices.sharding.axes import Spec, Use, whole
+from tinyjax.many_devices.sharding.axes import Spec, Use, replicated
 from tinyjax.many_devices.sharding.blockwise import on_blocks
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.many_devices.sharding.partition_spec import names_at
@@ -169,7 +169,7 @@ class _Walk:
 
         def spec(atom: Atom) -> Spec:
             known = None if isinstance(atom, Literal) else specs.get(atom)
-            return whole(atom.aval.shape) if known is None else known
+            return replicated(atom.aval.shape) if known is None else known
 
         for eqn in jaxpr.eqns:
             outs = self.equation(eqn, list(map(spec, eqn.invars)), times)
@@ -249,7 +249,7 @@ class _Walk:
     def operation(self, eqn: JaxprEqn, use: Use, times: int) -> None:
         """One that is done on blocks, or on all of its operands."""
         plan = on_blocks(eqn, use)
-        needed = plan.needed if plan else [whole(shape) for shape in use.shapes]
+        needed = plan.needed if plan else [replicated(shape) for shape in use.shapes]
         for v, before, after in zip(eqn.invars, use.specs, needed):
             self.moved(eqn, v, before, tuple(after), times)
         if plan is not None and plan.summed:
@@ -266,7 +266,7 @@ class _Walk:
         names = params["newly_manual_axes"]
         self.manual = self.manual | {n: size for n, size in mesh.shape.items() if n in names}
         self.devices = mesh.size
-        self.jaxpr(body, [whole(v.aval.shape) for v in body.invars], times)
+        self.jaxpr(body, [replicated(v.aval.shape) for v in body.invars], times)
         self.manual, self.devices = manual, devices
 
     def bodies(self, eqn: JaxprEqn, specs: list[Spec], outs: Sequence[Spec], times: int) -> None:

@@ -18,8 +18,8 @@ from tinyjax.core.config import config
 from tinyjax.core.facts import axes_words
 from tinyjax.many_devices import typed_rules as _rules  # noqa: F401  (fills rule tables)
 from tinyjax.many_devices.avals import split_text
-from tinyjax.many_devices.placing import sharding_said
-from tinyjax.many_devices.sharding.axes import Spec, Use, whole
+from tinyjax.many_devices.placing import requested_sharding
+from tinyjax.many_devices.sharding.axes import Spec, Use, replicated
 from tinyjax.many_devices.sharding.mesh import AbstractMesh
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, entry_of, names_of
@@ -50,7 +50,7 @@ def type_on(sharding: NamedSharding, aval: ShapedArray) -> ShapedArray:
 
 def spec_of_type(aval: ShapedArray) -> Spec:
     if aval._sharding is None:
-        return whole(aval.shape)
+        return replicated(aval.shape)
     return tuple(names_of(entry) for entry in aval._sharding.spec)
 
 
@@ -117,7 +117,7 @@ def result_types(
         return rule(*avals, **params)  # calls and loops: their jaxprs say it; and what users define
     mesh = _mesh_of(name, avals)
     outs = rule(*[a.update(sharding=None) for a in avals], **params)
-    if sharding_said(name, params) is not None:
+    if requested_sharding(name, params) is not None:
         return outs  # out_sharding says it
     results = list(outs) if primitive.multiple_results else [outs]
     specs, shapes = [spec_of_type(a) for a in avals], [a.shape for a in avals]

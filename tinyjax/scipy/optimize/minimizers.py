@@ -1,7 +1,4 @@
-"""minimize: a smooth function's least value near a guess, by a method that is chosen by name.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.optimize.minimize.html
-"""
+"""minimize: a smooth function's least value near a guess, by a method that is chosen by name."""
 
 from __future__ import annotations
 
@@ -35,11 +32,11 @@ def minimize(
 
     `x0` is an array of one axis, of floats; `fun` gives a scalar. `method` is "BFGS" or, for many
     dimensions, "l-bfgs-experimental-do-not-rely-on-this", as in JAX. `tol` is not used, as in JAX.
-    `options` may have `gtol` (1e-5: how small the gradient's norm shall be), `norm` (inf: of which order),
+    `options` may have `gtol` (1e-5: the gradient's norm at the end), `norm` (inf: of which order),
     `maxiter` (200 a dimension), and
 
     - for BFGS `line_search_maxiter` (10),
-    - for L-BFGS `maxls` (20: the line search's), `ftol` (2.2e-9: the least that a step shall gain), `maxcor`
+    - for L-BFGS `maxls` (20: the line search's), `ftol` (2.2e-9: the least gain of a step), `maxcor`
       (10: how many steps are remembered), `maxfun`, `maxgrad` (the most values and gradients).
 
     In forward mode the steps are differentiated; not in reverse mode. A step is searched for to the end

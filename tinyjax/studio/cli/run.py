@@ -1,4 +1,4 @@
-"""Run a program that says `import jax` with tinyjax in JAX's place.
+"""Run a program that says `import jax` with tinyjax instead.
 
 Examples: python -m tinyjax run train.py --steps 10
           python -m tinyjax run -m package.train --steps 10

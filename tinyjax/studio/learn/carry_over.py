@@ -18,12 +18,7 @@ from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, place_of
-from tinyjax.studio.learn.functions import (
-    function_text,
-    functions_of,
-    names_of_module,
-    names_used,
-)
+from tinyjax.studio.learn.functions import function_text, functions_of, names_of_module, names_used
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy, write_judges
@@ -168,7 +163,7 @@ def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None])
 
 
 def by_lesson(exercises: list[Exercise], say: Callable[[str], None]) -> Callable[[str], None]:
-    """To be told of each test that begins; says so of each lesson, with what is tested of it."""
+    """Called as each test begins: prints the lesson, with what is tested of it, once."""
     lessons = {test: e.lesson for e in reversed(exercises) for test in e.tests}
     lessons |= {test.partition("[")[0]: lesson for test, lesson in lessons.items()}
     said: set[int] = set()

@@ -122,7 +122,7 @@ def main(functions: set[tuple[str, str]]) -> None:
     print(
         f"{len(functions & at_work)} of your {len(functions)} functions, those in practice/ included, "
         "were at work.\nThe others are for what this program does not do: toys and uses of practice/, other "
-        "primitives,\nsecond derivatives, rules of one's own, loops that end on a condition, more devices."
+        "primitives,\nsecond derivatives, custom rules, loops that end on a condition, more devices."
     )
 
 

@@ -37,7 +37,7 @@ def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """How the exercise `number`, such as "02.1", stands with these texts of its functions, by their names in
     exercises.toml; one that is left out is as it was handed out.
 
-    `state` is "passed", "failed", "empty" or "not run"; so many as `passed` of its `of` tests pass; `lines`
+    `state` is "passed", "failed", "empty" or "not run"; `passed` of its `of` tests pass; `lines`
     say what failed first, and count lines from the first of a text. A test that cannot run here is left out,
     and told. Raises LearnError if there is no such exercise."""
     exercise = find(load(), number)

@@ -87,8 +87,8 @@ def names_of(functions: list[Written]) -> str:
 
 
 def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]]:
-    """What the learner has written: functions of the lesson; those of other lessons, carried on; and what is
-    to be told of those that are in no exercise any more. Raises LearnError if they cannot be read."""
+    """What the learner has written: functions of the lesson; those of other lessons, carried on; and lines
+    about those that are in no exercise any more. Raises LearnError if they cannot be read."""
     own: list[Written] = []
     kept: list[Written] = []
     left = []
@@ -99,7 +99,7 @@ def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]
                 continue
         except SyntaxError:
             raise LearnError(
-                "Your functions are to be carried into a fresh copy. First mend what cannot be read:\n"
+                "Your functions go into a fresh copy. First fix what cannot be read:\n"
                 + "\n".join(unreadable(folder))
             ) from None
         except (KeyError, OSError):  # deleted

@@ -26,7 +26,7 @@ from tinyjax.core.pretty_printer import literal_text
 from tinyjax.many_devices.sharding.traffic import Traffic, traffic_lines, traffic_of
 from tinyjax.runtime.devices import default_device
 from tinyjax.studio.recorder import Event, call_time, shortest_call, time_text, times_of_steps
-from tinyjax.studio.viz.drawing import bodies, told_params
+from tinyjax.studio.viz.drawing import bodies, visible_params
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
 from tinyjax.studio.viz.provenance_links import Column, Item, Section, Thread, note_what_is_gone
@@ -347,7 +347,7 @@ def eqn_text(eqn: JaxprEqn, names: dict[Var, str], traffic: Traffic | None = Non
     type_text = traffic.type_text if traffic else _type
     outs = " ".join(f"{names.get(v, '_')}:{type_text(v)}" for v in eqn.outvars)
     args = [names.get(v, "_") if isinstance(v, Var) else f"{literal_text(v)}" for v in eqn.invars]
-    params = " ".join(told_params(eqn))
+    params = " ".join(visible_params(eqn))
     params = f"[{params}]" if params else ""
     remarks = [f" # {exchange.short}" for exchange in (traffic.of(eqn) if traffic else ())]
     words = [outs, "=" if outs else "", f"{eqn.primitive.name}{params}", *args, *remarks]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.tree_util.pytrees import tree_leaves
-from tinyjax.studio.viz.drawing import Drawing, opened
+from tinyjax.studio.viz.drawing import Drawing, unwrap_closed_jaxpr
 from tinyjax.studio.viz.output import Graph
 
 
@@ -27,9 +27,9 @@ def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any =
             "write dot(jax.make_jaxpr(f)(*args))"
         )
     places = tree_leaves(in_shardings, is_leaf=lambda x: x is None)
-    drawing = Drawing(opened(jaxpr), places=places)
+    drawing = Drawing(unwrap_closed_jaxpr(jaxpr), places=places)
     if isinstance(jaxpr, ClosedJaxpr):
         drawing.name_ends(jaxpr.jaxpr, jaxpr.debug_info)
     drawing.open_calls = open_calls
-    drawing.whole(opened(jaxpr))
+    drawing.whole(unwrap_closed_jaxpr(jaxpr))
     return drawing.finished()

@@ -232,7 +232,7 @@ class Drawing:
         *above, results = self.results(eqn) or [""]
         title = _small(results and f"{results} = ") + f"<b>{html.escape(eqn.primitive.name)}</b>"
         lines = [*map(_small, above), title + _small(self.operands_text(eqn))]
-        lines += map(_small, told_params(eqn))
+        lines += map(_small, visible_params(eqn))
         several = len(eqn.outvars) > 1
         notes = [
             note._replace(text=f"{self.names[v]}: {note.text}") if several else note
@@ -388,7 +388,7 @@ def _short(number: str) -> str:
     return f"{float(number):.6g}" if is_long else number
 
 
-def told_params(eqn: JaxprEqn) -> list[str]:
+def visible_params(eqn: JaxprEqn) -> list[str]:
     """The parameters which say what arrows, types and jaxprs do not tell already."""
     told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
     jaxprs = [key.split("[")[0] for key, _ in bodies(eqn)]
@@ -418,7 +418,7 @@ def _by_source(eqn: JaxprEqn, operands: Sequence[str]) -> dict[str, list[Atom]]:
 # ---- jaxprs inside an equation ----
 
 
-def opened(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
+def unwrap_closed_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
     return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
 
 
@@ -429,7 +429,7 @@ def bodies(eqn: JaxprEqn) -> list[tuple[str, Jaxpr]]:
         several = isinstance(value, tuple | list)
         for i, item in enumerate(value if several else [value]):
             if isinstance(item, Jaxpr | ClosedJaxpr):
-                found.append((f"{key}[{i}]" if several else key, opened(item)))
+                found.append((f"{key}[{i}]" if several else key, unwrap_closed_jaxpr(item)))
     return found
 
 

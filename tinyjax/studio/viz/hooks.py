@@ -20,8 +20,8 @@ from tinyjax.compile.schedules import loop_kernels, lower
 from tinyjax.core import tracing
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.bind import (
-    BodyPrimitive,
     EvalTrace,
+    HigherOrderPrimitive,
     Primitive,
     abstract_eval_rules,
     context,
@@ -311,7 +311,7 @@ def launch(step_program: StepProgram, step: Any, slots: list) -> Call:
 
 METHODS: list[tuple[type, str, Callable[..., Call]]] = [
     (Primitive, "bind", bind),
-    (BodyPrimitive, "bind", bind),
+    (HigherOrderPrimitive, "bind", bind),
     (EvalTrace, "process_primitive", impl),
     (JaxprTrace, "add_eqn", equation),
     (Queue, "build", building),

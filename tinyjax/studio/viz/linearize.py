@@ -62,7 +62,7 @@ def draw_known(
 class KnownAndLinear:
     """A function in two parts: `known`, of its primals, and `linear`, of their tangents.
 
-    `linear` speaks of residuals by the variables that they are in `known`, whose results are those of the
+    `linear` names residuals by the variables that they are in `known`, whose results are those of the
     function and then the residuals. `differentiated` are the inputs that have tangents."""
 
     def __init__(self, f: Callable[..., Any], primals: Sequence[Any]):

@@ -20,7 +20,7 @@ from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import Plan, make_plan
 from tinyjax.compile.schedules.directive import Directive
-from tinyjax.core.api_util import fun_name
+from tinyjax.core.api_util import check_callable, fun_name
 from tinyjax.core.dtypes import short_name
 from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.studio.viz.accesses import TooManyAccesses
@@ -69,6 +69,7 @@ def kernel(
         compiler makes the schedules for it. A Target is for a machine of another size.
       schedule: directives instead of the compiler's, for a function that is one kernel.
     Raises:
+      TypeError: `f` is no function, or an entry of the schedule is no directive.
       ValueError: a kernel has more than 5,000 accesses; `f` has no kernel; the schedule can't be applied.
       What tracing and running the function raise."""
     target = MACHINES.get(machine) if isinstance(machine, str) else machine
@@ -76,6 +77,13 @@ def kernel(
         raise ValueError(
             f"machine is {', '.join(map(repr, MACHINES))} or a Target, not {machine!r}"
         )
+    check_callable(f, "viz.kernel")
+    for directive in schedule:
+        if not isinstance(directive, Directive):
+            raise TypeError(
+                f"a schedule is a list of directives, such as Vectorize('i0', 4), and {directive!r} is none: "
+                "print(viz.kernel(f, *args)) shows those that the compiler chose"
+            )
     traced = jax.make_jaxpr(f)(*args)
     plan = make_plan(simplify(lower_prng_keys(traced)), target)
     if schedule and len(plan.kernels) != 1:

@@ -110,7 +110,7 @@ class Seen:
 def origins(transformed: ClosedJaxpr, from_marks: ClosedJaxpr) -> list[int | None]:
     """For each equation of `transformed` the number of the one that it is from, where that is known.
 
-    `from_marks` is the same program, made of marked equations; should it differ all the same, as where a
+    `from_marks` is the same program, made of marked equations; should it differ anyway, as where a
     function does something else each time, nothing is known."""
     ours, theirs = ([eqn for _, eqn in printed_eqns(j.jaxpr)] for j in (transformed, from_marks))
     if [eqn.primitive for eqn in ours] != [eqn.primitive for eqn in theirs]:

@@ -100,7 +100,7 @@ class CustomVJPException(Exception):
 def _vjp_functions(
     *, call_jaxpr: ClosedJaxpr, num_consts: int, fwd: Callable, **params: Any
 ) -> dict[str, Any]:
-    """The parameters of an equation as functions; the rule is not told of closed-over values."""
+    """The parameters of an equation as functions; the rule does not get closed-over values."""
 
     def rule(primals: Any, perturbed: Any) -> Any:
         if any(perturbed[:num_consts]):

@@ -14,12 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from tinyjax.core.api_util import (
-    FlatFun,
-    check_callable,
-    fun_name,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, check_callable, fun_name, wraps
 from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context, is_staging
@@ -34,7 +29,7 @@ from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, devices
-from tinyjax.runtime.placement import Asked, DeviceOrSpread, committed_place
+from tinyjax.runtime.placement import DeviceOrSpread, PlacementRequest, committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import Inline, jit_p, read_arguments
 from tinyjax.transform.jit.stages import Traced
@@ -198,17 +193,9 @@ class PjitFunction:
             places, out_places = placement.places.before_call(places, **params)
         place = self.device or _place_before_call(jaxpr, places, name, out_places)
         static = positions(self.static_argnums, len(args))
+        info = DebugInfo(self.fun, static, in_tree, out_tree)
         return Traced(
-            jaxpr,
-            in_tree,
-            out_tree,
-            name,
-            place,
-            consts,
-            donated,
-            places,
-            out_places,
-            DebugInfo(self.fun, static, in_tree, out_tree),
+            jaxpr, in_tree, out_tree, name, place, consts, donated, places, out_places, info
         )
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
@@ -253,11 +240,11 @@ def _place_before_call(
 ) -> DeviceOrSpread | None:
     """As place_of_call, of arguments of which only the places are known."""
     by_arguments = [
-        Asked(f"argument args[{i}] of {name}", place)
+        PlacementRequest(f"argument args[{i}] of {name}", place)
         for i, (place, is_read) in enumerate(zip(places, read_arguments(jaxpr)))
         if place is not None and is_read
     ]
-    by_others = placement.places and placement.places.asked_by_call(jaxpr, out_places)
+    by_others = placement.places and placement.places.requests_of_call(jaxpr, out_places)
     return committed_place((), name, [*by_arguments, *(by_others or ())])
 
 
@@ -309,8 +296,7 @@ def jit(
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
     the call; `inline` says when the equations take the place of a call (see Inline; True is JAX_LATE).
     `in_shardings` and `out_shardings` say where arguments and results are. Usable as a decorator, too.
-    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html"""
+    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range."""
     if fun is None:
         return functools.partial(
             jit,

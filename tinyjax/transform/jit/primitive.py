@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import (
-    BodyPrimitive,
+    HigherOrderPrimitive,
     abstract_eval_rules,
     as_array,
     impl_rules,
@@ -29,8 +29,8 @@ from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.placement import (
-    Asked,
     DeviceOrSpread,
+    PlacementRequest,
     committed_place,
     compile_device,
     put_results,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
 is_committed = operator.attrgetter("committed")
-jit_p = BodyPrimitive("jit", multiple_results=True, impl_binds_primitives=True)
+jit_p = HigherOrderPrimitive("jit", multiple_results=True, impl_binds_primitives=True)
 
 
 def _jit_impl(
@@ -76,7 +76,10 @@ def run_compiled(
 
 
 def place_of_call(
-    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str, asked: Sequence[Asked] = ()
+    jaxpr: ClosedJaxpr,
+    arrays: Sequence[ArrayImpl],
+    name: str,
+    asked: Sequence[PlacementRequest] = (),
 ) -> Any:
     """Where those arguments were put that the jaxpr reads, or else the first place that is `asked` for; None
     if there is none. Raises ValueError if two of them have other devices."""

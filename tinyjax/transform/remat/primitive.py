@@ -14,7 +14,7 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.bind import (
-    BodyPrimitive,
+    HigherOrderPrimitive,
     Primitive,
     abstract_eval_rules,
     impl_rules,
@@ -57,7 +57,7 @@ from tinyjax.transform.transposition_of_jaxpr import operand_cotangents
 # differentiated: whether it is the staged part, which computes again.
 # A residual, rounded to its own type: lax/reduce_precision.py
 reduce_precision_p = Primitive("reduce_precision", axes="elementwise", cost=1, makes_nan=False)
-remat_p = BodyPrimitive("remat2", multiple_results=True, impl_binds_primitives=True)
+remat_p = HigherOrderPrimitive("remat2", multiple_results=True, impl_binds_primitives=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: eager_jaxpr_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py replaces it by its equations"

@@ -22,7 +22,7 @@ def jaxprs(jax, jnp, lax):
         return lax.while_loop(lambda carry: carry[0] < n, body, (0, 1.0, x))[1]
 
     def steps(x):
-        """How often x is to be halved until it is below 1: a predicate that depends on x."""
+        """How often x must be halved to be below 1: a predicate that depends on x."""
         halve = lambda carry: (carry[0] / 2, carry[1] + 1)  # noqa: E731
         return lax.while_loop(lambda carry: carry[0] >= 1, halve, (x, 0))[1]
 

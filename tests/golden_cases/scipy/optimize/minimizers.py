@@ -63,7 +63,7 @@ CALLS = [
     "jax.jvp(lambda a: found(scaled, jnp.zeros(2), a, 2.0)[0], (1.0,), (1.0,))",
 ]
 
-# The end is so flat that the rounding of the way shows; the counts are JAX's all the same.
+# The end is so flat that the rounding of the way shows; the counts are JAX's anyway.
 LIMITED = [
     "limited(himmelblau, f32([1, 1]))",
     "limited(bowl, jnp.zeros(3))",

@@ -111,8 +111,8 @@ def test_what_is_saved_is_in_the_file(explained, server):
 def test_a_file_that_is_no_text_is_said_and_read_when_it_is_one(explained, server):
     server.live.file.write_bytes(b"\xff")
     assert "as UTF-8" in json.loads(ask(server, "/state")[1])["error"]
-    server.live.file.write_text("mended")
-    assert state_when_done(server)["text"] == "mended"
+    server.live.file.write_text("fixed")
+    assert state_when_done(server)["text"] == "fixed"
 
 
 def test_a_saved_file_keeps_its_mode(explained, server):

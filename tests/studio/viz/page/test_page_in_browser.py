@@ -91,9 +91,9 @@ def test_pointing_at_a_line_lights_its_kin_in_all_columns(opened, gradient):
     browser = opened(gradient)
     point_at(browser, line(browser, "traced", "= sin"))
     assert lines_with(browser, "here") == ["b:f32[] = sin a"]
-    kin = lines_with(browser, "kin")
-    assert "return jnp.sin(x) * x" in kin and "c:f32[] = cos a" in kin
-    assert not any("= mul b a" in text for text in kin)
+    related = lines_with(browser, "related")
+    assert "return jnp.sin(x) * x" in related and "c:f32[] = cos a" in related
+    assert not any("= mul b a" in text for text in related)
     assert "b:f32[] = sin a" in browser.find_element("css selector", ".trail").text
 
 
@@ -101,7 +101,7 @@ def test_nothing_is_lit_when_the_pointer_has_left(opened, gradient):
     browser = opened(gradient)
     point_at(browser, line(browser, "traced", "= sin"))
     point_at(browser, browser.find_element("css selector", "h1"))
-    assert lines_with(browser, "kin") == []
+    assert lines_with(browser, "related") == []
 
 
 def test_a_click_keeps_a_line_lit_until_escape(opened, gradient):
@@ -289,7 +289,7 @@ def test_a_line_lights_its_kin_when_it_is_drawn_later_and_scrolls_to_it(opened, 
     browser = opened(many)
     line(browser, "python", "jax.numpy.tan(x)").click()
     assert line_appears(browser, "transformed", "= tan")
-    assert any("= tan" in text for text in lines_with(browser, "kin"))
+    assert any("= tan" in text for text in lines_with(browser, "related"))
 
 
 # ---- the steps ----

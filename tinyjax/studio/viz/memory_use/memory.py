@@ -15,7 +15,7 @@ from typing import Any
 import tinyjax as jax
 from tinyjax.compile.lowered import LoweredProgram
 from tinyjax.compile.memory_plan import plan_memory, usable_donations
-from tinyjax.core.api_util import fun_name
+from tinyjax.core.api_util import check_callable, fun_name
 from tinyjax.studio.viz.arrays.picture import Picture
 from tinyjax.studio.viz.arrays.tree import bytes_text
 from tinyjax.studio.viz.memory_use.backward import backward_lines
@@ -144,11 +144,13 @@ def memory(
       donate_argnums: as of jax.jit.
       compare: another function of the same arguments, such as one with jax.checkpoint.
     Raises:
+      TypeError: `f` or `compare` is no function.
       What tracing, compiling and running raise."""
     functions = [f] if compare is None else [f, compare]
     charts: list[Chart] = []
     peaks: dict[str, int] = {}
     for function in functions:
+        check_callable(function, "viz.memory")
         chart, lowered = _chart_of(function, args, donate_argnums)
         charts.append(chart)
         prefix = f"{chart.title}: " if compare is not None else ""

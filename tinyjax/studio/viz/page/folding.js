@@ -1,6 +1,6 @@
 // ---- the list of events, folded by call; a graph, nearer and farther ----
 
-const MANY = 200; // events: of so many, what happens within a call within a call begins folded
+const MANY = 200; // events: above it, a call within a call begins folded
 
 /** The button that folds what happens within an event; an empty place where nothing does. */
 function caret(number) {

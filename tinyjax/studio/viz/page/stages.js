@@ -1,8 +1,8 @@
-// ---- the stages: columns in which an item lights its kin ----
+// ---- the stages: columns in which an item lights the related ones ----
 
 const items = []; // all, by their numbers: each knows its column's place, its list and its place there
 const boxes = []; // each column's scrolling box
-const order = []; // of each column: the numbers of the items that have kin
+const order = []; // of each column: the numbers of the items that have related ones
 const stops = []; // of each column: the item that Tab leads to
 const trail = document.querySelector(".trail");
 let pinned = null; // the item that stays lit, until Escape or another click
@@ -38,17 +38,17 @@ function drawColumns() {
 function linkItems() {
   data.columns.forEach((column, place) => {
     order.push([]);
-    for (const item of column.blocks.flatMap((block) => block.items)) items.push({ number: "", ...item, place, kin: [] });
+    for (const item of column.blocks.flatMap((block) => block.items)) items.push({ number: "", ...item, place, related: [] });
   });
   items.forEach((item, id) => {
     for (let i = 0; i < (item.later?.length ?? 0); i += 2) {
       for (let other = item.later[i]; other < item.later[i] + item.later[i + 1]; other++) {
-        item.kin.push(other);
-        items[other].kin.push(id);
+        item.related.push(other);
+        items[other].related.push(id);
       }
     }
   });
-  items.forEach((item, id) => { if (item.kin.length) order[item.place].push(id); });
+  items.forEach((item, id) => { if (item.related.length) order[item.place].push(id); });
 }
 
 function drawBlock(block, column, first, box) {
@@ -75,7 +75,7 @@ function drawItem(id, nodes) {
   const parts = item.share === undefined ? [number, text] : [number, meter(item.share), text];
   if (item.gone) parts.push(element("span", { class: "unseen" }, " simplified away"));
   const kind = item.gone ? "line gone" : "line";
-  if (!item.kin.length) return element("li", { class: kind }, ...parts);
+  if (!item.related.length) return element("li", { class: kind }, ...parts);
   const line = element("button", { class: kind, tabindex: stops[item.place] === id ? "0" : "-1", type: "button" }, ...parts);
   if (item.gone) line.title = "simplified away: nothing is computed for it";
   line.dataset.item = id;
@@ -99,26 +99,26 @@ function light(id) {
   lit = id;
   lights = [];
   if (id === null) return trail.replaceChildren(...hint());
-  const close = new Set(boxes.flatMap((_, place) => kinIn(id, place)));
-  lights = [[id, "here"], ...items[id].kin.map((other) => [other, close.has(other) ? "kin" : "around"])];
+  const close = new Set(boxes.flatMap((_, place) => relatedIn(id, place)));
+  lights = [[id, "here"], ...items[id].related.map((other) => [other, close.has(other) ? "related" : "around"])];
   for (const [other, name] of lights) mark(other, name, true);
   trail.replaceChildren(...story(id));
 }
 
-/** The item and its kin in a column; what has many equations inside, such as a group, only if it is alone. */
-function kinIn(id, place) {
+/** The item and the related ones in a column; what has many equations inside, such as a group, only if it is alone. */
+function relatedIn(id, place) {
   items[id].byPlace ??= boxes.map((_, column) => {
-    const all = [id, ...items[id].kin].filter((other) => items[other].place === column);
+    const all = [id, ...items[id].related].filter((other) => items[other].place === column);
     const narrow = all.filter((other) => !items[other].wide || other === id);
     return (narrow.length ? narrow : all).sort((a, b) => a - b);
   });
   return items[id].byPlace[place];
 }
 
-/** In words: the item, and what is kin to it in each column. */
+/** In words: the item, and what is related to it in each column. */
 function story(id) {
   const links = data.columns.flatMap((column, place) => {
-    const own = kinIn(id, place);
+    const own = relatedIn(id, place);
     if (!own.length) return [];
     const here = own.includes(id);
     const shown = items[here ? id : own[0]];
@@ -137,14 +137,14 @@ function hint() {
     + "Click or Enter keeps it lit; Escape lets go."];
 }
 
-/** Brings the kin in all other columns into sight. */
+/** Brings the related items of all other columns into sight. */
 let waiting = 0;
 function revealKin(id) {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     if (id !== lit) return;
     boxes.forEach((box, place) => {
-      const own = kinIn(id, place);
+      const own = relatedIn(id, place);
       const drawn = own.flatMap((other) => items[other].list.drawn.get(items[other].n) ?? []);
       if (own.includes(id) || drawn.some((line) => isSeen(line, box))) return;
       if (own.length) reveal(lineOf(own[0]), box);
@@ -175,7 +175,7 @@ function focusItem(id) {
   reveal(line, boxes[place]);
 }
 
-/** Where a key leads from an item: up and down the column, or aside to the next column with kin. */
+/** Where a key leads from an item: up and down the column, or aside to the next column with a related one. */
 function target(id, key) {
   const { place } = items[id];
   const column = order[place];
@@ -184,8 +184,8 @@ function target(id, key) {
   if (step !== undefined) return column[at + step];
   const side = key === "ArrowRight" ? 1 : -1;
   for (let other = place + side; other >= 0 && other < boxes.length; other += side) {
-    const [kin] = kinIn(id, other);
-    if (kin !== undefined) return kin;
+    const [related] = relatedIn(id, other);
+    if (related !== undefined) return related;
   }
   return undefined;
 }

@@ -25,11 +25,8 @@ MANY_DEVICES = Words(
     "in_shardings out_sharding out_shardings takes_out_sharding meshgrid",
     {
         # "varying" means something else to the compiler.
-        "compile/kernel/naive_loop.py": "varying",
-        "compile/kernel/scalarize.py": "varying",
         "compile/schedules/dependences.py": "varying",
         "compile/schedules/lanes.py": "varying",
-        "compile/schedules/loop_schedule.py": "varying",
         "compile/schedules/nests.py": "varying",
         "compile/schedules/hoist.py": "varying",
         "compile/schedules/vectorize.py": "varying",

@@ -230,12 +230,12 @@ CHAPTERS = (
         {
             "compile.kernel.loop_bodies": "jaxprs inside a kernel: loops, ifs",
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
-            "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "which loops each example of a batch can run by itself",
             "compile.kernel.example_nest": "the naive nest of such a loop",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.stoppable": "how the host ends a loop that runs long",
+            "compile.fusion.invariants": "what is the same in all iterations, before the loop",
         },
     ),
     Chapter(
@@ -248,7 +248,6 @@ CHAPTERS = (
             "compile.explain": "where each line of C comes from",
         },
         {
-            "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
             "compile.launches": "which kernels are handed to the device together",
             "core.missing_names": "names that are imported when they are asked for",
             "core.shortcuts": "where tinyjax/fast may answer",

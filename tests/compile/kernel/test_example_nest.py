@@ -100,6 +100,25 @@ def test_rows_are_chosen_by_numbers_that_each_example_has_of_its_own():
 
 
 @pytest.mark.parametrize(
+    "step, form",
+    [
+        (lambda c, row: c * row[::-1] + row[:, None], "elementwise"),
+        (lambda c, row: c * jnp.exp(row) - lax.iota(np.float32, 3), "elementwise"),
+        (lambda c, row: lax.fori_loop(0, 2, lambda i, c: c * row + i, c), "elementwise"),
+        (lambda c, row: c * jnp.exp(row * c[0, 0]), "sequential"),
+        (lambda c, row: c.T * row, "sequential"),
+        (lambda c, row: c - c.sum() * row, "sequential"),
+    ],
+)
+def test_each_element_runs_a_loop_that_computes_it_from_its_own_alone(step, form):
+    f = lambda x, row: lax.fori_loop(0, 3, lambda i, c: step(c, row) / 4, x)  # noqa: E731
+    kernel = loop_of(f, MIX, MIX[0])
+    assert kernel.form.startswith(form)
+    assert form != "elementwise" or "elements" not in str(kernel)
+    agree(f, MIX, MIX[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
     "step",
     [
         lambda c, x: (c - c.mean(0), x),

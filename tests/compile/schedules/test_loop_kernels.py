@@ -66,18 +66,18 @@ def test_the_kernel_of_a_scan_is_a_loop_over_registers():
     lines = str(loop_of(decayed, floats(16), floats(16), floats(9, 16))).splitlines()
     assert [line.strip() for line in lines[1:]] == [
         "carry_1:f32 x16 = variable",
-        "b:f32 x16 = b_in[0 x16]",
-        "carry_1 = b",
-        "a:f32 x16 = a_in[0 x16]",
+        "t1:f32 x16 = b_in[0 x16]",
+        "carry_1 = t1",
+        "f:f32 x16 = a_in[0 x16]",
         "for i2 in 0 .. 9:",
         "h:f32 x16 = c_in[i2 * 16 x16]",
         "g:f32 x16 = carry_1",
-        "i3:f32 x16 = mul a g",
+        "i3:f32 x16 = mul f g",
         "j:f32 x16 = add i3 h",
         "out1[i2 * 16 x16] = j",
         "carry_1 = j",
-        "t3:f32 x16 = carry_1",
-        "out0[0 x16] = t3",
+        "t4:f32 x16 = carry_1",
+        "out0[0 x16] = t4",
     ]
 
 

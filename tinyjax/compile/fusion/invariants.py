@@ -6,6 +6,7 @@ for the device, so what depends on the loop's constants alone is computed once, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
@@ -19,12 +20,21 @@ def hoist_host_steps(
 ) -> tuple[list[JaxprEqn], JaxprEqn]:
     """The invariant host steps of a loop's body, with the equations that they need, as equations before the
     loop; and the loop without them. New variables get names."""
+    return hoist_invariants(
+        eqn, names, lambda inner: isinstance(lowering_of(inner, target), OnHost)
+    )
+
+
+def hoist_invariants(
+    eqn: JaxprEqn, names: dict[Var, str], is_wanted: Callable[[JaxprEqn], bool]
+) -> tuple[list[JaxprEqn], JaxprEqn]:
+    """The same for the invariant equations that are wanted."""
     loop = loop_of(eqn)
     if loop is None:
         return [], eqn
     body = loop.body.jaxpr
     outside: dict[Var, Atom] = dict(zip(body.invars, loop.consts))
-    moved = _invariant_host_steps(body, set(outside), target)
+    moved = _invariant(body, set(outside), is_wanted)
     if not moved:
         return [], eqn
     before: list[JaxprEqn] = []
@@ -47,8 +57,11 @@ def hoist_host_steps(
     return before, smaller.equation()
 
 
-def _invariant_host_steps(body: Jaxpr, same: set[Var], target: Target) -> list[JaxprEqn]:
-    """Host steps of which all operands are the same in every iteration, and what computes these, in order."""
+def _invariant(
+    body: Jaxpr, same: set[Var], is_wanted: Callable[[JaxprEqn], bool]
+) -> list[JaxprEqn]:
+    """Wanted equations of which all operands are the same in every iteration, and what computes these, in
+    order."""
     invariant: list[JaxprEqn] = []
     for eqn in body.eqns:
         is_same = all(isinstance(v, Literal) or v in same for v in eqn.invars)
@@ -60,7 +73,6 @@ def _invariant_host_steps(body: Jaxpr, same: set[Var], target: Target) -> list[J
             same.update(eqn.outvars)
     needed: set[Atom] = set()
     for eqn in reversed(invariant):
-        is_host = isinstance(lowering_of(eqn, target), OnHost)
-        if is_host or not needed.isdisjoint(eqn.outvars):
+        if is_wanted(eqn) or not needed.isdisjoint(eqn.outvars):
             needed.update([*eqn.invars, *eqn.outvars])
     return [eqn for eqn in invariant if not needed.isdisjoint(eqn.outvars)]

@@ -1,15 +1,16 @@
-"""The axis of the examples: which loops each example of a batch can run by itself.
+"""The axes of the examples: which loops each example of a batch can run by itself.
 
 vmap makes one loop of many, whose arrays have an axis more: that of the examples. If an example's elements
-are computed from its own alone, all examples can run the loop at once, each with its part of the carry.
-`example_axes` finds that axis in each value of the bodies: it runs the lowering rules, and records where they
-read their operands.
+are computed from its own alone, all examples can run the loop at once, each with its part of the carry. In a
+loop that works element by element, all axes of its arrays are the examples'. `example_axes` finds these axes
+in each value of the bodies: it runs the lowering rules, and records where they read their operands.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tinyjax.compile.codegen.codegen import Target
@@ -41,44 +42,57 @@ class NotByExampleError(Exception):
 
 @dataclass
 class ExampleAxes:
-    """The number of examples, and their axis in each variable of a loop and its bodies that has one."""
+    """The sizes of the examples' axes, which are neighbours, and the first of them in each variable of a loop
+    and its bodies that has them."""
 
-    count: int
+    sizes: tuple[int, ...]
     axes: dict[Var, int] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        return math.prod(self.sizes)
 
-def example_axes(found: Loop | Branches, target: Target) -> ExampleAxes:
-    """The axes of the examples, which are in front in the carry of a loop or the results of a branch.
 
-    Raises NotByExampleError if there are none, or if they need each other."""
+def batches(found: Loop | Branches) -> Iterator[tuple[int, ...]]:
+    """The sizes of axes that may be examples': those in front in a loop's carry, or a branch's results."""
     results = found.last_carry if isinstance(found, Loop) else found.eqn.outvars
     sizes = [v.aval.shape[0] for v in results if v.aval.ndim]
-    reason = NotByExampleError("it has no arrays of several examples")
     for count in sorted(set(sizes), key=sizes.count, reverse=True):
-        if count < MIN_EXAMPLES:
-            continue
+        if count >= MIN_EXAMPLES:
+            yield (count,)
+
+
+def example_axes(
+    found: Loop | Branches, sizes: Iterable[tuple[int, ...]], computed: Container[Atom], target: Target
+) -> ExampleAxes:  # fmt: skip
+    """The axes of the examples, of the first of these sizes for which there are some. Each example computes
+    its own of the `computed` operands; the others can be read anywhere.
+
+    Raises NotByExampleError if there are none, or if they need each other."""
+    reason = NotByExampleError("it has no arrays of several examples")
+    for each in sizes:
         for with_constants in (True, False):
             try:
-                return _Axes(count, target, with_constants).of(found)
+                return _Axes(each, target, with_constants).of(found, computed)
             except NotByExampleError as error:
                 reason = error
     raise reason
 
 
 class _Axes:
-    """Finds axes to a fixed point. The operands of the loop are buffers, which can be read anywhere:
-    their variables are `free`, and their axes are guesses."""
+    """Finds axes to a fixed point: of several, the first. The operands of the loop are buffers, which can be
+    read anywhere: their variables are `free`, and their axes are guesses."""
 
-    def __init__(self, count: int, target: Target, with_constants: bool):
-        self.result = ExampleAxes(count)
-        self.axes = self.result.axes
+    def __init__(self, sizes: tuple[int, ...], target: Target, with_constants: bool):
+        self.result = ExampleAxes(sizes)
+        self.sizes, self.axes = sizes, self.result.axes
         self.target = target
         self.with_constants = with_constants
         self.free: set[Atom] = set()
         self.changed = True
         self.reads: dict[Var, list[tuple[Atom, dict[int, int]]]] = {}
 
-    def of(self, found: Loop | Branches) -> ExampleAxes:
+    def of(self, found: Loop | Branches, computed: Container[Atom]) -> ExampleAxes:
         """The axes in a loop or a branch, and in its results."""
         if isinstance(found, Loop):
             condition_consts, consts, carry, xs = found.parts(found.variables)
@@ -86,6 +100,8 @@ class _Axes:
             self._guess([*condition_consts, *consts])
             for v in carry:
                 self._set(v, 0 if self._is_batch(v) else None)
+            pairs = zip(found.eqn.invars, found.variables)
+            self.free.difference_update(v for outer, v in pairs if outer in computed)
         else:
             for branch in found.branches:
                 self._guess(branch.jaxpr.invars)
@@ -104,7 +120,13 @@ class _Axes:
             self._set(v, 0 if self._is_batch(v) else None)
 
     def _is_batch(self, v: Atom) -> bool:
-        return v.aval.shape[:1] == (self.result.count,)
+        """Whether the axes are in front, not all of them of size 1."""
+        return self._fits(v, 0) and math.prod(v.aval.shape[: len(self.sizes)]) > 1
+
+    def _fits(self, v: Atom, axis: int) -> bool:
+        """Whether the axes may begin at that one. Sizes of 1 are stretched."""
+        pairs = list(zip(v.aval.shape[axis:], self.sizes))
+        return len(pairs) == len(self.sizes) and all(size in (1, n) for size, n in pairs)
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
@@ -113,9 +135,19 @@ class _Axes:
         """A value without the axis may become one with it: all examples read the same then."""
         if axis is None or not isinstance(v, Var):
             return
+        if not self._fits(v, axis):
+            raise NotByExampleError("its arrays differ in shape")
         self.changed |= v not in self.axes
         if self.axes.setdefault(v, axis) != axis:
             raise NotByExampleError("examples are along two axes of one value")
+
+    def _moved(self, axis: int, result_axes: dict[int, int]) -> int | None:
+        """The first of the axes in a result, of those from `axis` on in an operand; None if they are no
+        neighbours there."""
+        axes = [n for n, size in enumerate(self.sizes) if size > 1]
+        first = {result_axes[axis + n] - n for n in axes if axis + n in result_axes}
+        is_all = all(axis + n in result_axes for n in axes)
+        return first.pop() if is_all and len(first) == 1 and min(first) >= 0 else None
 
     # ---- loops and branches ----
 
@@ -147,7 +179,7 @@ class _Axes:
             self._set(v, self._axis(inner))
         self._jaxpr(jaxpr)
         (holds,) = jaxpr.outvars
-        if holds.aval.ndim > (self._axis(holds) is not None):
+        if holds.aval.ndim > (0 if self._axis(holds) is None else len(self.sizes)):
             raise NotByExampleError("an example has several conditions")
 
     def _control_flow(self, eqn: JaxprEqn) -> None:
@@ -182,15 +214,15 @@ class _Axes:
             self.reads[v] = reads_of(eqn, v, self.target)
         sure, guessed = set[int](), set[int]()
         for operand, result_axes in self.reads[v]:
-            axis = self._axis(operand)
-            if axis is None:
+            if (axis := self._axis(operand)) is None:
                 continue
+            moved = self._moved(axis, result_axes)
             if operand in self.free:
-                guessed |= {result_axes[axis]} if axis in result_axes else set()
-            elif axis not in result_axes:
-                raise NotByExampleError(f"{eqn.primitive} in its body reads other examples")
+                guessed |= set() if moved is None else {moved}
+            elif moved is None:
+                raise NotByExampleError(f"{eqn.primitive} in its body reads other elements")
             else:
-                sure.add(result_axes[axis])
+                sure.add(moved)
         found = sure or guessed
         if len(sure) > 1:
             raise NotByExampleError("examples are along two axes of one value")
@@ -227,7 +259,7 @@ class _Axes:
                 continue
             for out in eqn.outvars:
                 for operand, own in self.reads[out]:
-                    axes = [a for a, result_axis in own.items() if result_axis == self._axis(out)]
+                    axes = [a for a in own if self._moved(a, own) == self._axis(out) is not None]
                     wanted[operand].update(axes or [None])
         for v, found_axes in wanted.items():
             if len(found_axes) == 1 and v not in self.free and self._axis(v) is None:
@@ -253,9 +285,7 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     at the element's own place, along which axis of the result that is."""
     lowering = lowering_of(eqn, target)
     if isinstance(lowering, Elementwise):
-        pairs = [(u, enumerate(zip(u.aval.shape, v.aval.shape))) for u in eqn.invars]
-        # A size of 1 is stretched.
-        return [(u, {a: a for a, (size, of_v) in sizes if size == of_v}) for u, sizes in pairs]
+        return [(u, {axis: axis for axis in range(u.aval.ndim)}) for u in eqn.invars]
     if isinstance(lowering, (Cumulative, TopK, Sort)):
         along = lowering.axis if isinstance(lowering, TopK) else eqn.params.get("axis")
         along = eqn.params["dimension"] if isinstance(lowering, Sort) else along

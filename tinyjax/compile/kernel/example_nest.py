@@ -1,7 +1,8 @@
-"""The naive nest of a loop that each example of a batch runs by itself.
+"""The naive nest of a loop that each example of a batch runs by itself, or each element of its arrays.
 
-A loop over the examples is around all of it. Of a value that has their axis, private memory holds one
-example's part; all others are whole, and each example computes them.
+Loops over the examples are around all of it. Of a value that has their axes, private memory holds one
+example's part, which is a variable if it is one element; all others are whole, and each example computes
+them.
 
     for i1 in 0 .. 64:                   # examples
       carry_1 = 4 elements               # of a carry of shape (64, 4)
@@ -11,7 +12,8 @@ example's part; all others are whole, and each example computes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 
@@ -23,21 +25,27 @@ from tinyjax.compile.kernel.kernel_ir import KernelError, PrivateArray
 from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.naive_loop import LoopKernel, LoopNest, for_one_item, written
+from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 
 def example_nest(
-    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
-) -> LoopKernel | str:
-    """The naive nest of a loop or a branch, run by each example; or why it can't be one."""
+    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
+    sizes: Iterable[tuple[int, ...]], form: str,
+) -> LoopKernel | str:  # fmt: skip
+    """The naive nest of a loop or a branch, run by each example, whose axes have the first of these sizes
+    that they can have; or why it can't be one. The form says whether each is an element."""
     alone = for_one_item(target)
-    if reason := BodyBuilder(dict(names), alone).why_not(found.bodies.values()):
+    whole = BodyBuilder(dict(names), alone)
+    if reason := whole.why_not(found.bodies.values()):
         return reason
     try:
-        axes = example_axes(found, alone)
-        builder = ExampleBuilder(dict(names), alone, axes)
+        computed = {v for eqn in before for v in eqn.outvars}
+        axes = example_axes(found, sizes, computed, alone)
+        builder = ExampleBuilder(dict(names), alone, axes, form)
+        builder.groups = whole.groups
         nest = written(ExampleNest(found, before, names, builder))
         return nest if isinstance(nest, str) else replace(nest, examples=axes.count)
     except (NotByExampleError, KernelError) as error:
@@ -45,26 +53,35 @@ def example_nest(
 
 
 class ExampleBuilder(BodyBuilder):
-    """Writes what one example computes; `number` is its own."""
+    """Writes what one example computes, that at the place `example` of all."""
 
-    number: Index = index(0)
+    example: Position
 
-    def __init__(self, names: dict[Var, str], target: Target, found: ExampleAxes):
+    def __init__(self, names: dict[Var, str], target: Target, found: ExampleAxes, form: str):
         super().__init__(names, target)
-        self.count, self.axes = found.count, found.axes
+        self.sizes, self.axes, self.form = found.sizes, found.axes, form
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
+
+    def _given(self, v: Atom) -> dict[int, Index]:
+        """The example's place in `v`, along each of the examples' axes."""
+        first, shape = self._axis(v), v.aval.shape
+        if first is None:
+            return {}
+        coords = enumerate(self.example.coords, first)
+        return {axis: at if shape[axis] > 1 else index(0) for axis, at in coords}
 
     @contextmanager
     def loops_along(
         self, v: Atom, axes: Sequence[int], sizes: Sequence[int] | None = None
     ) -> Iterator[Position]:
         sizes = v.aval.shape if sizes is None else sizes
-        own = self._axis(v)
+        given = self._given(v)
         with ExitStack() as stack:
             loops = [
-                nullcontext(self.number) if axis == own else self.loop(sizes[axis]) for axis in axes
+                nullcontext(given[axis]) if axis in given else self.loop(sizes[axis])
+                for axis in axes
             ]
             coords = [stack.enter_context(loop) for loop in loops]
             yield Position([sizes[axis] for axis in axes], coords)
@@ -82,13 +99,16 @@ class ExampleBuilder(BodyBuilder):
                 yield position.flat
 
     def stored_size(self, v: Atom) -> int:
-        return v.aval.size // (1 if self._axis(v) is None else self.count)
+        given = self._given(v)
+        return math.prod(size for axis, size in enumerate(v.aval.shape) if axis not in given)
 
     def private(self, v: Var, name: str = "") -> MemRef:
-        place, axis = super().private(v, name), self._axis(v)
+        axis, given = self._axis(v), tuple(self._given(v).values())
         if axis is None:
-            return place
-        return replace(place, example=Example(v.aval.shape, axis, self.number))
+            if self.form == "elementwise" and v.aval.size > 1:
+                raise NotByExampleError("its elements need whole arrays")
+            return super().private(v, name)
+        return replace(super().private(v, name), example=Example(v.aval.shape, axis, given))
 
     def can_store(self, place: MemRef) -> bool:
         """No example loads from where others store: what goes to a buffer is copied there."""
@@ -103,14 +123,27 @@ class ExampleBuilder(BodyBuilder):
 class ExampleNest(LoopNest):
     """The nest of a loop or branch within one over the examples."""
 
-    form = "by example"
     b: ExampleBuilder
 
     def write(self) -> None:
-        with self.b.axis(self.b.fresh("i"), self.b.count) as number:
-            self.b.number = number
-            self.elements = (number.args[0],)
+        """An operand of a loop that the kernel computes itself has the axes that it has in the bodies."""
+        b, found, self.form = self.b, self.found, self.b.form
+        if isinstance(found, Loop):
+            inside = zip(self.eqn.invars, found.variables)
+            pairs = [(v, u) for v, u in inside if isinstance(v, Var) and v in self.computed]
+            whole = {v for v, u in pairs if u not in b.axes}
+            b.axes |= {v: b.axes[u] for v, u in pairs if v not in whole}
+        with b.loops(b.sizes) as b.example:
+            self.elements = b.example.axes
             super().write()
+
+    def source(self, v: Atom) -> Storage:
+        """An element that the kernel computes itself is computed once."""
+        if v not in self.computed:
+            return super().source(v)
+        if self.b.stored_size(v) > 1:
+            raise NotByExampleError("an array of all examples is the same in every iteration")
+        return self.b.scalar(v)
 
     def places(self) -> Sequence[MemRef]:
         """The first example stores what all have."""
@@ -118,5 +151,5 @@ class ExampleNest(LoopNest):
         is_whole = [v not in b.axes for v in self.eqn.outvars]
         if not any(is_whole):
             return outs
-        is_first = b.let("eq", (b.number, index(0)), BOOL)
+        is_first = b.let("eq", (b.example.flat, index(0)), BOOL)
         return [replace(out, only_if=is_first) if w else out for out, w in zip(outs, is_whole)]

@@ -17,7 +17,6 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import (
-    OperandStorage,
     PrivateArrayBuilder,
     Storage,
     sums_up,
@@ -80,10 +79,11 @@ class BodyBuilder(PrivateArrayBuilder):
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
         for atom, place in targets:
             is_new = atom in made and atom not in direct
-            if atom.aval.size > 1 and is_new and self.can_store(place):
+            is_array = self.stored_size(atom) > 1
+            if is_array and is_new and self.can_store(place):
                 direct[atom] = place
             else:
-                later.append((self.source if atom.aval.size > 1 else self.scalar, atom, place))
+                later.append((self.source if is_array else self.scalar, atom, place))
         self.equations(jaxpr, direct)
         found = [(find(atom), place, atom) for find, atom, place in later]
         for source, place, atom in found:
@@ -148,7 +148,7 @@ class BodyBuilder(PrivateArrayBuilder):
     def for_loop(
         self,
         loop: Loop,
-        sources: Sequence[OperandStorage],
+        sources: Sequence[Storage],
         outs: Sequence[MemRef],
         is_main: bool = False,
     ) -> None:
@@ -171,9 +171,7 @@ class BodyBuilder(PrivateArrayBuilder):
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
 
-    def while_loop(
-        self, loop: Loop, sources: Sequence[OperandStorage], carry: Sequence[MemRef]
-    ) -> None:
+    def while_loop(self, loop: Loop, sources: Sequence[Storage], carry: Sequence[MemRef]) -> None:
         """Iterations as long as the condition holds. Where each element (or the first axes of the carry) has
         its own condition, those for which it fails keep their carry."""
         assert loop.condition is not None
@@ -225,7 +223,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 continue
             can_replace = mask is None and _can_replace(v, out, jaxpr, groups, self.target)
             updated = updates_in_place(v, out, jaxpr, groups) if mask is None else []
-            in_place = out.aval.size == 1 or can_replace or bool(updated)
+            in_place = self.stored_size(out) == 1 or can_replace or bool(updated)
             target = place if in_place else self.private(v, "new")
             targets += [(each, target) for each in [*updated[:-1], out]]
             waiting += [] if in_place else [(target, place, v)]

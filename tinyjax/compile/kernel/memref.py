@@ -10,33 +10,35 @@ from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Buffer, KernelError, PrivateArray, Scalar
+from tinyjax.compile.kernel.rules import Position
 
 
 @dataclass(frozen=True)
 class Example:
-    """Of a value of this shape, only what is at place `number` of an axis is in memory."""
+    """Of a value of this shape, only what is at `coords` of the axes from `axis` on is in memory."""
 
     shape: tuple[int, ...]
     axis: int
-    number: Index
+    coords: tuple[Index, ...]
+
+    @property
+    def end(self) -> int:
+        """The axis after its own."""
+        return self.axis + len(self.coords)
 
     @property
     def first(self) -> Index:
         """The number of its first element."""
-        return self.number * math.prod(self.shape[self.axis + 1 :])
+        own = Position(self.shape[self.axis : self.end], self.coords).flat
+        return own * math.prod(self.shape[self.end :])
 
     def place(self, at: Index) -> Index:
         """Where element number `at` of the whole value is. Raises KernelError if it is another example's."""
-        coords, rest = list[Index](), at
-        for size in reversed(self.shape):
-            coords.insert(0, rest % size)
-            rest = rest // size
-        if coords[self.axis] != self.number:
-            raise KernelError(f"element {at} of {list(self.shape)} is not that of {self.number}")
-        place = index(0)
-        for axis, (coord, size) in enumerate(zip(coords, self.shape)):
-            place = place if axis == self.axis else place * size + coord
-        return place
+        start, end, coords = self.axis, self.end, Position(self.shape, flat=at).coords
+        if coords[start:end] != self.coords:
+            raise KernelError(f"element {at} of {list(self.shape)} is another example's")
+        others = self.shape[:start] + self.shape[end:]
+        return Position(others, coords[:start] + coords[end:]).flat
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,7 @@
 """The naive nest of a loop or a branch: what is computed, by one work-item, one element at a time.
 
 The carry is in private arrays, an iteration computes the next one equation by equation, and at the end the
-carry is copied to the results. Where each element of the arrays can run the loop by itself, a loop over the
-elements is around it all, and the carry is in variables. How it is made fast is the matter of
-compile/schedules/.
+carry is copied to the results. How it is made fast is the matter of compile/schedules/.
 
     carry_1 = t1                      # the first carry
     for i1 in 0 .. 9:                 # or `while:`, with the condition first
@@ -18,18 +16,14 @@ compile/schedules/.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
-from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
-from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
+from tinyjax.compile.kernel.loop_bodies import BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import Element, OperandStorage, Storage
-from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.kernel.scalarize import ScalarLoop
+from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow
 from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
 
@@ -60,19 +54,13 @@ def for_one_item(target: Target) -> Target:
 
 
 def naive_loop(
-    eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
-    scalar: ScalarLoop | None = None,
-) -> LoopKernel | str:  # fmt: skip
-    """The naive nest of an equation that is a loop or a branch; with `scalar`, of the loop that each element
-    runs. `before` are equations that make operands of it: the kernel computes these first. A text says why
-    something in it can't be in a kernel."""
-    builder = BodyBuilder(dict(names), for_one_item(target))
-    found = control_flow(eqn) if scalar is None else scalar.loop
-    if reason := builder.why_not(found.bodies.values()):
-        return reason
-    if scalar is None:
-        return written(LoopNest(found, before, names, builder))
-    return written(ElementNest(scalar, before, names, builder))
+    eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
+) -> LoopKernel | str:
+    """The naive nest of an equation that is a loop or a branch. `before` are equations that make operands of
+    it: the kernel computes these first. A text says why something in it can't be in a kernel."""
+    builder, found = BodyBuilder(dict(names), for_one_item(target)), control_flow(eqn)
+    reason = builder.why_not(found.bodies.values())
+    return reason or written(LoopNest(found, before, names, builder))
 
 
 def written(nest: LoopNest) -> LoopKernel | str:
@@ -99,7 +87,7 @@ class LoopNest:
         self.name = "_".join([eqn.primitive.name, *results[:1]])  # until the loop has a number
         self.b = b
         self.computed = {v: e for e in before for v in e.outvars}
-        read = dict.fromkeys([*self.operands(), *(v for e in before for v in e.invars)])
+        read = dict.fromkeys([*eqn.invars, *(v for e in before for v in e.invars)])
         self.inputs = {
             v: Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in")
             for v in read
@@ -133,10 +121,6 @@ class LoopNest:
         """Where the results go."""
         return [MemRef(buffer) for buffer in self.outputs]
 
-    def operands(self) -> Sequence[Atom]:
-        """What the nest reads."""
-        return self.eqn.invars
-
     def write_loop(self, loop: Loop, outs: Sequence[MemRef]) -> None:
         """The carry in private arrays, all iterations, and those results stored that are read."""
         b, count = self.b, len(loop.carry)
@@ -148,27 +132,14 @@ class LoopNest:
             else:
                 b.copy(self.source(v), place, last)
         consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
-        self.run_loop(loop, [*consts, *carry, *map(self.source, loop.xs)], carry, outs[count:])
-        self.store(loop.last_carry, carry, outs)
-
-    def run_loop(
-        self,
-        loop: Loop,
-        sources: Sequence[OperandStorage],
-        carry: Sequence[MemRef],
-        ys: Sequence[MemRef],
-    ) -> None:
-        """All iterations, from and to `carry`."""
+        sources = [*consts, *carry, *map(self.source, loop.xs)]
         if loop.length is None:
-            self.b.while_loop(loop, sources, carry)
+            b.while_loop(loop, sources, carry)
         else:
-            self.b.for_loop(loop, sources, [*carry, *ys], is_main=True)
-
-    def store(self, values: Sequence[Var], carry: Sequence[MemRef], outs: Sequence[MemRef]) -> None:
-        """The `values` of the last carry as results; not what nothing reads."""
-        for v, result, place, out in zip(values, self.eqn.outvars, carry, outs):
-            if not isinstance(result, DropVar):
-                self.b.copy(place, out, v)
+            b.for_loop(loop, sources, [*carry, *outs[count:]], is_main=True)
+        for last, place, out in zip(loop.last_carry, carry, outs):
+            if not isinstance(last, DropVar):
+                b.copy(place, out, last)
 
     def source(self, v: Atom) -> Storage:
         """Where an operand is."""
@@ -179,65 +150,3 @@ class LoopNest:
         place = self.b.private(v)
         self.b.fill(place, v)
         return place
-
-
-class ElementNest(LoopNest):
-    """The nest of a loop that each element of the arrays runs by itself."""
-
-    form = "elementwise"
-
-    def __init__(
-        self, scalar: ScalarLoop, before: Sequence[JaxprEqn], names: dict[Var, str], b: BodyBuilder
-    ):
-        self.scalar = scalar
-        self.shape = scalar.shape
-        super().__init__(scalar.loop, before, names, b)
-        b.producer.update((v, eqn) for eqn in scalar.invariant for v in eqn.outvars)
-
-    def operands(self) -> Sequence[Atom]:
-        return self.scalar.operands()
-
-    def write(self) -> None:
-        with self.b.loops(self.shape) as position:
-            self.elements = position.axes
-            self._element(position)
-
-    def _element(self, position: Position) -> None:
-        """The loop for one element. Scalars are the same in all of them: the first stores them."""
-        b, loop = self.b, self.scalar.loop
-        assert isinstance(loop, Loop)
-        varying, count = self.scalar.varying, len(loop.carry)
-        variables = loop.body.jaxpr.invars[len(loop.consts) :]
-        is_varying = [v in varying for v in variables[:count]]
-        # A row of the ys varies as an array does: a scalar that is repeated there is one in the body.
-        is_varying += [v.aval.ndim > 1 for v in self.eqn.outvars[count:]]
-        is_shared = bool(self.elements) and not all(is_varying)
-        only_if = b.let("eq", (position.flat, index(0)), BOOL) if is_shared else None
-        outs = [
-            self._part(buffer, position) if varies else MemRef(buffer, only_if=only_if)
-            for buffer, varies in zip(self.outputs, is_varying)
-        ]
-        carry = [b.private(v, "carry") for v in variables[:count]]
-        for place, v in zip(carry, loop.carry):
-            b.write(place, index(0), b.element(v, position.broadcast_from(v.aval.shape)))
-        xs = [
-            self._part(buffer, position) if v in varying else MemRef(buffer)
-            for buffer, v in zip([self.inputs[x] for x in loop.xs], variables[count:])  # type: ignore[index]
-        ]
-        in_bodies = (v for body in loop.bodies.values() for v in body.jaxpr.invars)
-        consts = [self._constant(v, position) for v in in_bodies if v in self.scalar.elements]
-        self.run_loop(loop, [*consts, *carry, *xs], carry, outs[count:])
-        self.store(variables[:count], carry, outs)
-
-    def _constant(self, v: Var, position: Position) -> OperandStorage:
-        """What is the same in all iterations: an element; or where a stack is that a loop inside goes
-        through."""
-        whole = self.scalar.elements[v]
-        if not v.aval.shape:
-            return Element(whole, position.broadcast_from(whole.aval.shape))
-        buffer = self.inputs[whole]
-        return self._part(buffer, position) if v in self.scalar.varying else MemRef(buffer)
-
-    def _part(self, buffer: Buffer, position: Position) -> MemRef:
-        """The element of an array, or of each of the arrays that are stacked there."""
-        return MemRef(buffer, position.flat, math.prod(self.shape))

@@ -9,29 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
-
-@dataclass(frozen=True)
-class Element:
-    """The element of a value that is computed wherever it is read."""
-
-    atom: Atom
-    position: Position
-
-
 Storage = MemRef | Scalar  # where a value is: in memory, or in a variable
-OperandStorage = Storage | Element  # where a loop finds an operand
 
 
 class PrivateArrayBuilder(Builder):
@@ -39,16 +28,15 @@ class PrivateArrayBuilder(Builder):
 
     # ---- values in memory ----
 
-    def bind(self, variables: Sequence[Var], sources: Sequence[OperandStorage]) -> None:
+    def bind(self, variables: Sequence[Var], sources: Sequence[Storage]) -> None:
         """From now on the variables are what is at the sources."""
         self.forget(variables)
         for v, source in zip(variables, sources, strict=True):
             if isinstance(source, MemRef):
                 self.places[v] = source
-            elif isinstance(source, Element):
-                self.known[index(0)][v] = self.element(source.atom, source.position)
             else:
-                self.known[index(0)][v] = source
+                with self.positions(v) as only:
+                    self.known[only.flat][v] = source
 
     def forget(self, variables: Iterable[Var]) -> None:
         """Two loops, or branches, may have the same jaxpr: what the first computed is not the second's."""
@@ -64,9 +52,10 @@ class PrivateArrayBuilder(Builder):
         return self.scalar(atom)
 
     def scalar(self, atom: Atom) -> Scalar:
-        """The only element of an atom."""
-        assert atom.aval.size == 1
-        return self.element(atom, Position(atom.aval.shape, [index(0)] * atom.aval.ndim))
+        """The only element of an atom that the work-item has."""
+        assert self.stored_size(atom) == 1
+        with self.positions(atom) as only:
+            return self.element(atom, only)
 
     def stored_size(self, v: Atom) -> int:
         """How many elements of `v` the work-item has."""
@@ -91,10 +80,8 @@ class PrivateArrayBuilder(Builder):
 
     def copy(self, source: Storage, place: MemRef, v: Atom) -> None:
         """Copies the elements of `v`."""
-        if not isinstance(source, MemRef):
-            return self.write(place, index(0), source)
         with self.numbers(v) as i:
-            self.write(place, i, self.read(source, i))
+            self.write(place, i, self.read(source, i) if isinstance(source, MemRef) else source)
 
     def fill(self, place: MemRef, v: Var) -> None:
         """Computes all elements of `v` and stores them."""
@@ -109,11 +96,11 @@ class PrivateArrayBuilder(Builder):
             return
         if group.in_order is not None:
             return self._in_order(group.in_order, direct)
-        if math.prod(shape) == 1:
+        if self.stored_size(group.outputs[0]) == 1:
             for v in group.outputs:
                 value = self.scalar(v)
                 if v in direct:
-                    self.write(direct[v], index(0), value)
+                    self.copy(value, direct[v], v)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
         with self.positions(group.outputs[0]) as position:

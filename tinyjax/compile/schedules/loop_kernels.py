@@ -14,18 +14,19 @@ loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
+from tinyjax.compile.fusion.invariants import hoist_invariants
+from tinyjax.compile.kernel.example_axes import batches
 from tinyjax.compile.kernel.example_nest import example_nest
 from tinyjax.compile.kernel.kernel_ir import Allocate, KernelError
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
-from tinyjax.compile.kernel.scalarize import scalarized
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import (
     Branches,
@@ -81,35 +82,82 @@ def loop_kernel(
 def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    scalar = scalarized(loop, names, target)
-    if isinstance(scalar, str):
-        return scalar
-    before = _cheap_equations(scalar.operands(), scalar.stacks(), producer, target)
-    nest = naive_loop(loop.eqn, before, names, target, scalar)
-    if isinstance(nest, str):
-        return nest
-    return _finished(nest, elements_schedule(nest, scalar.loop, target, scalar))
+    """Each element of arrays of one shape is an example. What is the same in all iterations is computed
+    before, for each element."""
+    shape = _shape_of(loop)
+    if isinstance(shape, str):
+        return shape
+    if combining := next(_combining(loop, target), None):
+        return f"{combining.primitive} in its body reads other elements"
+
+    def is_wanted(inner: JaxprEqn) -> bool:
+        sizes = inner.outvars[0].aval.shape
+        is_stretched = len(sizes) in (0, len(shape)) and all(
+            a in (1, b) for a, b in zip(sizes, shape)
+        )
+        return is_stretched and not is_control_flow(inner)
+
+    same, eqn = hoist_invariants(loop.eqn, names, is_wanted)
+    found = control_flow(eqn)
+    assert isinstance(found, Loop)
+    made = {v for each in same for v in each.outvars}
+    consts = [v for v in (*found.condition_consts, *found.consts) if v not in made]
+    operands = [*consts, *(v for each in same for v in each.invars if v not in made)]
+    stacks = [v for v in consts if v.aval.ndim > len(shape)]
+    before = _cheap_equations([*operands, *found.carry], [*stacks, *found.xs], producer, target)
+    return _nest_by_example(found, [*before, *same], names, target, [shape], "elementwise")
 
 
 def _by_example(
     found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    bodies = found.bodies.values()
     if isinstance(found, Branches) and len(found.branches) > 1:
         return "the examples of a branch are computed in other kernels"
+    before = _before(found, producer, target)
+    return _nest_by_example(found, before, names, target, batches(found), "by example")
+
+
+def _nest_by_example(
+    found: Loop | Branches, before: list[JaxprEqn], names: dict[Var, str], target: Target,
+    sizes: Iterable[tuple[int, ...]], form: str,
+) -> LoopKernel | str:  # fmt: skip
+    """The scheduled kernel of a loop or branch that each example runs by itself."""
+    bodies = found.bodies.values()
     if any(has_unknown_length(eqn) for body in bodies for eqn in body.eqns):
         return "a while_loop inside could not be interrupted"
     if any(not v.aval.size for body in bodies for eqn in body.eqns for v in eqn.outvars):
         return "it has empty arrays"
     try:
-        nest = example_nest(found, _before(found, producer, target), names, target)
+        nest = example_nest(found, before, names, target, sizes, form)
         if isinstance(nest, str):
             return nest
-        if (each := _operations(found, target) // nest.examples) > MAX_EXAMPLE_WORK:
+        each = _operations(found, target) // nest.examples
+        if form == "by example" and each > MAX_EXAMPLE_WORK:
             return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
         return _finished(nest, elements_schedule(nest, found, target))
     except KernelError as error:
         return str(error)
+
+
+def _combining(found: Loop | Branches, target: Target) -> Iterator[JaxprEqn]:
+    """The equations in the bodies that are no single operation, and read more than an element."""
+    for eqn in (eqn for body in found.bodies.values() for eqn in body.eqns):
+        if is_control_flow(eqn):
+            yield from _combining(control_flow(eqn), target)
+        elif not isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)):
+            yield eqn
+
+
+def _shape_of(loop: Loop) -> tuple[int, ...] | str:
+    """The shape that the arrays of a loop have; or that they have several, or none."""
+    body = loop.body.jaxpr
+    per_iteration = [*body.invars[len(loop.consts) :], *body.outvars]
+    if loop.condition:
+        per_iteration += loop.condition.jaxpr.outvars
+    shapes = {v.aval.shape for v in per_iteration if v.aval.shape}
+    if len(shapes) == 1:
+        return shapes.pop()
+    return "its arrays differ in shape" if shapes else "its arrays are scalars"
 
 
 def _sequential(

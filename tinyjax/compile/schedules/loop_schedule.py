@@ -12,7 +12,6 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
-from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -40,28 +39,26 @@ WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
 
 
-def elements_schedule(
-    nest: LoopKernel, found: Loop | Branches, target: Target, scalar: ScalarLoop | None = None
-) -> ScheduleBuilder:
-    """The schedule of a naive nest that each element of the arrays runs by itself, as `scalar`; or else each
-    example."""
-    builder = ScheduleBuilder(nest.kernel)
+def elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> ScheduleBuilder:
+    """The schedule of a naive nest that each element of the arrays runs by itself; or else each example."""
+    builder, is_elementwise = ScheduleBuilder(nest.kernel), nest.kernel.form == "elementwise"
     count = math.prod(map(builder.size, nest.elements))
     axis = builder.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
     if isinstance(found, Loop):
         builder.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     axis, width = _in_vectors(builder, axis, count, target)
-    chunks, jammed = math.ceil(count / width), _jammed(scalar, width) if scalar else 1
+    chunks, jammed = math.ceil(count / width), _jammed(found, count, width) if is_elementwise else 1
     items, run = split_work(math.ceil(chunks / jammed), 1, target.max_items)
     if chunks > 1:
-        why = f"{'elements' if scalar else 'examples'} do not wait for each other"
+        why = f"{'elements' if is_elementwise else 'examples'} do not wait for each other"
         builder.apply(Parallelize(axis, items, target.local_size, jammed, why=why))
     if jammed > 1 and is_short(loop_over(builder.kernel, axis).body):
         why = "while one vector waits for a result, others go on"
         builder.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
     if isinstance(found, Loop):
         cost = total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
-        one = cost.work_in_vectors(width) if scalar else cost.work // nest.examples
+        work = cost.work_in_vectors(width) if is_elementwise else cost.work
+        one = work // nest.examples
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
         times = chunks if target.width > 1 else run * jammed
         _make_stoppable(builder, nest, found, (one + ITERATION_WORK) * times)
@@ -78,14 +75,12 @@ def _in_vectors(builder: ScheduleBuilder, axis: str, count: int, target: Target)
     return builder.vectorize(vectors), width
 
 
-def _jammed(scalar: ScalarLoop, width: int) -> int:
-    """How many vectors advance together: as many as have room in the registers."""
-    loop = scalar.loop
-    if loop.length is None or width < WIDTH:
+def _jammed(loop: Loop | Branches, count: int, width: int) -> int:
+    """How many vectors of the elements advance together: as many as have room in the registers."""
+    if isinstance(loop, Branches) or loop.length is None or width < WIDTH:
         return 1
-    carry = loop.body.jaxpr.outvars[: len(loop.carry)]
-    in_registers = sum(v.aval.dtype.itemsize for v in carry if v in scalar.varying)
-    return max(1, min(JAMMED_BYTES // max(4, in_registers), math.prod(scalar.shape) // WIDTH))
+    in_registers = sum(v.aval.dtype.itemsize for v in loop.last_carry if v.aval.ndim)
+    return max(1, min(JAMMED_BYTES // max(4, in_registers), count // WIDTH))
 
 
 # ---- one work-item ----

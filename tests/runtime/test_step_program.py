@@ -145,7 +145,7 @@ def test_results_of_a_loop_are_memory_of_their_own(steps):
 
 
 def test_results_of_a_loop_stay_when_it_is_called_again():
-    def body(i, c, x):  # its result takes over the memory of i, which is of another dtype
+    def body(i, c, x):  # its result reuses the memory of i, which is of another dtype
         return jnp.sum(jnp.zeros(3).at[jnp.array([i, i])].mul(0.5) + x)
 
     f = jax.jit(lambda x: lax.fori_loop(0, 2, lambda i, c: body(i, c, x), x))

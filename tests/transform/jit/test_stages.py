@@ -319,7 +319,7 @@ def test_an_argument_that_was_put_nowhere_is_where_the_traced_one_was(split):
 
 def test_an_argument_that_is_split_in_another_way_than_the_traced_one_is_refused(split):
     x = jax.device_put(jnp.ones(4), split)
-    whole = jax.device_put(x, split.whole_everywhere)
+    whole = jax.device_put(x, split.replicated)
     with pytest.raises(ValueError, match=r"args\[0\]:\n  Passed: .*P\(\).*\n  Required: .*P\('x'"):
         jax.jit(f).lower(x).compile()(whole)
     with pytest.raises(ValueError, match="Required: CpuDevice"):

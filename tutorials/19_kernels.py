@@ -54,9 +54,9 @@ print(np.round(wave(x), 2))
 #
 # ## Blocks
 #
-# A program seldom needs all. A [BlockSpec](glossary.md#block-spec) gives it one [block](glossary.md#block) of an
-# array: it has the block's shape, and an [index map](glossary.md#index-map) from the program's numbers to the
-# number of the block. The Refs then hold that block, and the kernel can't reach the rest:
+# A program seldom needs all. A [BlockSpec](glossary.md#block-spec) gives it one [block](glossary.md#block) of
+# an array: it has the block's shape, and an [index map](glossary.md#index-map) from the program's numbers to
+# the number of the block. The Refs then hold that block, and the kernel can't reach the rest:
 
 # %%
 

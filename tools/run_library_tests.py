@@ -18,6 +18,7 @@ import sys
 import tarfile
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,7 +104,7 @@ def _result(case: ElementTree.Element) -> Result:
 
 
 def section(library: str, ours: dict[str, Result], theirs: dict[str, Result]) -> tuple[str, str]:
-    """The library's row of the table, and the list of what fails on tinyjax alone."""
+    """The library's row of the table, and a line for each reason for which tests fail on tinyjax alone."""
 
     def number(outcome: str) -> int:
         return sum(result.outcome == outcome for result in ours.values())
@@ -113,7 +114,13 @@ def section(library: str, ours: dict[str, Result], theirs: dict[str, Result]) ->
     version = importlib.metadata.version(library)
     counts = [len(ours), *map(number, ("passed", "skipped", "failed")), len(failed & failed_on_jax)]
     row = f"| {library} {version} | " + " | ".join(map(str, counts)) + " |\n"
-    lines = [f"- `{name}`: `{ours[name].reason}`\n" for name in sorted(failed - failed_on_jax)]
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
+    for name in sorted(failed - failed_on_jax):
+        reasons[ours[name].reason][name.rstrip("0123456789")] += 1  # parameters have numbers
+    lines = [
+        f"- `{reason}`: {', '.join(f'`{name}` ({n})' for name, n in names.items())}\n"
+        for reason, names in reasons.items()
+    ]
     return row, f"\n## {library}: what fails on tinyjax alone\n\n" + (
         "".join(lines) or "Nothing.\n"
     )

@@ -33,7 +33,7 @@ WORDS = {  # in docstrings, comments, messages and pages: what to write instead
     "reuse the buffer": "take over memory, takes over memory, takes over the memory",
     "what the file is": "After this file you can",
 }
-NAMES = {  # in code: the name that says what it is
+NAMES = {  # in code: the better name
     "said_of": "sharding_params",
     "told_params": "visible_params",
     "UNSAID_PARAMS": "IGNORED_JAX_PARAMS",

@@ -5,7 +5,7 @@
     python tools/run_library_tests.py --folder DIR    # leaves its reports there, and goes on from them
     python tools/run_library_tests.py optax -k muon   # only these tests, on tinyjax: writes nothing
 
-Each file of tests is run in a process of its own, as it is, and a file in which something fails is run on
+Each file of tests is run in a new process, as it is, and a file in which something fails is run on
 JAX, too: what fails there as well is not tinyjax's. A file that takes longer than TIME_LIMIT counts as one
 failure.
 """

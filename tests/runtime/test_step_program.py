@@ -1,6 +1,6 @@
 """Loops and branches as steps of a schedule, compared with eager evaluation.
 
-Memory that is used again is filled with rubbish first: whoever reads it too late fails."""
+Memory that is used again is filled with rubbish first: a step that reads it too late fails."""
 
 import re
 import subprocess
@@ -54,7 +54,7 @@ def steps(monkeypatch):
 
 @pytest.fixture
 def own_memory(monkeypatch):
-    """The device has memory of its own, as far as rows of arrays are concerned."""
+    """The device has separate memory, as far as rows of arrays are concerned."""
     for name in ("row", "row_place", "store_row", "copies_rows"):
         monkeypatch.setattr(SharedMemoryQueue, name, getattr(Queue, name))
 

@@ -27,7 +27,7 @@ def write_exercises(pages: Pages) -> None:
             body += files_html(here)
             how = how_of(here)
             there = relative(f"lessons/{name}", f"exercises/{name}")
-            lesson = f"[The lesson]({there}) tells what they are about."
+            lesson = f"[The lesson]({there}) explains their subject."
             pages.write(f"exercises/{name}", title, f"# {title}\n\n{how} {lesson}\n{body}")
             rows.append(f"- [{title_of(name)}]({name}.html): {len(here)}")
     listed = "\n".join(rows)

@@ -26,7 +26,7 @@ def blurred(x: Any, times: int, rate: Any, edge: str) -> Any:
 
 def compiled() -> Any:
     """`blurred`, jitted, by one call of `jax.jit`. Its arguments can be given by position or by name, and
-    calls of one form are traced as seldom as can be: an experiment has a few different `times` and `edge`,
+    it is traced as rarely as possible: an experiment has a few different `times` and `edge`,
     and hundreds of rates."""
     return jax.jit(blurred, static_argnames=("times", "edge"))
 

@@ -13,11 +13,13 @@ gc.disable()  # while tests are collected: nothing of theirs is rubbish, and all
 os.environ.setdefault("TINYJAX_BACKGROUND_BUILD", "0")
 
 if importlib.util.find_spec("poisoned_memory"):  # not in a learner's folder
+    import definite_assignment
     import poisoned_memory
 
     from tinyjax.runtime.pocl.linker import link_with_tcc
 
     poisoned_memory.install()
+    definite_assignment.install()
     link_with_tcc()  # thousands of kernels, each in a tenth of the time that the system's linker takes
 
 # The files that take longest, with the slow tests: begun first, so that two processes end together.

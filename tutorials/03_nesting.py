@@ -110,7 +110,7 @@ def outer(x):
 # <details><summary>By hand, the answer is 1. What will the trace of lesson 2 say, which takes every
 # <code>Pair</code> for its own?</summary>
 #
-# 2, which is wrong. All that it said in lesson 2 was right, for there was one trace at a time.
+# 2, which is wrong. Its answers in lesson 2 were right, for there was one trace at a time.
 # </details>
 
 # %%
@@ -207,8 +207,9 @@ print("careful trace:", push(lambda x: outer_pushed(x, CarefulTrace), 1.0, Caref
 # business, and goes to the parent as it is. So a primitive costs next to nothing in a trace that it
 # does not concern.
 #
-# What if the second sent the rule's primitives straight to `EvalTrace`? As long as nothing is nested, that is
-# the parent anyway. But here an outer tracer would arrive at NumPy, which cannot do anything with it:
+# What if `process_primitive` made `EvalTrace` the current trace, instead of the parent? As long as nothing is
+# nested, `EvalTrace` is the parent. But here a tracer of the outer trace would arrive at NumPy, which can't
+# compute with it:
 
 # %%
 import textwrap
@@ -231,8 +232,8 @@ attempt(push, lambda x: outer_pushed(x, HastyTrace), 1.0, CarefulTrace)
 # %% [markdown]
 # ## Leaks
 #
-# The message names a tracer that *leaked*. Usually that comes about in another way: a function that
-# is transformed puts its argument somewhere, and someone finds it there later.
+# The message names a tracer that *leaked*. Usually that happens in another way: a function that is
+# transformed stores its argument somewhere, and it is used there later.
 
 # %%
 found = []
@@ -275,10 +276,10 @@ for x in (3.0, -3.0):
 # %% [markdown]
 # `x > 0.0` binds a primitive, `gt`. A comparison does not move, and so its result needs no tracer: it
 # is an ordinary `Array`, which Python can ask whether it is true. But Python can also ask a tracer
-# itself, as `while x:` does. It answers with the value behind it: its primal; or if that is a tracer,
-# the primal of that, and so on. In code it is the method `concrete`. Some tracers have no value to
-# give: `jit` runs a function once, for all values at the same time, and there is no 3.0 behind its
-# tracers. There, `if` and `while` are errors (lesson 6).
+# itself, as `while x:` does. The method `concrete` returns the value behind a tracer: its primal; or if that
+# is a tracer, the value behind that one, and so on. Some tracers have no value behind them: `jit` runs a
+# function once, for all values at the same time, and so there is no 3.0 in its tracers. There, `if` and
+# `while` are errors (lesson 6).
 #
 # ## What nesting costs
 #
@@ -287,14 +288,17 @@ for x in (3.0, -3.0):
 # <details><summary><code>f</code> has two primitives. About how many has its fifth derivative, and how
 # many of them are different?</summary>
 #
-# Over three hundred, and eight. Few programs have just one sine, one cosine and one x.
+# Over three hundred, and eight. Nearly all of them compute again what others have computed: sine, cosine
+# and x are all that there is.
 # </details>
 
 # %%
 function = f
 for order in range(6):
     jaxpr = jax.make_jaxpr(function)(3.0)
-    simplified = jax.jit(function).lower(3.0).compiler_ir("simplified")
+    simplified = (
+        jax.jit(function).lower(3.0).compiler_ir("simplified")
+    )  # by jit's compiler (lesson 12)
     print(f"derivative {order}: {len(jaxpr.eqns):3} primitives, {len(simplified.eqns)} different")
     function = derivative(function)
 
@@ -366,7 +370,7 @@ viz.jvp(derivative(f), 3.0)
 #
 # ## Exercises
 #
-# Write what asks that question, and what is around it; the last exercise is a use of nesting:
+# Write the methods of `JVPTrace` that keep tangents apart, and then use nesting:
 # `python -m tinyjax learn start 03`.
 #
 # ## Where this lives in JAX

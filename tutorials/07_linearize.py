@@ -142,8 +142,8 @@ print(*filled_in(later, {name: values[name] for name in residuals}), sep="\n")
 #
 # ## One trace
 #
-# tinyjax does not make the whole jaxpr first, as JAX does not. It decides for each operation as it comes
-# by, in one trace: `LinearizeTrace`. There are three ways for a primitive to go, by its operands:
+# Neither tinyjax nor JAX makes the whole jaxpr first. One trace, `LinearizeTrace`, decides for each operation
+# as it comes by. There are three ways for a primitive to go, by its operands:
 #
 # - To `parent`, if all are known: no operand is a tracer of this trace. In the simplest case that is the
 #   trace that runs NumPy. What comes back is a value, and known again.
@@ -182,7 +182,8 @@ with set_current_trace(trace):
 # `sin` of a pair came by. Its JVP rule asked for the sine and the cosine of 3, which are known, and for a
 # product with the tangent, which is not. Then the same for the product of two pairs.
 #
-# Now the result is a pair of a number and a tracer. Ending the inner trace gives the jaxpr of what waits:
+# Now the result is a pair of a number and a tracer. `unknown.finish` ends the trace that writes, and returns
+# the jaxpr of what waits:
 #
 # <details><summary>How many numbers does the linear part keep from the run at 3.0, and is there a sine in
 # it?</summary>
@@ -198,8 +199,8 @@ print(linear)
 
 # %% [markdown]
 # The residuals are the three constvars: `cos(3.0)`, `3.0` itself, and `sin(3.0)`. There is no `sin` and
-# no `cos` in the jaxpr, and no `x`. (Above, where the point was the Python number 3.0, it would be a
-# literal in place of a constvar.)
+# no `cos` in the jaxpr, and no `x`. (`x` is an array here. A Python number 3.0 would stand in the equation
+# itself, as a literal.)
 #
 # Here is the way of one `bind` through the trace: what `sin(x)` becomes.
 
@@ -428,8 +429,9 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #   `JaxprTrace`), makes a jaxpr of what waits, and runs that in the trace that writes the linear jaxpr. So
 #   JAX's `LinearizeTrace` has two of the three ways, and the other trace has the third. Here the rule is run
 #   in the `LinearizeTrace` itself, which writes at once. The linear jaxprs are the same.
-# - JAX's linearize rules also get whether `vjp` or `grad` called, and also return which results have tangents
-#   and the residuals, as a list. The linear function gets that list before the tangents.
+# - JAX's linearize rules also get a flag: whether the linear part will be transposed, as `vjp` and `grad` do.
+#   They also return which results have tangents, and the residuals, of two kinds (most rules have None of
+#   the second). The linear function takes the residuals before the tangents.
 # - Some operations can't be parted: reverse mode of a `while_loop` is an error in both. `linearize` of one
 #   works in both, and the whole loop waits.
 #
@@ -469,7 +471,8 @@ viz.linearize(f, 3.0)
 #
 # <details><summary>What are the residuals?</summary>
 #
-# The known values that the linear part reads, such as `cos(x)`. They stay in memory until it has run.
+# The known values that the linear part reads, such as `cos(x)`. They stay in memory as long as the linear
+# function does.
 # </details>
 #
 # <details><summary>Is the linear program of <code>sin</code> linear in <code>x</code>?</summary>
@@ -479,7 +482,8 @@ viz.linearize(f, 3.0)
 #
 # ## Exercises
 #
-# `python -m tinyjax learn start 07`
+# `python -m tinyjax learn start 07` makes a folder in which these functions are empty. The two toys, 07.1's
+# `split_notes` and 07.6, need no more than this page; 07.5 is the longest.
 #
 # ## Where this lives in JAX
 #

@@ -36,10 +36,11 @@ print("by hand      ", f"{(f(3.01) - f(2.99)) / 0.02:.2f}")
 # The other way round it takes one pass. Start at the result, and ask backwards: what counts, and how
 # much?
 #
-# <details><summary>A thousand inputs, one result. How many numbers does it take to find all slopes, a
-# direction at a time, and backwards?</summary>
+# <details><summary>The sum of <code>f</code> over a thousand inputs is one result. About how many numbers
+# have to be computed to find all slopes: a direction at a time, and backwards?</summary>
 #
-# Nine million, and eight thousand.
+# Nine million, and eight thousand. Each of the thousand directions goes through the whole function, and
+# takes nine thousand. Backwards goes through it once.
 # </details>
 
 # %%
@@ -111,9 +112,9 @@ print("A.T =", backwards.T.tolist())
 # cotangent of the result, the operands and the parameters. It gives a list (or tuple) with a cotangent
 # for each operand.
 #
-# Some operands are linear. They have no value: nobody runs forwards now. For them the rule gets an
-# `UndefinedPrimal`, which has an aval alone. Others are known, such as the 5 in `x * 5`. They have a
-# value, and get `None` as their cotangent.
+# An operand can be linear. Then it has no value, as the function does not run forwards: the rule gets an
+# `UndefinedPrimal`, which has an aval alone. Or an operand is known, as the 5 in `x * 5`. It has a value, and
+# its cotangent is `None`.
 #
 # <details><summary>Forwards, <code>reduce_sum</code> makes one number of three. What does it make
 # backwards of the cotangent 7.0?</summary>
@@ -226,9 +227,9 @@ print(accums, "has", accums[0].freeze())
 # 3. **Backwards**: for each noted equation, from the last to the first, take what its results' accumulators
 #    have by now. That is complete: the equations that use a value come after the one that makes it,
 #    and have been gone through. If it is nothing, nothing that counts depends on it: skip the equation.
-#    Else call the rule, and give what comes back to the operands' accumulators.
-# 4. The accumulators of the jaxpr's arguments have the answer. They may have had something before: a loop
-#    goes on adding to those of the iteration before.
+#    Else call the rule, and add the cotangents that it returns to the operands' accumulators.
+# 4. The accumulators of the jaxpr's arguments have the answer. They may hold sums before the pass begins: in
+#    a loop, each iteration adds to what the others have added.
 #
 # A cotangent that is zero is a [`Zero`](glossary.md#zero), as for tangents: no memory, no arithmetic.
 #
@@ -486,7 +487,8 @@ viz.transpose(f, 3.0)
 #
 # ## Exercises
 #
-# `python -m tinyjax learn start 08`
+# `python -m tinyjax learn start 08` makes a folder in which these functions are empty. 08.1 to 08.3 are
+# transpose rules; 08.4 is the backward pass on notes, and 08.5 the real one; 08.8 and 08.9 are uses.
 #
 # ## Where this lives in JAX
 #

@@ -14,6 +14,9 @@ ask_first()  # with --ask: questions come before their answers
 #   is not what you want;
 # - follow such a function through `jvp`, `vmap`, `jit` and `grad`;
 # - say what `grad` gives for a function of complex numbers, and which sign it has.
+#
+# You need [lesson 2](02_jvp.py) (JVP rules), [lesson 7](07_linearize.py) (linearize, residuals) and
+# [lesson 8](08_grad.py) (transpose rules).
 
 # %%
 import inspect
@@ -93,17 +96,21 @@ print(*jax.jvp(my_f, (3.0,), (1.0,)))
 print(inspect.getsource(calls.CallWithRules))
 
 # %% [markdown]
-# Rules in five tables. The impl rule is ours, and the abstract_eval rule asks the function's jaxpr. A trace
-# that writes a jaxpr (`staging_rules`) traces the function, and keeps its rules as they are. The last two are
-# for a call whose argument is a tangent, within the rule of another function. Such a call is linear and needs
-# no rule of its own: `partial_eval_rules` just runs the function, and `transpose_rules` runs its jaxpr
-# backwards. The JVP rule of `custom_jvp_call`, in
-# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py), is ours too, but for one thing that is for
-# comfort. Inside JAX, a tangent that is known to be zero is an object [`Zero`](glossary.md#zero), not an
-# array: that of the second argument of `f(x, 2.0)`, say, while we differentiate by `x`. Most people's rules
-# expect arrays. So they are given arrays of zeros (by `to_symbolic_zero`). A rule that can make use of the
-# knowledge asks for it, by `symbolic_zeros=True`. (An integer has no direction in which it can move a little.
-# Its tangents have a dtype of their own, `float0`, that holds nothing; rules are given these as they are.)
+# It puts rules into five tables:
+#
+# - `impl_rules`: as ours, it runs the function.
+# - `abstract_eval_rules`: the results' avals are those of the function's jaxpr.
+# - `staging_rules`: a trace that writes a jaxpr traces the function. Its derivative rules stay functions.
+# - `partial_eval_rules` and `transpose_rules`: for a call whose argument is a tangent, within the rule of
+#   another function. Such a call is linear, and its own derivative rule is not needed. The one runs the
+#   function, and the other runs its jaxpr backwards.
+#
+# The JVP rule of `custom_jvp_call` is in
+# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py). It is ours, with one addition. While we
+# differentiate `g(x, 2.0)` by `x`, the tangent of the second argument is known to be zero. Inside JAX that is
+# an object [`Zero`](glossary.md#zero), not an array. Most people's rules expect arrays, and so they get
+# arrays of zeros. A rule that wants to know which are zero asks for it, by `symbolic_zeros=True`. (The
+# tangents of integers, of dtype `float0`, hold nothing; rules get them as they are.)
 #
 # What do the other transformations do with it? Look at the jaxpr:
 

@@ -336,9 +336,9 @@ except KernelError as error:
     print("KernelError:", error)
 
 # %% [markdown]
-# The same check proves that nothing is read, or left as a result, before it was stored
-# ([check_assignment.py](../tinyjax/compile/kernel/check_assignment.py)): a kernel that forgets one element
-# of its result is refused, too.
+# The tests also prove that nothing is read, or left as a result, before it was stored
+# ([definite_assignment.py](../tests/definite_assignment.py)): a kernel that forgets one element of its
+# result is refused there.
 #
 # ## Run it in Python
 #

@@ -157,7 +157,7 @@ def kernels_run_by(contender: Contender, coverage: Coverage | None = None) -> It
         device = tinyjax.devices()[0]
         queues = {device: EngineQueue(device)}
         built = patch.object(StepProgramBuilder, "_build", partialmethod(_build, contender.engine))
-        # They are checked when they are made; those that write over an operand look unstored here.
+        # They are checked when they are made.
         unchecked = patch.object(interpreter, "check_kernel", lambda kernel: None)
         plain = tinyjax.config.set("tinyjax_fast", False)  # no kernel of several
         with patch.dict(runtime._queues, queues), built, unchecked, plain:

@@ -73,6 +73,8 @@ def test_a_first_jit_takes_at_most_1000_python_calls(monkeypatch):
     """Without shortcuts, and after another function was jitted: modules are loaded then, and C functions
     known. Each call is of a new function."""
     monkeypatch.setattr(placement, "places", None)
+    if checks := sys.modules.get("definite_assignment"):  # not in a learner's folder
+        monkeypatch.setattr(checks, "check_assignment", id)
     with jax.config.set("tinyjax_fast", False):
         assert len(python_calls(lambda x: jax.jit(lambda x: f(x))(x), jnp.float32(3.0))) <= 1000
 

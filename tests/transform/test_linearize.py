@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from explain_errors import explain_errors
 from judged import SMALL_FLOAT, Failing, Thrown, each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
@@ -93,7 +94,10 @@ def test_a_primitive_may_have_a_partial_eval_rule(trace, monkeypatch):
 
 
 def test_of_a_pair_the_result_is_computed_and_the_tangent_written_down(trace):
-    out = trace.process_primitive(primitives.sin_p, [pair_in(trace)], {})
+    with explain_errors(
+        "the rule's own operations are known, or unknown: this trace sends them on"
+    ):
+        out = trace.process_primitive(primitives.sin_p, [pair_in(trace)], {})
     assert type(out) is LinearizeTracer and out._trace is trace
     np.testing.assert_allclose(out.primal, np.sin(3.0), rtol=1e-6)
     assert trace.is_unknown(out.tangent) and written(trace) == ["mul"]
@@ -124,7 +128,7 @@ def test_a_jvp_rule_is_run_in_the_trace_itself(trace, monkeypatch):
         out = new_p.bind(pair, 2.0, by=7)
     ((current, primals, tangents, by),) = seen
     assert current is trace and by == 7
-    assert primals == (pair.primal, 2.0) and tangents[0] is pair.tangent
+    assert tuple(primals) == (pair.primal, 2.0) and tangents[0] is pair.tangent
     assert type(tangents[1]) is Zero
     assert (out.primal, out.tangent) == (pair.primal, pair.tangent)
 
@@ -149,8 +153,9 @@ def test_a_linearize_rule_runs_in_the_parent_and_its_linear_function_where_tange
     with bind.set_current_trace(trace):
         out = new_p.bind(pair, 2.0, by=7)
     (current, primals, nonzeros, by), (later, tangents) = seen
-    assert current is trace.parent and later is trace.unknown
-    assert primals == (pair.primal, 2.0) and nonzeros == [True, False] and by == 7
+    assert current is trace.parent, "a linearize rule runs in the parent"
+    assert later is trace.unknown, "its linear function runs in the trace that writes equations"
+    assert tuple(primals) == (pair.primal, 2.0) and list(nonzeros) == [True, False] and by == 7
     assert tangents[0] is pair.tangent and type(tangents[1]) is Zero
     assert (out.primal, out.tangent) == (5.0, pair.tangent)
 
@@ -163,6 +168,7 @@ def test_several_results_are_a_list_of_which_some_may_not_move(trace, monkeypatc
     moving, still, constant = trace.process_primitive(pair_p, [pair], {})
     assert moving.tangent is pair.tangent
     assert still == 2.0, "its tangent is a Zero"
+    assert not isinstance(constant, bind.Tracer), "a tangent that is known is zero: no pair"
     assert constant == 3.0, "its tangent depends on no tangent: it is zero, whatever the rule says"
 
 
@@ -188,7 +194,8 @@ def test_an_operation_on_a_pair_is_linearized(trace, monkeypatch):
     assert (primitive, number, params) == (primitives.mul_p, 2.0, {}) and pair._trace is trace
     inner = LinearizeTrace(trace, JaxprTrace())
     assert float(trace.process_primitive(primitives.sin_p, [0.0], {})) == 0.0
-    inner.process_primitive(primitives.neg_p, [pair], {})
+    with explain_errors("a pair of another trace is known here, and goes to the parent"):
+        inner.process_primitive(primitives.neg_p, [pair], {})
     assert handed[1] == (primitives.neg_p, [pair], {}), "a pair of another trace is known here"
 
 
@@ -224,7 +231,9 @@ def test_the_third_operand_alone_may_be_unknown_or_a_pair_and_each_call_is_its_o
             with unchanged(args=args, params=params):
                 assert trace.process_primitive(new_p, args, params) == (way, args, params)
     args = [trace.unknown.new_arg(scalar), 2.0, pair_in(trace)]
-    assert trace.process_primitive(new_p, args, params) == ("linearized", args, params)
+    (way, *handed) = trace.process_primitive(new_p, args, params)
+    assert way == "linearized", "a pair decides, also where another operand is unknown"
+    assert handed == [args, params]
 
 
 @each_error
@@ -256,7 +265,7 @@ def test_each_operation_has_its_own_operands_parameters_and_results(trace, monke
         with unchanged(args=args, params=params):
             outs = trace.process_primitive(new_p, args, params)
         (primals, nonzeros), tangents = seen[-2:]
-        assert tuple(primals) == (1.0, 2.0, primal) and nonzeros == [False, False, True]
+        assert tuple(primals) == (1.0, 2.0, primal) and list(nonzeros) == [False, False, True]
         assert [type(t) is Zero for t in tangents] == [True, True, False]
         assert outs[:2] == [2.0, 4.0] and outs[2].primal == 2 * primal
         assert outs[2].tangent is pair.tangent, "of three results, the last alone moves"

@@ -2,8 +2,6 @@
 
 In JAX they label what compiled programs and profiles show; jaxprs are printed without them, here as there.
 tinyjax's kernels have names of their own, so here the names are checked and mean nothing more.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.named_scope.html
 """
 
 from __future__ import annotations

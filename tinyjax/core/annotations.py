@@ -1,8 +1,6 @@
 """Types for annotations: what functions of arrays take.
 
-    def scaled(x: jax.typing.ArrayLike, by: float) -> jax.Array: ...
-
-Source: https://docs.jax.dev/en/latest/jax.typing.html
+def scaled(x: jax.typing.ArrayLike, by: float) -> jax.Array: ...
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 `with jax.log_compiles():` shows each trace, each compilation and the time of each stage as warnings; without
 it they are there at the level DEBUG, as in `logging.getLogger("jax").setLevel(logging.DEBUG)`.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.log_compiles.html
 """
 
 from __future__ import annotations

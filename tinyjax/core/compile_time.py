@@ -1,8 +1,6 @@
 """`ensure_compile_time_eval`: what is known while tracing is computed at once.
 
 Within the block, an operation whose operands are no tracers is evaluated, not written into the jaxpr.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.ensure_compile_time_eval.html
 """
 
 from __future__ import annotations

@@ -324,8 +324,9 @@ dce_rules: dict[Primitive, Callable[[JaxprEqn, list[bool]], JaxprEqn]] = {}
 def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool], list[bool]]:
     """Keeps the equations that the used outputs need, and those with effects.
 
-    Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
-    in the jaxpr; unused constvars go). Jaxprs within equations are left to dce_rules."""
+    Gives the smaller jaxpr, with the used outputs alone, and which of its constvars and invars are still
+    used (all invars stay in the jaxpr; unused constvars go). dce_rules have the rules for equations with
+    jaxprs in them."""
     outvars = pick(jaxpr.outvars, used_outputs)
     needed = set(outvars)
     eqns = []

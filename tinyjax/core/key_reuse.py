@@ -5,8 +5,6 @@ an array of keys, such as `keys[0]`, shares the uses of the array: the same part
 again. A watcher (core.bind) follows eager operations. The keys that a jitted function, a loop, a branch or a
 checkpoint uses are read from its jaxpr at each call. A loop must not use in its second round a key that its
 first has used.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.key_reuse.html
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""ShapeDtypeStruct: what is known of an array, without the array.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.ShapeDtypeStruct.html
-"""
+"""ShapeDtypeStruct: what is known of an array, without the array."""
 
 from __future__ import annotations
 

@@ -13,14 +13,7 @@ from types import FrameType
 from typing import Any
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import (
-    FlatFun,
-    as_argnums,
-    check_callable,
-    fun_name,
-    wrap_argnums,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, wrap_argnums, wraps
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
@@ -270,8 +263,7 @@ def make_jaxpr(
 
     `axis_env` has names and sizes of the axes for collectives. With return_shape, it gives
     a pair of the jaxpr and the result's tree of ShapeDtypeStructs.
-    Raises TypeError if `fun` can't be called.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_jaxpr.html"""
+    Raises TypeError if `fun` can't be called."""
     check_callable(fun, "make_jaxpr")
     static = as_argnums(static_argnums, "static_argnums")
 

@@ -2,8 +2,6 @@
 
 The state of each leaf of the parameters is kept as flat lists, so that it goes through jit and scan, and can
 be saved.
-
-Source: https://docs.jax.dev/en/latest/jax.example_libraries.optimizers.html
 """
 
 from __future__ import annotations

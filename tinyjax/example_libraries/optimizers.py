@@ -11,8 +11,6 @@ can take it.
         state = update(i, jax.grad(loss)(get_params(state)), state)
 
 These are examples, as they are in JAX; Optax has many more, and puts them together from parts.
-
-Source: https://docs.jax.dev/en/latest/jax.example_libraries.optimizers.html
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ key, for Dropout. `serial` and `parallel` make layers of layers. In shapes, a ba
 that is not known yet.
 
 These are examples, as they are in JAX; real libraries such as Flax have much more.
-
-Source: https://docs.jax.dev/en/latest/jax.example_libraries.stax.html
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Combinators of layers: in sequence, in parallel, or chosen by the inputs' shapes.
 
 Each layer gets its own key and parameters.
-
-Source: https://docs.jax.dev/en/latest/jax.example_libraries.stax.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Flax's NNX does, and uses them if its flag `flax_hijax_variable` is set. There are no such types here: calling
 one of their operations is an error that says so. The names are those that libraries import.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.hijax.html
 """
 
 from __future__ import annotations

@@ -126,8 +126,7 @@ def jet(
     `primals` are arrays; `series` has for each the derivatives, first to K-th, of how it moves, and
     series_out has those of the result: a list in the place of each leaf. With
     factorial_scaled=False they are Taylor coefficients, without the factorials.
-    Raises ValueError if primals or terms are no arrays, or the terms differ in number or shape.
-    Source: https://docs.jax.dev/en/latest/jax.experimental.jet.html"""
+    Raises ValueError if primals or terms are no arrays, or the terms differ in number or shape."""
     order = _check_series(primals, series)
     scales = [math.factorial(k) if factorial_scaled else 1 for k in range(1, order + 1)]
     trace = JetTrace(context.trace, order)

@@ -1,7 +1,4 @@
-"""How the elements of an array follow each other in memory: by rows, always. Libraries ask for the names.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.layout.html
-"""
+"""How the elements of an array follow each other in memory: by rows, always. Libraries ask for the names."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 On real networks of devices the order decides which are neighbours. Here all devices of a machine are as far
 from each other, so they come in the order in which they are listed.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.mesh_utils.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 All processes must call these together, with arrays of equal shapes. With one process, they are what that one
 has.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.multihost_utils.html
 """
 
 from __future__ import annotations

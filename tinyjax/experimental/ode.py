@@ -240,8 +240,7 @@ def odeint(
     two of the times there are at most mxstep steps, each at most hmax long. Reverse mode (by y0, t,
     args and what func closes over) solves the adjoint equation; there is no forward mode.
     Raises TypeError for arguments that are no arrays, or of other dtypes, and ValueError if func gives
-    another structure or other shapes than y0 has.
-    Source: https://docs.jax.dev/en/latest/jax.experimental.html"""
+    another structure or other shapes than y0 has."""
     _check_arguments(y0, t, args)
     converted, closed_over = closure_convert(func, y0, t[0], *args)
     args = (*args, *closed_over)

@@ -1,7 +1,4 @@
-"""Backends, as jax.extend.backend gives them: what the devices of a platform have in common.
-
-Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
-"""
+"""Backends, as jax.extend.backend gives them: what the devices of a platform have in common."""
 
 from __future__ import annotations
 

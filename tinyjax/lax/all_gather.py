@@ -1,8 +1,6 @@
 """Collectives along a named axis that are each other's transposes: all_gather and psum_scatter.
 
 Once vmap has taken the name away, they are a transpose or a broadcast, and a sum.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from tinyjax.lax.parallel import (
     fold_axes,
     group_size,
     names_of,
-    split_axis_in_two,
 )
 from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 
@@ -47,8 +44,7 @@ def all_gather(
 ) -> Any:
     """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
 
-    `to` is the type of the result, where types say who has equal values ("invarying": all have).
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html"""
+    `to` is the type of the result, where types tell which devices have equal values ("invarying": all)."""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {"axis_name": names, "axis_size": group_size(names, groups), "tiled": tiled}
     gather = gather_to.get(to, all_gather_p.bind)
@@ -113,18 +109,12 @@ def _all_gather_beside(dim: int, params: dict[str, Any]) -> Any:
     return {}, dim if params["tiled"] else dim + 1
 
 
-def _all_gather_transpose(ct: Any, params: dict[str, Any]) -> Any:
-    return psum_scatter(
-        ct,
-        params["axis_name"],
-        scatter_dimension=params["all_gather_dimension"],
-        axis_index_groups=params["axis_index_groups"],
-        tiled=params["tiled"],
-    )
+def _all_gather_transpose(ct: Any, *, all_gather_dimension: int, **params: Any) -> Any:
+    return reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)
 
 
 def def_all_gather(primitive: Primitive, transpose: Callable) -> None:
-    """Registers the rules of a primitive that gathers; `transpose` is (ct, params) -> ct of the operand."""
+    """Registers the rules of a primitive that gathers; `transpose` is (ct, **params) -> ct of the operand."""
     def_collective(
         primitive,
         _all_gather_aval,
@@ -154,8 +144,7 @@ def psum_scatter(
     """The part of psum(x, axis_name) that is this example's: psum(x, name)[axis_index(name)].
 
     Its axis `scatter_dimension` is gone, and must have the size of the named axis; tiled, it stays,
-    with each example's share. `x` is a pytree. Raises ValueError where the size does not fit.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html"""
+    with each example's share. `x` is a pytree. Raises ValueError where the size does not fit."""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {
         "axis_name": names,
@@ -195,7 +184,7 @@ def _reduce_scatter_along(x: Any, dim: int | None, axis: AxisData, params: dict[
     place, tiled = params["scatter_dimension"], params["tiled"]
     total = x * axis.size if dim is not_mapped else primitives.reduce_sum(x, (dim,))
     _check_scattered(shape_of(total)[place], axis.size, tiled)
-    return split_axis_in_two(total, place, axis.size) if tiled else total, place
+    return shapes.split_axis(total, place, axis.size) if tiled else total, place
 
 
 def _reduce_scatter_one_by_one(x: Any, params: dict[str, Any]) -> Any:
@@ -203,7 +192,7 @@ def _reduce_scatter_one_by_one(x: Any, params: dict[str, Any]) -> Any:
     names, place = params["axis_name"], params["scatter_dimension"]
     for i, name in enumerate(names):
         if i < len(names) - 1 or params["tiled"]:
-            x = split_axis_in_two(x, place, group_size(name, None))
+            x = shapes.split_axis(x, place, group_size(name, None))
         x = psum_scatter(x, name, scatter_dimension=place)
     return x
 
@@ -215,14 +204,8 @@ def _reduce_scatter_beside(dim: int, params: dict[str, Any]) -> Any:
     return {}, dim if params["tiled"] else dim - 1
 
 
-def _reduce_scatter_transpose(ct: Any, params: dict[str, Any]) -> Any:
-    return all_gather(
-        ct,
-        params["axis_name"],
-        axis_index_groups=params["axis_index_groups"],
-        axis=params["scatter_dimension"],
-        tiled=params["tiled"],
-    )
+def _reduce_scatter_transpose(ct: Any, *, scatter_dimension: int, **params: Any) -> Any:
+    return all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)
 
 
 def_collective(

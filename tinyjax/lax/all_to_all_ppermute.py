@@ -2,8 +2,6 @@
 
 Once vmap has taken the name away, they are a transpose that swaps the mapped axis with one of the array, or
 the examples in another order.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ from tinyjax.lax.parallel import (
     group_size,
     names_of,
     psum,
-    split_axis_in_two,
 )
 from tinyjax.lax.selection import select
 from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
@@ -117,9 +114,9 @@ def _all_to_all_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
         x, dim = shapes.broadcast(x, (size,)), 0
     if split != concat:
         joined = fold_axes(moveaxis(x, dim, concat), concat)
-        return split_axis_in_two(joined, split, size), split
+        return shapes.split_axis(joined, split, size), split
     place = split + (dim <= split)  # of the split axis in the batch
-    x = split_axis_in_two(x, place, size)
+    x = shapes.split_axis(x, place, size)
     mapped = dim + (place <= dim)
     permutation = list(range(len(shape_of(x))))
     permutation[mapped], permutation[place] = place, mapped
@@ -141,7 +138,7 @@ def _all_to_all_among(x: Any, dim: int | None, axis: AxisData, params: dict[str,
     if outer:
         changed = {"axis_name": outer, "split_axis": split, "concat_axis": 0}
         x = all_to_all_p.bind(x, **(params | changed))
-    x, out_dim = split_axis_in_two(x, split, axis.size), split
+    x, out_dim = shapes.split_axis(x, split, axis.size), split
     concat += split <= concat
     if inner:
         changed = {"axis_name": inner, "split_axis": split + 1, "concat_axis": 2}
@@ -156,15 +153,10 @@ def _all_to_all_beside(dim: int, params: dict[str, Any]) -> Any:
     }, dim
 
 
-def _all_to_all_transpose(ct: Any, params: dict[str, Any]) -> Any:
-    return all_to_all(
-        ct,
-        params["axis_name"],
-        params["concat_axis"],
-        params["split_axis"],
-        axis_index_groups=params["axis_index_groups"],
-        tiled=params["tiled"],
-    )
+def _all_to_all_transpose(
+    ct: Any, *, axis_name: Any, split_axis: int, concat_axis: int, **params: Any
+) -> Any:
+    return all_to_all(ct, axis_name, concat_axis, split_axis, **params)
 
 
 def_collective(
@@ -280,15 +272,13 @@ def _pbroadcast_one_by_one(x: Any, params: dict[str, Any]) -> Any:
     return all_gather(x, params["axis_name"])[params["source"]]
 
 
-def _ppermute_transpose(ct: Any, params: dict[str, Any]) -> Any:
-    back = [(destination, source) for source, destination in params["perm"]]
-    return ppermute(ct, params["axis_name"], back)
+def _ppermute_transpose(ct: Any, *, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    return ppermute(ct, axis_name, [(destination, source) for source, destination in perm])
 
 
-def _pbroadcast_transpose(ct: Any, params: dict[str, Any]) -> Any:
-    is_source = eq(axis_index(params["axis_name"]), params["source"])
-    total = psum(ct, params["axis_name"])
-    return select(is_source, full_like(ct, total), full_like(ct, 0))
+def _pbroadcast_transpose(ct: Any, *, axis_name: Any, source: int) -> Any:
+    is_source = eq(axis_index(axis_name), source)
+    return select(is_source, full_like(ct, psum(ct, axis_name)), full_like(ct, 0))
 
 
 def _nothing_moves(dim: int, params: dict[str, Any]) -> Any:

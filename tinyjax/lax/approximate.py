@@ -79,8 +79,7 @@ def _approx(which: str, is_max_k: bool) -> Callable[..., list[Array]]:
 their indices (int32).
 
 Here they are exact, as in JAX on a CPU: `recall_target` and what follows it change nothing.
-Raises ValueError for other dtypes, and if k is negative or larger than the axis; TypeError for a scalar.
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.{name}.html"""
+Raises ValueError for other dtypes, and if k is negative or larger than the axis; TypeError for a scalar."""
 
     @named(name, doc)
     def approx_k(

@@ -49,7 +49,7 @@ from tinyjax.transform.jvp import (
 )
 from tinyjax.transform.transposition import (
     is_undefined_primal,
-    not_linear,
+    require_known,
     transpose_rules,
     unbroadcast,
 )
@@ -106,8 +106,7 @@ defjvp(div_p, lambda g, x, y: div(g, y), lambda g, x, y: mul(mul(neg(g), x), int
 
 
 def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
-    if is_undefined_primal(y):
-        raise not_linear(div_p)
+    require_known(div_p, y)
     return [unbroadcast(x.aval, div(ct, y)), None]
 
 
@@ -148,16 +147,8 @@ min_p = nary("min", ANY, _extremum(np.minimum, -1), cost=1, makes_nan=True)
 min = of_two(
     min_p, "The smaller of each pair, NaN if either is. Complex numbers compare by real part first."
 )
-defjvp(
-    max_p,
-    lambda g, x, y: mul(g, _share(x, y)),
-    lambda g, x, y: mul(g, _share(y, x)),
-)
-defjvp(
-    min_p,
-    lambda g, x, y: mul(g, _share(y, x)),
-    lambda g, x, y: mul(g, _share(x, y)),
-)
+defjvp(max_p, lambda g, x, y: mul(g, _share(x, y)), lambda g, x, y: mul(g, _share(y, x)))
+defjvp(min_p, lambda g, x, y: mul(g, _share(y, x)), lambda g, x, y: mul(g, _share(x, y)))
 
 
 # ---- sign, abs ----

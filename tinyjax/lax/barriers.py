@@ -2,8 +2,6 @@
 
 Values before a barrier are computed before those after it, and nothing is moved, merged or fused across it.
 A compiled program has a separate step for it.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
 """
 
 from __future__ import annotations
@@ -33,15 +31,11 @@ def _barrier_transpose(cts: Any, *operands: Any) -> list[Any]:
     return optimization_barrier_p.bind(*[instantiate_zeros(ct) for ct in cts])
 
 
-def _barrier_batch(vals: Any, dims: Any) -> tuple[list[Any], Any]:
-    return optimization_barrier_p.bind(*vals), dims
-
-
 impl_rules[optimization_barrier_p] = lambda *operands: list(operands)
 abstract_eval_rules[optimization_barrier_p] = lambda *avals: list(avals)
 jvp_rules[optimization_barrier_p] = _barrier_jvp
 transpose_rules[optimization_barrier_p] = _barrier_transpose
-batch_rules[optimization_barrier_p] = _barrier_batch
+batch_rules[optimization_barrier_p] = lambda vals, dims: (optimization_barrier_p.bind(*vals), dims)
 lowering_rules[optimization_barrier_p] = OnHost("nothing is fused across a barrier")
 
 

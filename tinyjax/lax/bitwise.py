@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, of_one, of_two, unary, wrapping
-from tinyjax.transform.jvp import defzero
 
 # ---- impl rules ----
 
@@ -68,16 +67,3 @@ population_count_p = unary("population_count", INTEGER, _population_count)
 population_count = of_one(population_count_p, "The number of one bits of each integer.")
 clz_p = unary("clz", INTEGER, _clz)
 clz = of_one(clz_p, "The number of zero bits above the highest one bit of each integer.")
-
-for _primitive in (
-    not_p,
-    and_p,
-    or_p,
-    xor_p,
-    shift_left_p,
-    shift_right_arithmetic_p,
-    shift_right_logical_p,
-    population_count_p,
-    clz_p,
-):
-    defzero(_primitive)  # and so never transposed

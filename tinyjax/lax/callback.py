@@ -68,10 +68,8 @@ def _run(
 def _checked(name: str, number: int, out: Any, aval: ShapedArray) -> ArrayImpl:
     value = np.asarray(out)
     value = value.astype(dtypes.canonicalize_dtype(value.dtype), copy=False)
-    for what, expected, got in (
-        ("shape", aval.shape, value.shape),
-        ("dtype", aval.dtype, value.dtype),
-    ):
+    for what in ("shape", "dtype"):
+        expected, got = getattr(aval, what), getattr(value, what)
         if expected != got:
             raise JaxRuntimeError(
                 f"INTERNAL: Incorrect output {what} for return value #{number}: Expected: {expected}, "
@@ -107,16 +105,13 @@ def _as_aval(struct: Any) -> ShapedArray:
 
 # ---- pure_callback ----
 
-pure_callback_p = Primitive(
-    "pure_callback", multiple_results=True, impl_binds_primitives=True, axes="none", **MOVES
-)
+CALLS_PYTHON: dict[str, Any] = {
+    "multiple_results": True, "impl_binds_primitives": True, "axes": "none", **MOVES
+}  # fmt: skip
+pure_callback_p = Primitive("pure_callback", **CALLS_PYTHON)
 
 VMAP_METHODS = (
-    "sequential",
-    "sequential_unrolled",
-    "expand_dims",
-    "broadcast_all",
-    "legacy_vectorized",
+    *("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"),
     None,
 )
 
@@ -205,14 +200,7 @@ jvp_rules[pure_callback_p] = transpose_rules[pure_callback_p] = _pure_not_differ
 
 # ---- io_callback ----
 
-io_callback_p = Primitive(
-    "io_callback",
-    multiple_results=True,
-    impl_binds_primitives=True,
-    has_effects=True,
-    axes="none",
-    **MOVES,
-)
+io_callback_p = Primitive("io_callback", **CALLS_PYTHON, has_effects=True)
 
 
 def io_callback(

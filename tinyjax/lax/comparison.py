@@ -15,7 +15,6 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules
 from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, gt_p
 from tinyjax.lax.elementwise import ANY, ORDERED, nary, of_two, to_bool
-from tinyjax.transform.jvp import defzero
 
 # ---- impl rules ----
 
@@ -58,9 +57,6 @@ lt = of_two(lt_p, "Elementwise x < y, for bools, integers and floats; False wher
 eq_to_p = nary("eq_to", ORDERED, lambda x, y: total_order_key(x) == total_order_key(y), to_bool)
 le_to_p = nary("le_to", ORDERED, lambda x, y: total_order_key(x) <= total_order_key(y), to_bool)
 lt_to_p = nary("lt_to", ORDERED, lambda x, y: total_order_key(x) < total_order_key(y), to_bool)
-
-for _primitive in (eq_p, ne_p, ge_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p):
-    defzero(_primitive)  # and so never transposed
 
 
 def _equality_aval(primitive: Primitive) -> Any:

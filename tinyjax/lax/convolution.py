@@ -61,20 +61,12 @@ def _is_int(x: Any) -> bool:
 
 
 def _conv_aval(
-    lhs: ShapedArray,
-    rhs: ShapedArray,
-    *,
-    window_strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    lhs_dilation: tuple[int, ...],
-    rhs_dilation: tuple[int, ...],
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-    preferred_element_type: Any,
-    out_sharding: Any = None,
-    **_: Any,
-) -> ShapedArray:
+    lhs: ShapedArray, rhs: ShapedArray, *, window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...], lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int, batch_group_count: int, preferred_element_type: Any,
+    out_sharding: Any = None, **_: Any,
+) -> ShapedArray:  # fmt: skip
     images = [lhs.shape[axis] for axis in dimension_numbers.lhs_spec]
     kernels = [rhs.shape[axis] for axis in dimension_numbers.rhs_spec]
     window = kernels[2:]
@@ -189,7 +181,7 @@ def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
         pads.append((before, image + kernel - 1 - result - before))
     groups = conv.feature_group_count * conv.batch_group_count  # one of them is 1
     if groups > 1:
-        rhs = split_axis(rhs, rhs_spec[0], groups)
+        rhs = shapes.split_axis(rhs, rhs_spec[0], groups)
         rhs = merge_axes(rhs, rhs_spec[0], rhs_spec[1])
     rhs = shapes.rev(rhs, rhs_spec[2:])
     backward = conv._replace(
@@ -203,7 +195,7 @@ def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     params |= backward._asdict() | _place(lhs.aval, ct, rhs)
     out = conv_general_dilated_p.bind(*_of_one_dtype(ct, rhs), **params)
     if conv.batch_group_count > 1:  # the groups come out as features, and belong to the batch
-        out = split_axis(out, lhs_spec[1], conv.batch_group_count)
+        out = shapes.split_axis(out, lhs_spec[1], conv.batch_group_count)
         out = merge_axes(out, lhs_spec[1], lhs_spec[0])
     return convert_type(out, lhs.aval.dtype, lhs.aval.weak_type)
 
@@ -301,27 +293,27 @@ def _conv_examples(
             out = bind(lhs, rhs, feature_group_count, batch_group_count * size)
         else:
             out = bind(lhs, rhs, feature_group_count * size, batch_group_count)
-        return split_axis(out, out_spec[1], size), out_spec[1]
+        return shapes.split_axis(out, out_spec[1], size), out_spec[1]
 
     if rhs_dim is not_mapped:
         lhs = _merge_in_groups(lhs, lhs_dim, lhs_spec[0], batch_group_count)
         out = bind(lhs, rhs, feature_group_count, batch_group_count)
-        return split_axis(out, out_spec[0], size), out_spec[0]
+        return shapes.split_axis(out, out_spec[0], size), out_spec[0]
 
     rhs = _merge_in_groups(rhs, rhs_dim, rhs_spec[0], groups)
     out = bind(lhs, rhs, feature_group_count, batch_group_count)
     if groups > 1:
-        out = split_axis(out, out_spec[1], groups)
-        out = split_axis(out, out_spec[1] + 1, size)
+        out = shapes.split_axis(out, out_spec[1], groups)
+        out = shapes.split_axis(out, out_spec[1] + 1, size)
         return merge_axes(out, out_spec[1], out_spec[1] + 1), out_spec[1]
-    return split_axis(out, out_spec[1], size), out_spec[1]
+    return shapes.split_axis(out, out_spec[1], size), out_spec[1]
 
 
 def _merge_in_groups(x: Any, dim: int, axis: int, groups: int) -> Any:
     """Merges the batch dim into an axis that has groups, behind the group's number."""
     if groups == 1:
         return merge_axes(x, dim, axis)
-    x = split_axis(x, axis + (dim <= axis), groups)
+    x = shapes.split_axis(x, axis + (dim <= axis), groups)
     dim += dim > axis
     x = merge_axes(x, dim, axis + 1)
     return merge_axes(x, axis, axis)
@@ -334,13 +326,6 @@ def merge_axes(x: Any, source: int, destination: int) -> Any:
     merged = math.prod(sizes[destination : destination + 2])
     sizes[destination : destination + 2] = [merged]
     return shapes.reshape(x, sizes, None if axes == sorted(axes) else axes)
-
-
-def split_axis(x: Any, axis: int, count: int) -> Any:
-    """Makes two axes of one: `count` parts, and what is in each."""
-    shape = list(shape_of(x))
-    shape[axis : axis + 1] = [count, shape[axis] // count]
-    return shapes.reshape(x, shape)
 
 
 impl_rules[conv_general_dilated_p] = convolve

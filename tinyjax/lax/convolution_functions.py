@@ -14,13 +14,11 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.core.primitives import add, shape_of
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax import shape as shapes
-from tinyjax.lax.comparison import eq
-from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.convolution import check_window, conv_general_dilated_p
 from tinyjax.lax.convolution_dims import conv_dimension_numbers, transposed_pads
-from tinyjax.lax.creation import broadcasted_iota
+from tinyjax.lax.creation import unit_matrix
 from tinyjax.lax.dot_product import dot_general
 from tinyjax.lax.placing import place_params
 from tinyjax.lax.precision import canonicalize_precision
@@ -28,19 +26,11 @@ from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
 
 
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    feature_group_count: int = 1,
-    batch_group_count: int = 1,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: Any = None,
-) -> Array:
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
+    precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None,
+) -> Array:  # fmt: skip
     """The convolution of images `lhs` with kernels `rhs`, over any number of spatial axes.
 
     Element (n, o, p) is the sum over c and k of lhs[n, c, p * stride + k * rhs_dilation] * rhs[o, c, k],
@@ -108,25 +98,14 @@ def conv(
 
 
 def conv_with_general_padding(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int] | None,
-    rhs_dilation: Sequence[int] | None,
-    precision: Any = None,
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None, rhs_dilation: Sequence[int] | None, precision: Any = None,
     preferred_element_type: Any = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The same with a (low, high) padding for each axis, and dilations."""
+    options = {"precision": precision, "preferred_element_type": preferred_element_type}
     return conv_general_dilated(
-        lhs,
-        rhs,
-        window_strides,
-        padding,
-        lhs_dilation,
-        rhs_dilation,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
+        lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, **options
     )
 
 
@@ -141,17 +120,11 @@ _LAYOUTS = {
 
 
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
-    strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    transpose_kernel: bool = False,
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    lhs: Any, rhs: Any, strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+    transpose_kernel: bool = False, precision: Any = None, preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
-) -> Array:
+) -> Array:  # fmt: skip
     """A convolution that makes `strides` times as many elements: the image is spread, with holes.
 
     With padding 'SAME' or 'VALID' the shapes are those that a convolution of this stride and padding
@@ -184,33 +157,20 @@ def conv_transpose(
         outputs, inputs = dims.rhs_spec[:2]
         axes[outputs], axes[inputs] = inputs, outputs
         rhs = shapes.transpose(rhs, axes)
-    return conv_general_dilated(
-        lhs,
-        rhs,
-        (1,) * len(window),
-        padding,
-        strides,
-        spread,
-        dims,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
+    options = {"precision": precision, "preferred_element_type": preferred_element_type}
+    steps = (1,) * len(window)
+    return conv_general_dilated(lhs, rhs, steps, padding, strides, spread, dims, **options)
 
 
 # ---- the windows themselves ----
 
 
 def conv_general_dilated_patches(
-    lhs: Any,
-    filter_shape: Sequence[int],
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
+    lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]], lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, precision: Any = None,
     preferred_element_type: Any = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The elements of each window of `filter_shape`, as the features of the place where it is.
 
     The result has size(feature) * prod(filter_shape) features: all places in the window of the first
@@ -220,57 +180,29 @@ def conv_general_dilated_patches(
     dims = conv_dimension_numbers(shape_of(lhs), (1, 1, *filter_shape), dimension_numbers)
     features = shape_of(lhs)[dims.lhs_spec[1]]
     count = math.prod(filter_shape)
-    eye = _eye(count, dtypes.dtype(lhs))
-    kernel = shapes.broadcast_in_dim(eye, (features, count, count), (1, 2))
+    unit = unit_matrix(count, dtypes.dtype(lhs))
+    kernel = shapes.broadcast_in_dim(unit, (features, count, count), (1, 2))
     kernel = shapes.reshape(kernel, (features * count, 1, *filter_shape))
     kernel = shapes.transpose(kernel, np.argsort(dims.rhs_spec).tolist())
-    return conv_general_dilated(
-        lhs,
-        kernel,
-        window_strides,
-        padding,
-        lhs_dilation,
-        rhs_dilation,
-        dims,
-        features,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
-
-
-def _eye(size: int, dtype: np.dtype) -> Any:
-    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))
-    columns = broadcasted_iota(np.int32, (size, size), 1)
-    return convert_element_type(eq(rows, columns), dtype)
+    options = {"precision": precision, "preferred_element_type": preferred_element_type}
+    where = (window_strides, padding, lhs_dilation, rhs_dilation, dims)
+    return conv_general_dilated(lhs, kernel, *where, features, **options)
 
 
 def conv_general_dilated_local(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    filter_shape: Sequence[int],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: Any = None,
-) -> Array:
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    filter_shape: Sequence[int], lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, precision: Any = None,
+) -> Array:  # fmt: skip
     """A convolution with a separate kernel at each position of the result.
 
     The window's shape is `filter_shape`; `rhs` has (outputs, inputs * prod(filter_shape), *positions of the
     result), in the layout of `dimension_numbers`. Other parameters and errors are those of
     conv_general_dilated."""
     dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
-    patches = conv_general_dilated_patches(
-        lhs,
-        filter_shape,
-        window_strides,
-        padding,
-        lhs_dilation,
-        rhs_dilation,
-        dims._replace(out_spec=dims.lhs_spec),
-        precision,
-    )
+    where = (window_strides, padding, lhs_dilation, rhs_dilation)
+    like_images = dims._replace(out_spec=dims.lhs_spec)
+    patches = conv_general_dilated_patches(lhs, filter_shape, *where, like_images, precision)
     summed = ((dims.lhs_spec[1],), (dims.rhs_spec[1],))
     at_places = (dims.lhs_spec[2:], dims.rhs_spec[2:])
     out = dot_general(patches, rhs, (summed, at_places), precision)

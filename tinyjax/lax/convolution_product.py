@@ -22,19 +22,11 @@ from tinyjax.lax.sliding_windows import dilated, reduce_window_shape_tuple
 
 
 def convolve(
-    lhs: np.ndarray,
-    rhs: np.ndarray,
-    *,
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int],
-    rhs_dilation: Sequence[int],
-    dimension_numbers: Any,
-    feature_group_count: int,
-    batch_group_count: int,
-    preferred_element_type: Any,
-    **_: Any,
-) -> np.ndarray:
+    lhs: np.ndarray, rhs: np.ndarray, *, window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]], lhs_dilation: Sequence[int], rhs_dilation: Sequence[int],
+    dimension_numbers: Any, feature_group_count: int, batch_group_count: int,
+    preferred_element_type: Any, **_: Any,
+) -> np.ndarray:  # fmt: skip
     """The impl rule of conv_general_dilated."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     out_dtype = preferred_element_type or lhs.dtype

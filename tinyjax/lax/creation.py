@@ -15,7 +15,8 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.facts import MOVES
-from tinyjax.core.primitives import broadcast_in_dim, shape_of
+from tinyjax.core.primitives import add, broadcast_in_dim, shape_of
+from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
 from tinyjax.lax.placing import place_params, placed
@@ -75,16 +76,12 @@ def broadcasted_iota(
 empty2_p = Primitive("empty2", axes="none", **MOVES)  # JAX's name
 
 
-def _empty_impl(*, dtype: np.dtype, memory_space: str) -> np.ndarray:
-    return np.zeros((), dtype)
-
-
 for _table in ("jvp", "transpose", "batch"):
     no_rule_reasons[empty2_p, _table] = "it has no operands"
 no_rule_reasons[empty2_p, "lowering"] = (
     "nothing reads it: cond gives it where a branch has no residual"
 )
-impl_rules[empty2_p] = _empty_impl
+impl_rules[empty2_p] = lambda *, dtype, memory_space: np.zeros((), dtype)
 abstract_eval_rules[empty2_p] = lambda *, dtype, memory_space: ShapedArray((), dtype)
 
 
@@ -171,6 +168,12 @@ def like(out: Any, x: Any) -> Any:
             place = getattr(place, "replicated", place)
         return commit(ArrayImpl(out._host, out.aval, out.buffer), place)
     return out
+
+
+def unit_matrix(size: int, dtype: np.dtype) -> Any:
+    """Ones on the diagonal, where two iotas are equal."""
+    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))
+    return convert_type(eq(rows, broadcasted_iota(np.int32, (size, size), 1)), dtype)
 
 
 def zeros_like_array(x: Any) -> Any:

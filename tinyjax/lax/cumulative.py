@@ -7,7 +7,6 @@ Source: G. Blelloch, "Prefix sums and their applications" (1990)
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.declared_functions import public
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.control_flow.associative_scan import associative_scan
@@ -25,16 +25,13 @@ from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jvp import jvp, jvp_rules
 from tinyjax.transform.transposition import deflinear2
 
-# ---- the primitives ----
 
-cumsum_p = Primitive("cumsum", axes="cumulative", cost=1, makes_nan=True)
-cumprod_p = Primitive("cumprod", axes="cumulative", cost=1, makes_nan=True)
-cummax_p = Primitive("cummax", axes="cumulative", cost=1, makes_nan=True)
-cummin_p = Primitive("cummin", axes="cumulative", cost=1, makes_nan=True)
-cumlogsumexp_p = Primitive("cumlogsumexp", axes="cumulative", cost=1, makes_nan=True)
+def _cumulative(
+    name: str, accumulate: Callable, combine: Any = None, kinds: str = "iufc"
+) -> Primitive:
+    """A primitive that `accumulate` computes; its JVP is that of associative_scan by `combine`."""
+    primitive = Primitive(name, axes="cumulative", cost=1, makes_nan=True)
 
-
-def _def_cumulative(primitive: Primitive, accumulate: Callable) -> None:
     def impl(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
         if reverse:
             return np.flip(accumulate(np.flip(x, axis), axis=axis), axis)
@@ -45,75 +42,59 @@ def _def_cumulative(primitive: Primitive, accumulate: Callable) -> None:
             raise ValueError(f"XLA operations do not allow negative axes, got axis {axis}")
         if axis >= x.ndim:
             raise ValueError(f"axis {axis} is out of bounds for array of shape {x.shape}")
-        accepted = "f" if primitive is cumlogsumexp_p else "iufc"
-        if dtypes.kind(x.dtype) not in accepted:
-            raise TypeError(
-                f"{primitive.name} does not accept dtype {x.dtype.name}: convert with x.astype"
-            )
+        if dtypes.kind(x.dtype) not in kinds:
+            raise TypeError(f"{name} does not accept dtype {x.dtype.name}: convert with x.astype")
         return x
 
     def batch(vals: Any, dims: Any, *, axis: int, reverse: bool) -> Any:
         (x,), (dim,) = vals, dims
         return primitive.bind(x, axis=axis if axis < dim else axis + 1, reverse=reverse), dim
 
+    def of_scan(primals: Any, tangents: Any, **params: Any) -> Any:
+        return jvp(lambda x: associative_scan(combine, x, **params), primals, tangents)
+
     impl_rules[primitive] = impl
     abstract_eval_rules[primitive] = aval
     batch_rules[primitive] = batch
+    if combine is not None:
+        jvp_rules[primitive] = of_scan
+    return primitive
 
 
-_def_cumulative(cumsum_p, lambda x, axis: np.add.accumulate(x, axis, x.dtype))
-_def_cumulative(cumprod_p, lambda x, axis: np.multiply.accumulate(x, axis, x.dtype))
-_def_cumulative(cummax_p, lambda x, axis: np.maximum.accumulate(x, axis))
-_def_cumulative(cummin_p, lambda x, axis: np.minimum.accumulate(x, axis))
-_def_cumulative(cumlogsumexp_p, in_float32(lambda x, axis: np.logaddexp.accumulate(x, axis)))
+def _add(x: np.ndarray, axis: int) -> np.ndarray:
+    return np.add.accumulate(x, axis, x.dtype)
 
 
-def _cumsum_transpose(ct: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
-    return [cumsum(ct, axis, not reverse)]
+def _multiply(x: np.ndarray, axis: int) -> np.ndarray:
+    return np.multiply.accumulate(x, axis, x.dtype)
 
 
-def _def_cumulative_jvp(primitive: Primitive, combine: Callable) -> None:
-    """The JVP of the scan's program: its steps have rules of their own."""
-
-    def rule(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> Any:
-        scan = functools.partial(associative_scan, combine, axis=axis, reverse=reverse)
-        return jvp(scan, primals, tangents)
-
-    jvp_rules[primitive] = rule
-
-
-deflinear2(cumsum_p, _cumsum_transpose)
-_def_cumulative_jvp(cumprod_p, primitives.mul)
-_def_cumulative_jvp(cummax_p, max_)
-_def_cumulative_jvp(cummin_p, min_)
-_def_cumulative_jvp(cumlogsumexp_p, logaddexp)
+cumsum_p = _cumulative("cumsum", _add)
+cumprod_p = _cumulative("cumprod", _multiply, primitives.mul)
+cummax_p = _cumulative("cummax", np.maximum.accumulate, max_)
+cummin_p = _cumulative("cummin", np.minimum.accumulate, min_)
+cumlogsumexp_p = _cumulative("cumlogsumexp", in_float32(np.logaddexp.accumulate), logaddexp, "f")
+deflinear2(
+    cumsum_p, lambda ct, x, *, axis, reverse: [cumsum_p.bind(ct, axis=axis, reverse=not reverse)]
+)
 
 
-# ---- public functions ----
+def _along_axis(primitive: Primitive, doc: str) -> Callable[..., Array]:
+    """The public function of a primitive."""
+
+    @public("tinyjax.lax", primitive.name, doc)
+    def cumulative(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+        return primitive.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+    return cumulative
 
 
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
-    """The sum of the elements up to each one along `axis`; from the end if `reverse`.
-
-    Raises ValueError for a negative axis, TypeError for bools; as jax.lax.cumsum."""
-    return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
-
-
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
-    """The product of the elements up to each one along `axis`; from the end if `reverse`."""
-    return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
-
-
-def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
-    """The maximum of the elements up to each one along `axis`; nan stays from where it occurs."""
-    return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
-
-
-def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
-    """The minimum of the elements up to each one along `axis`; nan stays from where it occurs."""
-    return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
-
-
-def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
-    """log(cumsum(exp(operand))) along `axis`, without overflow; of floats only."""
-    return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+_UP_TO = "of the elements up to each one along `axis`"
+_REVERSED = "from the end if `reverse`. Raises ValueError for a negative axis, TypeError for bools."
+cumsum = _along_axis(cumsum_p, f"The sum {_UP_TO}; {_REVERSED}")
+cumprod = _along_axis(cumprod_p, f"The product {_UP_TO}; {_REVERSED}")
+cummax = _along_axis(cummax_p, f"The maximum {_UP_TO}; nan stays from where it occurs; {_REVERSED}")
+cummin = _along_axis(cummin_p, f"The minimum {_UP_TO}; nan stays from where it occurs; {_REVERSED}")
+cumlogsumexp = _along_axis(
+    cumlogsumexp_p, "log(cumsum(exp(operand))) along `axis`, without overflow; of floats only."
+)

@@ -23,12 +23,11 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.core.facts import MOVES
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.lists import drop
 from tinyjax.core.tracing import user_line
 from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.lax.callback import argument
+from tinyjax.lax.callback import CALLS_PYTHON, argument
 from tinyjax.lax.shape import batch_size
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.jvp import jvp_rules
@@ -39,22 +38,8 @@ logger = logging.getLogger(__name__)
 
 # ---- two primitives without results, and their rules ----
 
-debug_callback_p = Primitive(
-    "debug_callback",
-    multiple_results=True,
-    impl_binds_primitives=True,
-    has_effects=True,
-    axes="none",
-    **MOVES,
-)
-debug_print_p = Primitive(
-    "debug_print",
-    multiple_results=True,
-    impl_binds_primitives=True,
-    has_effects=True,
-    axes="none",
-    **MOVES,
-)
+debug_callback_p = Primitive("debug_callback", **CALLS_PYTHON, has_effects=True)
+debug_print_p = Primitive("debug_print", **CALLS_PYTHON, has_effects=True)
 
 
 class DebugEffect:
@@ -151,8 +136,7 @@ def debug_callback(
     Options can come first: `debug.callback(ordered=True)(callback, *args, **kwargs)`. Arguments are
     pytrees; leaves that are no arrays are handed through. Under vmap it is called for each example.
     Raises TypeError if the first argument can't be called. What the callback raises comes out of the
-    call; of a compiled one, as JaxRuntimeError.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html"""
+    call; of a compiled one, as JaxRuntimeError."""
 
     def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         if not callable(callback):
@@ -209,20 +193,14 @@ class _FormatChecker(string.Formatter):
 
 
 def debug_print(
-    fmt: str | None = None,
-    *args: Any,
-    ordered: bool = False,
-    partitioned: bool = False,
-    skip_format_check: bool = False,
-    _use_logging: bool = False,
-    **kwargs: Any,
-) -> Any:
+    fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+    skip_format_check: bool = False, _use_logging: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Prints `fmt.format(*args, **kwargs)` when the program runs, with values in place of tracers.
 
     Options can come first: `debug.print(ordered=True)("x = {}", x)`. Arguments are pytrees. NumPy's
     print options at the time of tracing apply. Under vmap, a line for each example.
-    Raises IndexError or KeyError for a missing argument, ValueError for one that is not used.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.print.html"""
+    Raises IndexError or KeyError for a missing argument, ValueError for one that is not used."""
 
     def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
         if not skip_format_check:
@@ -258,15 +236,9 @@ def _logging_record() -> logging.LogRecord:
 
 
 def _debug_print_impl(
-    *args: Any,
-    fmt: str,
-    in_tree: PyTreeDef,
-    static_args: tuple,
-    np_printoptions: tuple,
-    has_placeholders: bool,
-    logging_record: logging.LogRecord | None,
-    **params: Any,
-) -> list[Any]:
+    *args: Any, fmt: str, in_tree: PyTreeDef, static_args: tuple, np_printoptions: tuple,
+    has_placeholders: bool, logging_record: logging.LogRecord | None, **params: Any,
+) -> list[Any]:  # fmt: skip
     values, named = _merge_args(in_tree, [argument(x) for x in args], dict(static_args))
     if has_placeholders:
         with np.printoptions(**dict(np_printoptions)):

@@ -189,16 +189,10 @@ def _width(dtype: np.dtype) -> tuple:
     """The order in which one side's dtype gives way to the other's."""
     is_complex = dtypes.kind(dtype) == "c"
     part = np.zeros((), dtype).real.dtype if is_complex else dtype
-    is_float = dtypes.is_float(part)
-    info = dtypes.finfo(part) if is_float else None
+    info = dtypes.finfo(part) if dtypes.is_float(part) else None
+    digits = (info.maxexp, info.nmant) if info else (-1, -1)
     bits = 1 if part == np.bool_ else 8 * part.itemsize
-    return (
-        is_complex,
-        info.maxexp if info else -1,
-        info.nmant if info else -1,
-        bits,
-        dtypes.kind(part) != "u",
-    )
+    return is_complex, *digits, bits, dtypes.kind(part) != "u"
 
 
 # ---- dot_general: transpose ----

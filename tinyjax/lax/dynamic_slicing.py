@@ -32,7 +32,7 @@ from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, Scatt
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.jit.api import jitted
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
+from tinyjax.transform.transposition import is_undefined_primal, require_known, transpose_rules
 
 # ---- dynamic_slice ----
 
@@ -100,6 +100,7 @@ def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, .
 def _dynamic_slice_transpose(
     ct: Any, x: Any, *start_indices: Any, slice_sizes: tuple[int, ...]
 ) -> list[Any]:
+    require_known(dynamic_slice_p, *start_indices)
     zeros = full_of_type(x.aval, 0)
     return [dynamic_update_slice_p.bind(zeros, ct, *start_indices)] + [None] * len(start_indices)
 
@@ -109,16 +110,13 @@ def _dynamic_slice_batch(vals: Any, dims: Any, *, slice_sizes: tuple[int, ...]) 
     all_dims = tuple(range(len(slice_sizes)))
     numbers = GatherDimensionNumbers(all_dims, (), all_dims)
     indices, indices_dim = _joined_indices(vals[1:], dims[1:])
-    return batch_gather(
-        (vals[0], indices),
-        (dims[0], indices_dim),
-        dimension_numbers=numbers,
-        slice_sizes=slice_sizes,
-        unique_indices=True,
-        indices_are_sorted=True,
-        mode=GatherScatterMode.CLIP,
-        fill_value=None,
-    )
+    params: Any = {"dimension_numbers": numbers, "slice_sizes": slice_sizes, "fill_value": None}
+    return batch_gather((vals[0], indices), (dims[0], indices_dim), **params, **_ONE_WINDOW)
+
+
+_ONE_WINDOW: dict[str, Any] = {
+    "unique_indices": True, "indices_are_sorted": True, "mode": GatherScatterMode.CLIP
+}  # fmt: skip
 
 
 def _joined_indices(indices: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, int | None]:
@@ -183,6 +181,7 @@ def _dynamic_update_slice_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *start_indices: Any) -> list[Any]:
+    require_known(dynamic_update_slice_p, *start_indices)
     shape = update.aval.shape if is_undefined_primal(update) else shape_of(update)
     zeros = full(shape, 0, ct.dtype)
     x_ct = update_ct = None
@@ -198,17 +197,10 @@ def _dynamic_update_slice_batch(vals: Any, dims: Any) -> Any:
     update_ndim = len(shape_of(vals[1])) - (dims[1] is not not_mapped)
     all_dims = tuple(range(update_ndim))
     indices, indices_dim = _joined_indices(vals[2:], dims[2:])
-    return batch_scatter(
-        scatter_p,
-        (vals[0], indices, vals[1]),
-        (dims[0], indices_dim, dims[1]),
-        update_jaxpr=None,
-        update_consts=(),
-        dimension_numbers=ScatterDimensionNumbers(all_dims, (), all_dims),
-        indices_are_sorted=True,
-        unique_indices=True,
-        mode=GatherScatterMode.CLIP,
-    )
+    vals, dims = (vals[0], indices, vals[1]), (dims[0], indices_dim, dims[1])
+    params = {"update_jaxpr": None, "update_consts": (), **_ONE_WINDOW}
+    numbers = ScatterDimensionNumbers(all_dims, (), all_dims)
+    return batch_scatter(scatter_p, vals, dims, dimension_numbers=numbers, **params)
 
 
 impl_rules[dynamic_update_slice_p] = _dynamic_update_slice_impl

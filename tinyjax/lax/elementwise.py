@@ -21,6 +21,7 @@ from tinyjax.core.primitives import elementwise_aval, shape_of
 from tinyjax.core.shape_errors import unknown_shape_error
 from tinyjax.core.tracing import user_level
 from tinyjax.transform.batching import defbroadcasting, defvectorized
+from tinyjax.transform.jvp import defzero
 
 # ---- making primitives ----
 
@@ -38,11 +39,14 @@ def elementwise(
     """A primitive that works element by element on operands of one dtype, whose kind is in `kinds`.
 
     The result has that dtype, or `out_dtype(dtype)`. `facts` are those of core/facts.py. `cost` and
-    `makes_nan` are known if the result can't be a float: it is one operation."""
-    if out_dtype is to_bool or not {*kinds} & {*INEXACT}:
+    `makes_nan` are known if the result can't be a float: it is one operation, without a derivative."""
+    is_step = out_dtype is to_bool or not {*kinds} & {*INEXACT}
+    if is_step:
         facts = {"cost": 1, "makes_nan": False} | facts
     primitive = Primitive(name, axes="elementwise", **facts)
     impl_rules[primitive] = impl
+    if is_step:
+        defzero(primitive)  # and so never transposed
 
     rule = functools.partial(elementwise_aval, name, kinds)
 

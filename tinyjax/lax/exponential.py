@@ -189,12 +189,7 @@ def _complex_asinh_derivative(x: Any, low: float, high: float) -> Any:
     scale = stop_gradient(clamp(_one(re), mul(largest, constant(re, low)), constant(re, high)))
     inverse = integer_pow(scale, -1)
     re, im = mul(re, inverse), mul(im, inverse)
-    root = rsqrt(
-        complex(
-            add(square(re), one_minus_square(im)),
-            mul(constant(re, 2), mul(re, im)),
-        )
-    )
+    root = rsqrt(complex(add(square(re), one_minus_square(im)), mul(constant(re, 2), mul(re, im))))
     return select(
         eq(largest, constant(re, np.inf)),
         full_like(x, 0),
@@ -214,10 +209,7 @@ defjvp(asinh_p, lambda g, x: mul(g, _asinh_derivative(x)))
 
 acosh_p = unary("acosh", INEXACT, np.arccosh, **FUNCTION)
 acosh = of_one(acosh_p, "The inverse of cosh; NaN below 1.")
-defjvp(
-    acosh_p,
-    lambda g, x: mul(g, mul(rsqrt(sub(x, _one(x))), rsqrt(add(x, _one(x))))),
-)
+defjvp(acosh_p, lambda g, x: mul(g, mul(rsqrt(sub(x, _one(x))), rsqrt(add(x, _one(x))))))
 
 atanh_p = unary("atanh", INEXACT, np.arctanh, **FUNCTION)
 atanh = of_one(atanh_p, "The inverse of tanh; NaN outside of [-1, 1].")

@@ -3,8 +3,7 @@
 A Fourier transform is its own transpose. For real inputs, half of the spectrum represents the other half too,
 so its cotangent counts twice. jnp.fft is written with it.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fft.html and
-https://docs.scipy.org/doc/scipy/tutorial/fft.html, for the formulas
+Source: https://docs.scipy.org/doc/scipy/tutorial/fft.html, for the formulas
 """
 
 from __future__ import annotations
@@ -109,10 +108,6 @@ def _fft_aval(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]
     return ShapedArray(x.shape, x.dtype)
 
 
-def _fft_batch(vals: Any, dims: Any, **params: Any) -> Any:
-    return fft(moveaxis(vals[0], dims[0], 0), **params), 0
-
-
 # ---- transposes ----
 
 
@@ -159,7 +154,7 @@ def _counts(spectrum: Any, length: int) -> Any:
 impl_rules[fft_p] = _fft_impl
 abstract_eval_rules[fft_p] = _fft_aval
 deflinear2(fft_p, _fft_transpose)
-batch_rules[fft_p] = _fft_batch
+batch_rules[fft_p] = lambda vals, dims, **params: (fft(moveaxis(vals[0], dims[0], 0), **params), 0)
 lowering_rules[fft_p] = OnHost("a fast Fourier transform: SciPy's is as good as they get")
 
 

@@ -42,7 +42,7 @@ from tinyjax.lax.windows import (
 from tinyjax.transform import batching
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.jvp import defjvp
-from tinyjax.transform.transposition import transpose_rules
+from tinyjax.transform.transposition import require_known, transpose_rules
 
 # ---- gather ----
 
@@ -50,16 +50,10 @@ gather_p = Primitive("gather", **MOVES, linear=(0,), keys="part")
 
 
 def _gather_impl(
-    x: np.ndarray,
-    indices: np.ndarray,
-    *,
-    dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: tuple[int, ...],
-    unique_indices: bool,
-    indices_are_sorted: bool,
-    mode: GatherScatterMode,
-    fill_value: Any,
-) -> np.ndarray:
+    x: np.ndarray, indices: np.ndarray, *, dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...], unique_indices: bool, indices_are_sorted: bool,
+    mode: GatherScatterMode, fill_value: Any,
+) -> np.ndarray:  # fmt: skip
     if mode is GatherScatterMode.FILL_OR_DROP:
         indices = indices.astype(index_dtype(x.shape))
     windows = Windows(x.shape, indices, dimension_numbers, slice_sizes)
@@ -116,28 +110,11 @@ def _gather_jvp(
     return gather(g, indices, dimension_numbers, slice_sizes, **{**params, "fill_value": 0})
 
 
-def _gather_transpose(
-    ct: Any,
-    x: Any,
-    indices: Any,
-    *,
-    dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
-    unique_indices: bool,
-    indices_are_sorted: bool,
-    mode: GatherScatterMode,
-    fill_value: Any,
-) -> list[Any]:
-    x_ct = scatter_add(
-        full_of_type(x.aval, 0, ct.dtype),
-        indices,
-        ct,
-        ScatterDimensionNumbers(*dimension_numbers),
-        indices_are_sorted=indices_are_sorted,
-        unique_indices=unique_indices,
-        mode=mode,
-    )
-    return [x_ct, None]
+def _gather_transpose(ct: Any, x: Any, indices: Any, **params: Any) -> list[Any]:
+    require_known(gather_p, indices)
+    numbers = ScatterDimensionNumbers(*params["dimension_numbers"])
+    how = {name: params[name] for name in ("indices_are_sorted", "unique_indices", "mode")}
+    return [scatter_add(full_of_type(x.aval, 0, ct.dtype), indices, ct, numbers, **how), None]
 
 
 def batch_gather(
@@ -159,13 +136,9 @@ def batch_gather(
         numbers = GatherDimensionNumbers(*with_window_axis(dimension_numbers))
         slice_sizes = (shape_of(x)[0], *slice_sizes)
     elif x_dim is not_mapped:
-        offset, collapsed, index_map, operand_batch, indices_batch = dimension_numbers
-        numbers = GatherDimensionNumbers(
-            tuple(1 + d for d in offset),
-            collapsed,
-            index_map,
-            operand_batch,
-            batched_dims(indices_batch),
+        numbers = dimension_numbers._replace(
+            offset_dims=tuple(1 + d for d in dimension_numbers.offset_dims),
+            start_indices_batching_dims=batched_dims(dimension_numbers.start_indices_batching_dims),
         )
         # Windows of different examples may be the same, and each example's indices restart.
         params |= {"unique_indices": False, "indices_are_sorted": False}
@@ -198,16 +171,10 @@ def _default_fill_value(dtype: np.dtype) -> Any:
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
-    dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Sequence[int],
-    *,
-    unique_indices: bool = False,
-    indices_are_sorted: bool = False,
-    mode: str | GatherScatterMode | None = None,
-    fill_value: Any = None,
-) -> Array:
+    operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Sequence[int], *, unique_indices: bool = False, indices_are_sorted: bool = False,
+    mode: str | GatherScatterMode | None = None, fill_value: Any = None,
+) -> Array:  # fmt: skip
     """Windows of `slice_sizes` of `operand`, one at each index vector in the last axis of the indices.
 
     `mode` defines the result for a window that is not all inside (None is 'promise_in_bounds');
@@ -247,11 +214,8 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     axes = tuple(canonicalize_axis(axis, src.ndim) for axis in axes)
     sizes = [src.shape[axis] for axis in axes]
     columns = [_modulo(idx, size) for idx, size in zip(idxs, sizes)]
-    numbers = GatherDimensionNumbers(
-        offset_dims=tuple(range(1, src.ndim - len(axes) + 1)),
-        collapsed_slice_dims=tuple(sorted(axes)),
-        start_index_map=axes,
-    )
+    offset_dims = tuple(range(1, src.ndim - len(axes) + 1))
+    numbers = GatherDimensionNumbers(offset_dims, tuple(sorted(axes)), start_index_map=axes)
     slice_sizes = [1 if axis in axes else size for axis, size in enumerate(src.shape)]
     return gather(src, concatenate(columns, 1), numbers, slice_sizes)
 
@@ -315,12 +279,7 @@ def _gather_along(
             start_batching.append(start_axis)
         a_axis += 1
         start_axis += 1
-    numbers = GatherDimensionNumbers(
-        offset_dims=tuple(offsets),
-        collapsed_slice_dims=(map_axis,),
-        start_index_map=(map_axis,),
-        operand_batching_dims=tuple(batching),
-        start_indices_batching_dims=tuple(start_batching),
-    )
+    along, batch_dims = (map_axis,), (tuple(batching), tuple(start_batching))
+    numbers = GatherDimensionNumbers(tuple(offsets), along, along, *batch_dims)
     a = squeeze(a, tuple(squeezed)) if squeezed else a
     return gather(a, starts, numbers, tuple(sizes), mode=mode, fill_value=fill_value)

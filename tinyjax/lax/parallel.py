@@ -3,8 +3,6 @@
 Within `vmap(f, axis_name="i")`, `psum(x, "i")` is the sum over the examples. Tracing writes it down as it
 stands; vmap then knows where the axis is, and its rule takes the name away: what is left are sums over
 positions, transposes and reshapes. Other maps over named axes (pmap) use the same primitives.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations
@@ -62,8 +60,7 @@ def check_bound(names: Sequence[AxisName]) -> None:
 def axis_size(axis_name: AxisName | Sequence[AxisName]) -> int:
     """The size of a named axis, or the product of several.
 
-    Raises NameError for a name that nothing around has bound.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_size.html"""
+    Raises NameError for a name that nothing around has bound."""
     return group_size(axis_name, None)
 
 
@@ -127,8 +124,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     """The sum of `x`, a pytree, over named axes; whole numbers among the names are positions of axes.
 
     Booleans are counted. Of what is no tracer it is a product with the axes' size: psum(1, "i") is that
-    size as a Python number. Raises NameError for a name that is not bound.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum.html"""
+    size as a Python number. Raises NameError for a name that is not bound."""
     axes, groups = names_of(axis_name), checked_groups(axis_name, axis_index_groups)
 
     def of_leaf(leaf: Any) -> Any:
@@ -148,25 +144,19 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """The mean of `x`, a pytree, over named axes.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html"""
+    """The mean of `x`, a pytree, over named axes."""
     size = psum(1, axis_name, axis_index_groups=axis_index_groups)
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     return tree_map(lambda v: v / size, total)
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """The greatest of `x`, a pytree, over named axes. It has no derivative.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmax.html"""
+    """The greatest of `x`, a pytree, over named axes. It has no derivative."""
     return _reduce(pmax_p, x, axis_name, axis_index_groups)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
-    """The least of `x`, a pytree, over named axes. It has no derivative.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmin.html"""
+    """The least of `x`, a pytree, over named axes. It has no derivative."""
     return _reduce(pmin_p, x, axis_name, axis_index_groups)
 
 
@@ -256,9 +246,7 @@ axis_index_p = Primitive("axis_index", axes="none", **MOVES)
 
 
 def axis_index(axis_name: Any) -> Any:
-    """Which example this is: the int32 index along a named axis; of several, of their product.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_index.html"""
+    """Which example this is: the int32 index along a named axis; of several, of their product."""
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)
     index, inner_size = core.as_array(0), 1
@@ -290,14 +278,9 @@ axis_batch_rules[axis_index_p] = _axis_index_batch
 
 
 def def_collective(
-    primitive: Primitive,
-    aval_rule: Callable,
-    along: Callable,
-    beside: Callable,
-    transpose: Callable,
-    one_by_one: Any = None,
-    among: Callable | None = None,
-) -> None:
+    primitive: Primitive, aval_rule: Callable, along: Callable, beside: Callable,
+    transpose: Callable, one_by_one: Any = None, among: Callable | None = None,
+) -> None:  # fmt: skip
     """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
 
     `along(x, dim, axis, params) -> (out, out_dim)` batches it over the axis that it names;
@@ -322,15 +305,8 @@ def def_collective(
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule
     axis_batch_rules[primitive] = batch
-    deflinear2(primitive, lambda ct, x, **params: [transpose(ct, params)])
+    deflinear2(primitive, lambda ct, x, **params: [transpose(ct, **params)])
     no_rule_reasons[primitive, "lowering"] = NAME_IS_GONE
-
-
-def split_axis_in_two(x: Any, axis: int, outer: int) -> Any:
-    """One axis as two, the first of size `outer`."""
-    shape = list(shape_of(x))
-    shape[axis : axis + 1] = [outer, shape[axis] // outer]
-    return shapes.reshape(x, shape)
 
 
 def fold_axes(x: Any, axis: int) -> Any:

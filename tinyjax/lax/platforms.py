@@ -2,8 +2,6 @@
 
 The function is chosen where the caller is traced, for the device on which it will run by default. (JAX writes
 all of them down, and chooses where the program is compiled.)
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.platform_dependent.html
 """
 
 from __future__ import annotations

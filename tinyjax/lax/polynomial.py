@@ -1,7 +1,4 @@
-"""Polynomials by Horner's rule, as one primitive: its derivative is a polynomial of a lower degree.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.polynomial.html
-"""
+"""Polynomials by Horner's rule, as one primitive: its derivative is a polynomial of a lower degree."""
 
 from __future__ import annotations
 
@@ -17,16 +14,10 @@ from tinyjax.core.primitives import broadcast_shapes, mul
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import NUMBER, constant, nary
-from tinyjax.transform.jvp import (
-    Zero,
-    add_tangents,
-    broadcast_to_result,
-    jvp_rules,
-    zero_tangent,
-)
+from tinyjax.transform.jvp import Zero, add_tangents, broadcast_to_result, jvp_rules, zero_tangent
 from tinyjax.transform.transposition import (
     is_undefined_primal,
-    not_linear,
+    require_known,
     transpose_rules,
     unbroadcast,
 )
@@ -63,8 +54,7 @@ def _polynomial_jvp(primals: Any, tangents: Any, *, unroll: int | None = None) -
 
 def _polynomial_transpose(ct: Any, x: Any, *coefficients: Any, unroll: int | None = None) -> Any:
     """A coefficient's cotangent is that of the result times its power of x."""
-    if is_undefined_primal(x):
-        raise not_linear(polynomial_p)
+    require_known(polynomial_p, x)
     cts: list[Any] = [None]
     for k, coefficient in enumerate(coefficients):
         linear = is_undefined_primal(coefficient)

@@ -1,8 +1,6 @@
 """Precision: how exact a product must be, and the names for it that users write.
 
 "tensorfloat32" requests a product of fewer digits on other machines.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.Precision.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The last kept bit decides on ties, and a carry into the exponent is right. The primitive is jax.checkpoint's,
 which rounds residuals to their own type.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_precision.html
 """
 
 from __future__ import annotations

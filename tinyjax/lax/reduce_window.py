@@ -35,6 +35,7 @@ from tinyjax.lax.general_reduction import (
 from tinyjax.lax.reductions import max_identity, min_identity
 from tinyjax.lax.select_and_scatter import select_and_gather_add_p
 from tinyjax.lax.sliding_windows import (
+    WINDOW_PARAMS,
     batched_windows,
     check_windows,
     dilated,
@@ -80,37 +81,20 @@ _def_window_reduction(reduce_window_max_p, np.maximum, max_identity)
 _def_window_reduction(reduce_window_min_p, np.minimum, min_identity)
 
 
-def _reduce_window_sum_transpose(
-    ct: Any,
-    x: Any,
-    *,
-    window_dimensions: tuple[int, ...],
-    window_strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    base_dilation: tuple[int, ...],
-    window_dilation: tuple[int, ...],
-) -> list[Any]:
+def _reduce_window_sum_transpose(ct: Any, x: Any, **windows: Any) -> list[Any]:
     """An element is in the windows that reach back from it: they too make a window, of cotangents."""
+    dimensions, strides, padding, base_dilation, dilation = (windows[n] for n in WINDOW_PARAMS)
     config: list[tuple[Any, Any, int]] = []
     for axis, size in enumerate(x.aval.shape):
-        reach = dilated(window_dimensions[axis], window_dilation[axis])
+        reach = dilated(dimensions[axis], dilation[axis])
         low = reach - 1 - padding[axis][0]
-        extent = dilated(ct.aval.shape[axis], window_strides[axis])
+        extent = dilated(ct.aval.shape[axis], strides[axis])
         high = dilated(size, base_dilation[axis]) + reach - 1 - extent - low
         # np.int64, as JAX prints them
-        config.append((np.int64(low), np.int64(high), window_strides[axis] - 1))
+        config.append((np.int64(low), np.int64(high), strides[axis] - 1))
     padded = slicing.pad(ct, np.zeros((), ct.aval.dtype), config)
-    ones = (1,) * x.aval.ndim
-    return [
-        reduce_window_sum_p.bind(
-            padded,
-            window_dimensions=window_dimensions,
-            window_strides=base_dilation,
-            padding=((0, 0),) * x.aval.ndim,
-            base_dilation=ones,
-            window_dilation=window_dilation,
-        )
-    ]
+    windows |= {"window_strides": base_dilation, "base_dilation": (1,) * x.aval.ndim}
+    return [reduce_window_sum_p.bind(padded, **windows | {"padding": ((0, 0),) * x.aval.ndim})]
 
 
 deflinear2(reduce_window_sum_p, _reduce_window_sum_transpose)
@@ -231,15 +215,10 @@ _MONOIDS: dict[Callable, tuple[Primitive, Callable[[np.dtype], Any]]] = {
 
 
 def reduce_window(
-    operand: Any,
-    init_value: Any,
-    computation: Callable,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int] | None = None,
-    padding: str | Sequence[tuple[int, int]] = "VALID",
-    base_dilation: Sequence[int] | None = None,
-    window_dilation: Sequence[int] | None = None,
-) -> Any:
+    operand: Any, init_value: Any, computation: Callable, window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
     """Combines the elements of each window of `operand` by `computation`, from `init_value` on.
 
     `operand` is a pytree of arrays of one shape, `init_value` one of scalars with the same tree and

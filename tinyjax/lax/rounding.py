@@ -46,7 +46,7 @@ is_finite = of_one(is_finite_p, "True where a float is neither infinite nor NaN.
 nextafter_p = nary("nextafter", FLOAT, np.nextafter, cost=1, makes_nan=True)
 defjvp(nextafter_p, _nextafter_jvp, None)
 
-for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
+for _primitive in (floor_p, ceil_p, round_p):
     defzero(_primitive)  # and so never transposed
 
 

@@ -36,13 +36,14 @@ from tinyjax.lax.scattering import (
 )
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import reshape
-from tinyjax.lax.windows import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-)
+from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinyjax.transform.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.transform.transposition import UndefinedPrimal, is_undefined_primal, transpose_rules
+from tinyjax.transform.transposition import (
+    UndefinedPrimal,
+    is_undefined_primal,
+    require_known,
+    transpose_rules,
+)
 
 # ---- a gather of what was scattered ----
 
@@ -92,6 +93,7 @@ def _result_and_tangents(
 def _scatter_linear_transpose(
     primitive: Primitive, ct: Any, x: Any, indices: Any, updates: Any, **params: Any
 ) -> list[Any]:
+    require_known(primitive, indices)
     updates_ct = None
     if is_undefined_primal(updates):
         updates_ct = _updates_cotangent(ct, indices, updates, params)

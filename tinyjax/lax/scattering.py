@@ -60,18 +60,10 @@ def window_sizes(
 
 
 def _scatter_impl(
-    combine: np.ufunc | None,
-    x: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray,
-    *,
-    update_jaxpr: Jaxpr | None,
-    update_consts: tuple,
-    dimension_numbers: ScatterDimensionNumbers,
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: GatherScatterMode,
-) -> np.ndarray:
+    combine: np.ufunc | None, x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *,
+    update_jaxpr: Jaxpr | None, update_consts: tuple, dimension_numbers: ScatterDimensionNumbers,
+    indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
+) -> np.ndarray:  # fmt: skip
     """Combines the elements at each window with its updates, one window after the other."""
     sizes = window_sizes(x.shape, updates.shape, dimension_numbers)
     windows = Windows(x.shape, indices, GatherDimensionNumbers(*dimension_numbers), sizes)
@@ -211,25 +203,14 @@ _combining_jaxpr = functools.lru_cache(64)(_scalar_jaxpr)
 
 def _bind_scatter(
     primitive: Primitive,
-    update_jaxpr: ClosedJaxpr | None,
-    operand: Any,
-    indices: Any,
-    updates: Any,
-    dimension_numbers: ScatterDimensionNumbers,
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: str | GatherScatterMode | None,
+    combine: ClosedJaxpr | None,
+    operands: Sequence[Any],
+    mode: Any,
+    **params: Any,
 ) -> Any:
+    params |= {"update_jaxpr": combine and combine.jaxpr, "mode": GatherScatterMode.from_any(mode)}
     return primitive.bind(
-        operand,
-        indices,
-        updates,
-        update_jaxpr=update_jaxpr and update_jaxpr.jaxpr,
-        update_consts=tuple(update_jaxpr.consts) if update_jaxpr else (),
-        dimension_numbers=dimension_numbers,
-        indices_are_sorted=indices_are_sorted,
-        unique_indices=unique_indices,
-        mode=GatherScatterMode.from_any(mode),
+        *operands, update_consts=tuple(combine.consts) if combine else (), **params
     )
 
 
@@ -240,18 +221,14 @@ def _scatter_function(
 
     @named(primitive.name.replace("-", "_"), doc)
     def scatter_function(
-        operand: Any,
-        scatter_indices: Any,
-        updates: Any,
-        dimension_numbers: ScatterDimensionNumbers,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: str | GatherScatterMode | None = None,
-    ) -> Array:
+        operand: Any, scatter_indices: Any, updates: Any,
+        dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
+        unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
+    ) -> Array:  # fmt: skip
         jaxpr = combine and _combining_jaxpr(combine, get_aval(operand).dtype)
-        how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
-        return _bind_scatter(primitive, jaxpr, operand, scatter_indices, updates, *how)
+        how: dict[str, Any] = {"dimension_numbers": dimension_numbers}
+        how |= {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+        return _bind_scatter(primitive, jaxpr, (operand, scatter_indices, updates), mode, **how)
 
     return scatter_function
 
@@ -268,8 +245,7 @@ scatter = _scatter_function(
 
     Updates not all inside are left out (`mode` 'clip' moves them inside). Most programs use
     x.at[...].set, which becomes a scatter. Raises TypeError where dimension_numbers, shapes or dtypes
-    do not fit. Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scatter.html
-    """,
+    do not fit.""",
 )
 scatter_add = _combining_scatter(scatter_add_p, primitives.add, "added to")
 scatter_sub = _combining_scatter(scatter_sub_p, sub, "subtracted from")
@@ -279,22 +255,16 @@ scatter_max = _combining_scatter(scatter_max_p, max_, "taken, where greater, int
 
 
 def scatter_apply(
-    operand: Any,
-    scatter_indices: Any,
-    func: Callable,
-    dimension_numbers: ScatterDimensionNumbers,
-    *,
-    update_shape: Sequence[int] = (),
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: str | GatherScatterMode | None = None,
-) -> Array:
+    operand: Any, scatter_indices: Any, func: Callable, dimension_numbers: ScatterDimensionNumbers,
+    *, update_shape: Sequence[int] = (), indices_are_sorted: bool = False,
+    unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
+) -> Array:  # fmt: skip
     """As scatter, with each element replaced by `func` of it, as often as it is indexed.
 
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""
     dtype = get_aval(operand).dtype
     jaxpr = _scalar_jaxpr(lambda x, _: func(x), dtype)
-    how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
-    return _bind_scatter(
-        scatter_p, jaxpr, operand, scatter_indices, full(update_shape, 0, dtype), *how
-    )
+    how: dict[str, Any] = {"dimension_numbers": dimension_numbers}
+    how |= {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+    operands = (operand, scatter_indices, full(update_shape, 0, dtype))
+    return _bind_scatter(scatter_p, jaxpr, operands, mode, **how)

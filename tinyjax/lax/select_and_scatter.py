@@ -60,15 +60,9 @@ def _gather_aval(
 
 
 def _gather_transpose(
-    ct: Any,
-    source: Any,
-    operand: Any,
-    *,
-    select_prim: Primitive,
-    base_dilation: tuple[int, ...],
-    window_dilation: tuple[int, ...],
-    **windows: Any,
-) -> list[Any]:
+    ct: Any, source: Any, operand: Any, *, select_prim: Primitive, base_dilation: tuple[int, ...],
+    window_dilation: tuple[int, ...], **windows: Any,
+) -> list[Any]:  # fmt: skip
     if not is_undefined_primal(source) or is_undefined_primal(operand):
         raise NotImplementedError("select_and_gather_add is linear in its first operand alone")
     if any(spread != 1 for spread in window_dilation):

@@ -23,7 +23,7 @@ from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import ANY, constant
 from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, broadcast_to_result, defjvp, jvp_rules
-from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
+from tinyjax.transform.transposition import is_undefined_primal, require_known, transpose_rules
 
 # ---- select_n ----
 
@@ -80,18 +80,14 @@ def _select_n_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    require_known(select_n_p, which)
     zeros = full_like(ct, 0)
     wanted = [is_undefined_primal(case) for case in cases]
     if get_aval(which).dtype == bool:
         chosen = [(zeros, ct), (ct, zeros)]  # (on_true, on_false) for the case of False, of True
         return [None, *[select(which, *c) if w else None for c, w in zip(chosen, wanted)]]
-    return [
-        None,
-        *[
-            select(eq(which, constant(which, i)), ct, zeros) if w else None
-            for i, w in enumerate(wanted)
-        ],
-    ]
+    here = lambda i: eq(which, constant(which, i))  # noqa: E731
+    return [None, *[select(here(i), ct, zeros) if w else None for i, w in enumerate(wanted)]]
 
 
 def _select_n_batch(vals: Any, dims: Any) -> Any:
@@ -191,11 +187,7 @@ def _clamp_batch(vals: Any, dims: Any) -> Any:
     return clamp_p.bind(low, x, high), 0
 
 
-def _clamp_impl(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> np.ndarray:
-    return np.minimum(np.maximum(low, x), high)
-
-
-impl_rules[clamp_p] = _clamp_impl
+impl_rules[clamp_p] = lambda low, x, high: np.minimum(np.maximum(low, x), high)
 abstract_eval_rules[clamp_p] = _clamp_aval
 defjvp(
     clamp_p,

@@ -192,6 +192,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from None
 
 
+def split_axis(x: Any, axis: int, count: int) -> Any:
+    """One axis as two: `count` parts, and what is in each."""
+    shape = list(shape_of(x))
+    shape[axis : axis + 1] = [count, shape[axis] // count]
+    return reshape(x, shape)
+
+
 def broadcast_to_rank(x: Any, rank: int) -> Array:
     """`x` with leading axes of size 1 up to `rank` axes."""
     return broadcast(x, (1,) * (rank - len(shape_of(x))))

@@ -67,15 +67,10 @@ def reduce_window_shape_tuple(
 
 
 def window_elements(
-    x: np.ndarray,
-    fill: Any,
-    *,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int] | None = None,
+    x: np.ndarray, fill: Any, *, window_dimensions: Sequence[int], window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]], base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Iterator[np.ndarray]:
+) -> Iterator[np.ndarray]:  # fmt: skip
     """For each place in a window: the element there of all windows, `fill` where there is none."""
     ones = (1,) * x.ndim
     config = [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation or ones)]
@@ -105,15 +100,10 @@ def window_places(
 
 
 def check_windows(
-    name: str,
-    ndim: int,
-    *,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int] = (),
+    name: str, ndim: int, *, window_dimensions: Sequence[int], window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]], base_dilation: Sequence[int] = (),
     window_dilation: Sequence[int] = (),
-) -> None:
+) -> None:  # fmt: skip
     given = {
         "window_dimensions": window_dimensions,
         "window_strides": window_strides,
@@ -144,10 +134,10 @@ def with_batch_axis(params: dict[str, Any]) -> dict[str, Any]:
     return new | {"padding": ((0, 0), *params["padding"])}
 
 
-_WINDOW_PARAMS = (
+WINDOW_PARAMS = (
     "window_dimensions", "window_strides", "padding", "base_dilation", "window_dilation"
 )  # fmt: skip
 
 
 def batched_windows(params: dict[str, Any]) -> dict[str, Any]:
-    return params | with_batch_axis({n: params[n] for n in _WINDOW_PARAMS if n in params})
+    return params | with_batch_axis({n: params[n] for n in WINDOW_PARAMS if n in params})

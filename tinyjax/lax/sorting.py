@@ -20,7 +20,7 @@ from tinyjax.lax.comparison import total_order_key
 from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.gathering import gather
 from tinyjax.lax.shape import canonicalize_axis, expand_dims, reshape
-from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode
+from tinyjax.lax.windows import GatherDimensionNumbers
 from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, jvp_rules, zero_tangent
 
@@ -109,29 +109,13 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
     *outs, places = sort_p.bind(*primals, places, dimension=dimension, **params)
     indices = expand_dims(places, (len(shape),))
     others = tuple(np.delete(np.arange(len(shape)), dimension))  # np.int64, as JAX prints them
-    return outs, [
-        t
-        if type(t) is Zero
-        else gather(
-            t,
-            indices,
-            _along_axis(dimension, others),
-            (1,) * len(shape),
-            mode=GatherScatterMode.PROMISE_IN_BOUNDS,
-        )
-        for t in tangents
-    ]
+    where = (indices, _along_axis(dimension, others), (1,) * len(shape))
+    return outs, [t if type(t) is Zero else gather(t, *where) for t in tangents]
 
 
 def _along_axis(axis: int, others: tuple[Any, ...]) -> GatherDimensionNumbers:
     """To gather single elements along `axis`, with the other axes as batch axes."""
-    return GatherDimensionNumbers(
-        offset_dims=(),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-        operand_batching_dims=others,
-        start_indices_batching_dims=others,
-    )
+    return GatherDimensionNumbers((), (axis,), (axis,), others, others)
 
 
 def _sort_batch(vals: Any, dims: Any, *, dimension: int, **params: Any) -> Any:

@@ -26,11 +26,8 @@ from tinyjax.transform.jvp import defjvp, defjvp2
 
 bessel_i0e_p = host_primitive("bessel_i0e", 1, lambda special, x: special.i0e(x))
 bessel_i0e = of_one(bessel_i0e_p, "exp(-|x|) I_0(x), of floats; I_0(x) alone would overflow.")
-bessel_i1e_p = host_primitive(
-    "bessel_i1e",
-    1,
-    lambda special, x: np.copysign(special.i1e(x), x),  # of -0.0: -0.0
-)
+# of -0.0: -0.0
+bessel_i1e_p = host_primitive("bessel_i1e", 1, lambda special, x: np.copysign(special.i1e(x), x))
 bessel_i1e = of_one(bessel_i1e_p, "exp(-|x|) I_1(x), of floats.")
 defjvp2(bessel_i0e_p, lambda g, out, x: mul(g, sub(bessel_i1e(x), mul(sign(x), out))))
 
@@ -63,7 +60,7 @@ def _betainc_impl(special: Any, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> 
 regularized_incomplete_beta_p = host_primitive("regularized_incomplete_beta", 3, _betainc_impl)
 
 
-def _betainc_jvp_of_a_and_b(g: Any, a: Any, b: Any, x: Any) -> NoReturn:
+def _no_betainc_jvp(g: Any, a: Any, b: Any, x: Any) -> NoReturn:
     raise ValueError(
         "Betainc gradient with respect to a and b not supported: it is differentiable in x alone. "
         "lax.stop_gradient makes a and b constants"
@@ -78,12 +75,7 @@ def _betainc_jvp_of_x(g: Any, a: Any, b: Any, x: Any) -> Any:
     return mul(exp(sub(add(log_1_minus_x, log_x), log_beta)), g)
 
 
-defjvp(
-    regularized_incomplete_beta_p,
-    _betainc_jvp_of_a_and_b,
-    _betainc_jvp_of_a_and_b,
-    _betainc_jvp_of_x,
-)
+defjvp(regularized_incomplete_beta_p, _no_betainc_jvp, _no_betainc_jvp, _betainc_jvp_of_x)
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:

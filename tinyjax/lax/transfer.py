@@ -51,12 +51,6 @@ device_put_p = Primitive(
 )
 
 
-def _device_put_impl(
-    *xs: Any, devices: Sequence[Any], copy_semantics: Sequence[ArrayCopySemantics], srcs: Any
-) -> list[ArrayImpl]:
-    return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
-
-
 def _put(x: Any, place: DeviceOrSpread | None, how: ArrayCopySemantics) -> ArrayImpl:
     if placement.places is not None and place is not None:
         if (spread := placement.places.in_blocks(x, place)) is not None:
@@ -100,7 +94,9 @@ def _device_put_transpose(
     return found
 
 
-impl_rules[device_put_p] = _device_put_impl
+impl_rules[device_put_p] = lambda *xs, devices, copy_semantics, srcs: [
+    _put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)
+]
 abstract_eval_rules[device_put_p] = lambda *avals, devices, **params: [
     aval if place is None or isinstance(place, Device) else place.typed(aval)
     for aval, place in zip(avals, devices)
@@ -199,14 +195,8 @@ def device_get(x: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Waits for all arrays of a pytree, and gives it back."""
-    return tree_map(
-        lambda leaf: (
-            leaf.block_until_ready()
-            if isinstance(leaf, ArrayImpl) and not isinstance(leaf, Tracer)
-            else leaf
-        ),
-        x,
-    )
+    is_array = lambda leaf: isinstance(leaf, ArrayImpl) and not isinstance(leaf, Tracer)  # noqa: E731
+    return tree_map(lambda leaf: leaf.block_until_ready() if is_array(leaf) else leaf, x)
 
 
 def copy_to_host_async(x: Any) -> Any:

@@ -4,8 +4,6 @@ Where each process has a part of axis "i", `psum(x, "i")` is vmap's sum over the
 then one over the processes, a primitive (`group_psum`), which is a step of the host in a compiled program.
 All other collectives have one rule: the processes gather the examples of all, do what a single process would,
 and each keeps its own part.
-
-Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
 """
 
 from __future__ import annotations
@@ -27,13 +25,7 @@ from tinyjax.lax.parallel import axis_index_p, pmax_p, pmin_p, psum_p
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.many_devices.collectives import bytes_sent, collective
 from tinyjax.runtime.devices import Device
-from tinyjax.transform.batching import (
-    AxisData,
-    axis_batch_rules,
-    batch_rules,
-    moveaxis,
-    not_mapped,
-)
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, moveaxis, not_mapped
 
 # The sum of each of several operands over a group: `ranks`, processes or OpenCL devices. `at` identifies the
 # collective in its program, for errors about members that are elsewhere. Collectives of a group have effects:
@@ -70,10 +62,6 @@ def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...], at: str) -> Shaped
     return x.update(shape=(len(ranks), *x.shape), weak_type=False)
 
 
-def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
-    return group_psum(vals, ranks), list(dims)
-
-
 def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
     return group_all_gather(vals[0], ranks), dims[0] + 1
 
@@ -92,7 +80,7 @@ impl_rules[group_psum_p] = _psum_impl
 impl_rules[group_all_gather_p] = _all_gather_impl
 abstract_eval_rules[group_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
 abstract_eval_rules[group_all_gather_p] = _gathered_aval
-batch_rules[group_psum_p] = _psum_batch
+batch_rules[group_psum_p] = lambda vals, dims, *, ranks, at: (group_psum(vals, ranks), list(dims))
 batch_rules[group_all_gather_p] = _all_gather_batch
 for _primitive in (group_psum_p, group_all_gather_p):
     lowering_rules[_primitive] = _meet

@@ -2,8 +2,6 @@
 
 Both return their operand, with another label, and reshard with another type. Their tangents and cotangents
 are placed like the values. constraints.py has the functions that users call.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """
 
 from __future__ import annotations
@@ -11,13 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import (
-    Primitive,
-    abstract_eval_rules,
-    as_array,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.lax.placing import batched_place, place_of_cotangent

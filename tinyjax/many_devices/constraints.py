@@ -2,8 +2,6 @@
 
 with_sharding_constraint is for axes of a mesh that are "Auto", where it is a hint, reshard for "Explicit"
 ones, where it changes the type.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
 """
 
 from __future__ import annotations
@@ -111,8 +109,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     """`xs`, a pytree of arrays, spread in another way, along "Explicit" axes of a mesh: the types of the
     results say it. `out_shardings`: NamedShardings, or PartitionSpecs on the current mesh; a tree prefix.
 
-    Raises ValueError for a spec without a mesh, or one that names an axis of another type.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.reshard"""
+    Raises ValueError for a spec without a mesh, or one that names an axis of another type."""
     return _each(_resharded, xs, "reshard out_shardings", out_shardings)
 
 

@@ -54,8 +54,7 @@ from tinyjax.transform.transposition import deflinear2
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """`x`, a pytree, of another type within shard_map: to="varying", one that varies over named axes.
 
-    Its values stay as they are. Raises ValueError for another `to`, or where x varies over one of them.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pcast.html"""
+    Its values stay as they are. Raises ValueError for another `to`, or where x varies over one of them."""
     if to in ("reduced", "unreduced"):
         raise NotImplementedError(
             f"pcast to={to!r} is a type that tinyjax does not have: use psum where a sum is meant"
@@ -164,7 +163,7 @@ def _gather_invarying(x: Any, *, axis_index_groups: Any, **params: Any) -> Any:
     return all_gather_p.bind(x, axis_index_groups=axis_index_groups, **params)
 
 
-def _own_part(ct: Any, params: dict[str, Any]) -> Any:
+def _own_part(ct: Any, **params: Any) -> Any:
     """The cotangent of a result that is equal for all is so too: each takes its part."""
     place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
     if not params["tiled"]:

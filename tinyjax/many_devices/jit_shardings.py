@@ -4,8 +4,6 @@ A tree prefix becomes a sharding for each argument and each result, in parameter
 uncommitted argument is put there, one committed elsewhere is an error, and results are labelled. Everything
 that decides where a program runs must name the same devices: its arguments, equations within, out_shardings
 and the current mesh.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations
@@ -15,13 +13,7 @@ from typing import Any
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import (
-    ClosedJaxpr,
-    JaxprEqn,
-    all_jaxprs,
-    cached_on_jaxpr,
-    without_dead_code,
-)
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, all_jaxprs, cached_on_jaxpr, without_dead_code
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
 from tinyjax.many_devices.placing import requested_sharding

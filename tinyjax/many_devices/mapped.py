@@ -2,8 +2,6 @@
 
 The types of mapped arrays may split the axis over explicit mesh axes; where they don't, vmap's
 spmd_axis_name says over which axes with_sharding_constraint and shard_map split it within the function.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 """
 
 from __future__ import annotations

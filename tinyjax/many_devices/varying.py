@@ -15,13 +15,7 @@ from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import (
-    Primitive,
-    abstract_eval_rules,
-    context,
-    impl_rules,
-    in_order,
-)
+from tinyjax.core.bind import Primitive, abstract_eval_rules, context, impl_rules, in_order
 from tinyjax.core.facts import MOVES
 
 Axes = frozenset[Hashable]

@@ -2,8 +2,6 @@
 
 Values and tracers share the base class Array, and `attach` sets these functions on it, once. Operators give
 NotImplemented for foreign operands, so that Python can ask the other side.
-
-Source: https://docs.jax.dev/en/latest/jax.Array.html
 """
 
 from __future__ import annotations
@@ -50,28 +48,17 @@ def _accepted(other: Any) -> Any:
     return NotImplemented
 
 
-def _operator(function: Callable, symbol: str, rejects: tuple[type, ...] = ()) -> Callable:
+def _operator(
+    function: Callable, symbol: str, rejects: tuple[type, ...], reflected: bool = False
+) -> Callable:
     def operator(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             if type(other) in rejects:
-                raise _unsupported(symbol, self, other)
+                raise _unsupported(symbol, *((other, self) if reflected else (self, other)))
             other = _accepted(other)
             if other is NotImplemented:
                 return NotImplemented
-        return function(self, other)
-
-    return operator
-
-
-def _reflected(function: Callable, symbol: str, rejects: tuple[type, ...] = ()) -> Callable:
-    def operator(self: Any, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
-            if type(other) in rejects:
-                raise _unsupported(symbol, other, self)
-            other = _accepted(other)
-            if other is NotImplemented:
-                return NotImplemented
-        return function(other, self)
+        return function(other, self) if reflected else function(self, other)
 
     return operator
 
@@ -293,7 +280,7 @@ def attach(namespace: ModuleType) -> None:
         rejects = _REJECTED.get(name, ())
         setattr(Array, f"__{name}__", _operator(function, symbol, rejects))
         if has_reflected:
-            setattr(Array, f"__r{name}__", _reflected(function, symbol, rejects))
+            setattr(Array, f"__r{name}__", _operator(function, symbol, rejects, reflected=True))
     for name, unary in _UNARY.items():
         setattr(Array, f"__{name}__", unary)
     for name in _METHODS:

@@ -1,8 +1,6 @@
 """x.at[i].set(y): updates of immutable arrays.
 
 The positions are as for a read (see indexing.py), then comes one scatter. Writes out of range are dropped.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 """
 
 from __future__ import annotations
@@ -70,26 +68,14 @@ class IndexUpdateRef:
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
 
     def get(
-        self,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        fill_value: Any = None,
-        wrap_negative_indices: bool = True,
-        out_sharding: Any = None,
-    ) -> Any:
+        self, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+        fill_value: Any = None, wrap_negative_indices: bool = True, out_sharding: Any = None,
+    ) -> Any:  # fmt: skip
         """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range. `out_sharding`
         splits the result over devices."""
-        take = functools.partial(
-            rewriting_take,
-            index=self.index,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-            mode=mode,
-            fill_value=fill_value,
-            wrap_negative=wrap_negative_indices,
-        )
+        options = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+        options |= {"mode": mode, "fill_value": fill_value, "wrap_negative": wrap_negative_indices}
+        take = functools.partial(rewriting_take, index=self.index, **options)
         return with_place(take, out_sharding, "get")(self.array)
 
     def set(self, values: Any, **options: Any) -> Any:
@@ -140,16 +126,10 @@ class IndexUpdateRef:
 
 
 def scatter_update(
-    x: Any,
-    index: Any,
-    values: Any,
-    scatter: Callable,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-    wrap_negative_indices: bool = True,
+    x: Any, index: Any, values: Any, scatter: Callable, indices_are_sorted: bool = False,
+    unique_indices: bool = False, mode: Any = None, wrap_negative_indices: bool = True,
     out_sharding: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """`x` with `values` brought into x[index] by a lax scatter; the dtype is that of x.
 
     Warns (FutureWarning) if values do not fit the dtype. Raises ValueError if their shape does not fit
@@ -176,20 +156,9 @@ def scatter_update(
         values = lax.rev(values, plan.reversed_axes)
     if plan.scalar_bool_axes:
         x = lax.expand_dims(x, plan.scalar_bool_axes)
-    numbers = lax.ScatterDimensionNumbers(
-        update_window_dims=plan.dimension_numbers.offset_dims,
-        inserted_window_dims=plan.dimension_numbers.collapsed_slice_dims,
-        scatter_dims_to_operand_dims=plan.dimension_numbers.start_index_map,
-    )
-    out = scatter(
-        x,
-        plan.starts,
-        values,
-        numbers,
-        indices_are_sorted=indices_are_sorted or plan.is_basic,
-        unique_indices=unique_indices or plan.is_basic,
-        mode=mode,
-    )
+    numbers = lax.ScatterDimensionNumbers(*plan.dimension_numbers)
+    promises = plan.promises(indices_are_sorted, unique_indices)
+    out = scatter(x, plan.starts, values, numbers, mode=mode, **promises)
     if plan.scalar_bool_axes:
         out = lax.squeeze(out, plan.scalar_bool_axes)
     return convert(out, dtype, weak_type)
@@ -207,16 +176,13 @@ def _as_values(values: Any, dtype: np.dtype) -> Any:
 
 def _warn_if_unsafe_cast(values: Any, dtype: np.dtype) -> None:
     """As JAX: a float into an int array, say, is a mistake more often than not."""
-    if values.dtype == dtype or values.weak_type:
-        kinds = "biufc"
-        weak_fits = (
-            kinds.index(dtypes.kind(values.dtype)) <= kinds.index(dtypes.kind(dtype))
-            if (values.dtype != dtype)
-            else True
-        )
-        if weak_fits:
-            return
-    elif type_promotion.promote_types(values.dtype, dtype) == dtype:
+    if values.dtype == dtype:
+        return
+    if values.weak_type:
+        fits = "biufc".index(dtypes.kind(values.dtype)) <= "biufc".index(dtypes.kind(dtype))
+    else:
+        fits = type_promotion.promote_types(values.dtype, dtype) == dtype
+    if fits:
         return
     warnings.warn(
         "scatter inputs have incompatible types: cannot safely cast value from "

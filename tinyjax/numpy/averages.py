@@ -97,17 +97,9 @@ def _spread(name: str, doc: str, work: Callable, mean_name: str) -> Callable[...
 
     @named(name, doc)
     def spread(
-        a: Any,
-        axis: Axis = None,
-        dtype: Any = None,
-        out: None = None,
-        ddof: Any = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = None,
-        mean: Any = None,
-        correction: Any = None,
-    ) -> Array:
+        a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: Any = 0,
+        keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
+    ) -> Array:  # fmt: skip
         check_no_out(name, out)
         options = {"correction": _ddof(ddof, correction), "where": where, mean_name: mean}
         a = ensure_arraylike(name, a)

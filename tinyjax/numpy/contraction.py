@@ -3,8 +3,6 @@
 "bij,bjk->bik" as a dot_general: letters in both operands and the result are batch dimensions, letters in both
 but not in the result are contracted, letters in one alone are summed first. Three or more operands are
 contracted two at a time.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.einsum.html
 """
 
 from __future__ import annotations
@@ -27,16 +25,10 @@ from tinyjax.numpy.util import constant, convert, ensure_arraylike, user_dtype
 
 
 def einsum(
-    subscripts: Any,
-    /,
-    *operands: Any,
-    out: None = None,
-    optimize: Any = "auto",
-    precision: Any = None,
-    preferred_element_type: Any = None,
-    out_sharding: Any = None,
+    subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto",
+    precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None,
     _dot_general: Callable = lax.dot_general,
-) -> Array:
+) -> Array:  # fmt: skip
     """The contraction that `subscripts` says, such as "ij,jk->ik"; as numpy.einsum.
 
     Letters name axes, '...' stands for broadcast ones, without '->' the letters that occur once come

@@ -1,8 +1,6 @@
 """The order in which einsum contracts three or more operands.
 
 Operands are contracted two at a time, those first whose product costs least.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.einsum_path.html
 """
 
 from __future__ import annotations

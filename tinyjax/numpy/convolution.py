@@ -2,9 +2,6 @@
 
 Convolution turns the second signal round first, correlation conjugates it. Both are one
 lax.conv_general_dilated.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.convolve.html and
-https://docs.jax.dev/en/latest/_autosummary/jax.numpy.correlate.html
 """
 
 from __future__ import annotations
@@ -74,12 +71,7 @@ def _conv(x: Any, y: Any, mode: str, op: str, precision: Any, preferred_element_
     size = y.size
     low = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
     high = {"full": size - 1, "same": size - size // 2 - 1, "valid": 0}[mode]
-    out = conv_general_dilated(
-        x[None, None, :],
-        y[None, None, :],
-        (1,),
-        [(low, high)],
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
+    options = {"precision": precision, "preferred_element_type": preferred_element_type}
+    x, y = x[None, None, :], y[None, None, :]
+    out = conv_general_dilated(x, y, (1,), [(low, high)], **options)
     return out[0, 0, order]

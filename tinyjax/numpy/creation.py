@@ -6,7 +6,7 @@ ranges.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tinyjax.core import dtypes, type_promotion
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.avals import check_unmasked
 from tinyjax.core.bind import Tracer, as_array, new_array, watched
+from tinyjax.core.declared_functions import public
 from tinyjax.core.primitives import broadcast_in_dim
 from tinyjax.lax.placing import put_result
 from tinyjax.lax.transfer import device_put
@@ -35,15 +36,9 @@ from tinyjax.numpy.util import (
 
 
 def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool = True,
-    order: str | None = "K",
-    ndmin: int = 0,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Array:
+    object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0,
+    device: Any = None, out_sharding: Any = None,
+) -> Array:  # fmt: skip
     """An array of a (nested) list, a NumPy array, a scalar or an Array; as numpy.array.
 
     Without `dtype`, that of the data, promoted together; a Python scalar stays weakly typed. `ndmin`
@@ -228,34 +223,29 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
 # ---- of one value ----
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """Zeros (float32 unless `dtype` says else); as numpy.zeros. Raises TypeError for a bad shape."""
-    return _constant_array("zeros", shape, 0, dtype, device, out_sharding)
+def _of_value(name: str, value: int, doc: str) -> Callable[..., Array]:
+    @public("tinyjax.numpy", name, f"{doc}; as numpy.{name}.")
+    def constant_array(
+        shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+    ) -> Array:
+        if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, type):
+            raise TypeError(
+                f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
+                f"`jax.numpy.{name}({shape}, {dtype})` when you meant `jax.numpy.{name}(({shape}, {dtype}))`?"
+            )
+        if hasattr(shape, "__next__"):
+            raise TypeError("expected sequence object with len >= 0 or a single integer")
+        dtype = user_dtype_or(dtype, dtypes.default_dtype(float), name)
+        out = _fill(canonicalize_shape(shape), constant(value, dtype), out_sharding)
+        return _on_device(out, device, out_sharding)
+
+    return constant_array
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """Ones (float32 unless `dtype` says else); as numpy.ones. Raises TypeError for a bad shape."""
-    return _constant_array("ones", shape, 1, dtype, device, out_sharding)
-
-
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
-    """Zeros: no memory stays uninitialised here; as numpy.empty."""
-    return _constant_array("empty", shape, 0, dtype, device, out_sharding)
-
-
-def _constant_array(
-    name: str, shape: Any, value: int, dtype: Any, device: Any, out_sharding: Any
-) -> Any:
-    if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, type):
-        raise TypeError(
-            f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
-            f"`jax.numpy.{name}({shape}, {dtype})` when you meant `jax.numpy.{name}(({shape}, {dtype}))`?"
-        )
-    if hasattr(shape, "__next__"):
-        raise TypeError("expected sequence object with len >= 0 or a single integer")
-    dtype = user_dtype_or(dtype, dtypes.default_dtype(float), name)
-    out = _fill(canonicalize_shape(shape), constant(value, dtype), out_sharding)
-    return _on_device(out, device, out_sharding)
+_FLOATS = "(float32 unless `dtype` says else; TypeError for a bad shape)"
+zeros = _of_value("zeros", 0, f"Zeros {_FLOATS}")
+ones = _of_value("ones", 1, f"Ones {_FLOATS}")
+empty = _of_value("empty", 0, "Zeros: no memory stays uninitialised here")
 
 
 def _fill(shape: tuple[int, ...], scalar: Any, out_sharding: Any = None) -> Any:
@@ -283,18 +273,16 @@ def zeros_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Array:
     """Zeros of the shape and dtype of `a`, unless others are given; as numpy.zeros_like."""
-    return _on_device(
-        _full_like("zeros_like", a, 0, dtype, shape, out_sharding), device, out_sharding
-    )
+    out = _full_like("zeros_like", a, 0, dtype, shape, out_sharding)
+    return _on_device(out, device, out_sharding)
 
 
 def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Array:
     """Ones of the shape and dtype of `a`, unless others are given; as numpy.ones_like."""
-    return _on_device(
-        _full_like("ones_like", a, 1, dtype, shape, out_sharding), device, out_sharding
-    )
+    out = _full_like("ones_like", a, 1, dtype, shape, out_sharding)
+    return _on_device(out, device, out_sharding)
 
 
 def empty_like(

@@ -11,6 +11,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
+from tinyjax.core.declared_functions import public
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, greater, isnan, less, not_equal
@@ -44,15 +45,9 @@ from tinyjax.transform.jit.api import jitted
 
 
 def _cumulative(
-    name: str,
-    reduction: Callable,
-    a: Any,
-    axis: int | None,
-    dtype: Any,
-    out: Any = None,
-    nan_as: int | None = None,
-    promote_integers: bool = False,
-) -> Any:
+    name: str, reduction: Callable, a: Any, axis: int | None, dtype: Any, out: Any = None,
+    nan_as: int | None = None, promote_integers: bool = False,
+) -> Any:  # fmt: skip
     check_no_out(name, out)
     a = ensure_arraylike(name, a)
     if axis is None or (a.ndim == 0 and a.aval.weak_type):
@@ -72,28 +67,21 @@ def _cumulative(
     return convert(reduction(convert(a, work_dtype), axis), result_dtype)
 
 
-@jitted(static_argnames=("axis", "dtype"))
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
-    """Running sums along `axis` (of the flat array if None); as numpy.cumsum."""
-    return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
+def _running(
+    name: str, reduction: Callable, doc: str, nan_as: int | None = None
+) -> Callable[..., Array]:
+    @jitted(static_argnames=("axis", "dtype"))
+    @public("tinyjax.numpy", name, f"{doc}; as numpy.{name}.")
+    def running(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+        return _cumulative(name, reduction, a, axis, dtype, out, nan_as)
+
+    return running
 
 
-@jitted(static_argnames=("axis", "dtype"))
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
-    """Running products along `axis` (of the flat array if None); as numpy.cumprod."""
-    return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
-
-
-@jitted(static_argnames=("axis", "dtype"))
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
-    """As cumsum with NaN as 0; as numpy.nancumsum."""
-    return _cumulative("nancumsum", lax.cumsum, a, axis, dtype, out, nan_as=0)
-
-
-@jitted(static_argnames=("axis", "dtype"))
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
-    """As cumprod with NaN as 1; as numpy.nancumprod."""
-    return _cumulative("nancumprod", lax.cumprod, a, axis, dtype, out, nan_as=1)
+cumsum = _running("cumsum", lax.cumsum, "Running sums along `axis` (of the flat array if None)")
+cumprod = _running("cumprod", lax.cumprod, "Running products along `axis` (as in cumsum)")
+nancumsum = _running("nancumsum", lax.cumsum, "As cumsum with NaN as 0", nan_as=0)
+nancumprod = _running("nancumprod", lax.cumprod, "As cumprod with NaN as 1", nan_as=1)
 
 
 @jitted(static_argnames=("axis", "dtype"))

@@ -1,8 +1,6 @@
 """Arrays of other libraries, and arrays for them, by the DLPack protocol, without a copy.
 
 `torch.from_dlpack(np.asarray(x))` is the way back.
-
-Source: https://docs.jax.dev/en/latest/jax.dlpack.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The companion matrix has a polynomial's roots as its eigenvalues.
 
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, and
-https://numpy.org/doc/stable/reference/generated/numpy.polyfit.html, for the covariances
+Source: https://numpy.org/doc/stable/reference/generated/numpy.polyfit.html, for the covariances
 """
 
 from __future__ import annotations
@@ -86,14 +85,9 @@ def _roots_with_zeros(p: Any, leading: Any) -> Any:
 
 @jitted(static_argnames=("deg", "rcond", "full", "cov"))
 def polyfit(
-    x: Any,
-    y: Any,
-    deg: int,
-    rcond: float | None = None,
-    full: bool = False,
-    w: Any = None,
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None,
     cov: bool = False,
-) -> Array | tuple[Array, ...]:
+) -> Array | tuple[Array, ...]:  # fmt: skip
     """The coefficients, highest power first, of the polynomial of degree `deg` nearest to (x, y).
 
     x has shape (m,), y (m,) or (m, k), weights `w` (m,); coefficients are (deg + 1,) or (deg + 1, k). With

@@ -48,6 +48,11 @@ class GatherPlan(NamedTuple):
     new_axes: tuple[int, ...]
     scalar_bool_axes: tuple[int, ...]
 
+    def promises(self, indices_are_sorted: bool, unique_indices: bool) -> dict[str, Any]:
+        """What gather or scatter may rely on: of a basic index, both."""
+        given = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+        return {name: promised or self.is_basic for name, promised in given.items()}
+
 
 def gather_plan(
     parts: list[IndexPart], shape: tuple[int, ...], wrap_negative: bool = True
@@ -152,9 +157,7 @@ class _PlanBuilder:
 
     def plan(self, is_basic: bool, scalar_bool_axes: tuple[int, ...]) -> GatherPlan:
         numbers = lax.GatherDimensionNumbers(
-            offset_dims=tuple(self.offset_dims),
-            collapsed_slice_dims=tuple(sorted(self.collapsed)),
-            start_index_map=tuple(self.start_index_map),
+            tuple(self.offset_dims), tuple(sorted(self.collapsed)), tuple(self.start_index_map)
         )
         return GatherPlan(
             shape=tuple(self.out_shape),

@@ -6,8 +6,6 @@ An index takes one of three ways:
   3. all else, arrays above all -> gather, from one array of start positions.
 Negative indices count from the end; reads out of range are clamped, as there are no errors on a device.
 Updates, x.at[i].set(y), take the third way with scatter (see at.py).
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 """
 
 from __future__ import annotations
@@ -60,14 +58,9 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 
 
 def rewriting_take(
-    x: Any,
-    index: Any,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-    fill_value: Any = None,
-    wrap_negative: bool = True,
-) -> Any:
+    x: Any, index: Any, indices_are_sorted: bool = False, unique_indices: bool = False,
+    mode: Any = None, fill_value: Any = None, wrap_negative: bool = True,
+) -> Any:  # fmt: skip
     """x[index], by the first of the three ways that can do it (see the top of this file)."""
     parts = parse(index, x.aval.shape)
     check_slices_are_known(parts)
@@ -87,12 +80,8 @@ _NO_FILL = (lax.GatherScatterMode.PROMISE_IN_BOUNDS, lax.GatherScatterMode.CLIP)
 def _integers_are_in_range(
     parts: list[IndexPart], shape: tuple[int, ...], wrap_negative: bool
 ) -> bool:
-    for part in parts:
-        if part.kind == INTEGER:
-            size = shape[part.axes[0]]
-            if not (-size if wrap_negative else 0) <= part.index < size:
-                return False
-    return True
+    integers = [(part.index, shape[part.axes[0]]) for part in parts if part.kind == INTEGER]
+    return all((-size if wrap_negative else 0) <= i < size for i, size in integers)
 
 
 def _static_slice(x: Any, parts: list[IndexPart], wrap_negative: bool) -> Any:
@@ -195,14 +184,9 @@ def _dynamic_slice(x: Any, parts: list[IndexPart], wrap_negative: bool) -> Any:
 
 
 def _gather(
-    x: Any,
-    parts: list[IndexPart],
-    indices_are_sorted: bool,
-    unique_indices: bool,
-    mode: Any,
-    fill_value: Any,
-    wrap_negative: bool,
-) -> Any:
+    x: Any, parts: list[IndexPart], indices_are_sorted: bool, unique_indices: bool, mode: Any,
+    fill_value: Any, wrap_negative: bool,
+) -> Any:  # fmt: skip
     plan = gather_plan(expand_masks(parts, x.aval.shape), x.aval.shape, wrap_negative)
     if fill_value is not None:
         fill_value = concrete(fill_value, "fill_value argument to indexed get()")
@@ -214,14 +198,7 @@ def _gather(
     if 0 in plan.shape:
         return lax.full_like(x, 0, shape=plan.shape)
     if math.prod(plan.starts.shape):
-        x = lax.gather(
-            x,
-            plan.starts,
-            plan.dimension_numbers,
-            plan.sizes,
-            unique_indices=unique_indices or plan.is_basic,
-            indices_are_sorted=indices_are_sorted or plan.is_basic,
-            mode=mode,
-            fill_value=fill_value,
-        )
+        where = (plan.starts, plan.dimension_numbers, plan.sizes)
+        promises = plan.promises(indices_are_sorted, unique_indices)
+        x = lax.gather(x, *where, mode=mode, fill_value=fill_value, **promises)
     return _tidy(x, plan.reversed_axes, (), plan.new_axes)

@@ -1,6 +1,6 @@
 """The modified Bessel functions i0 and i1, and Kaiser's window, which is made of i0.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.kaiser.html; https://dlmf.nist.gov/10.25
+Source: https://dlmf.nist.gov/10.25
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 softmax subtracts the maximum, as exp of a large number is inf and the result is the same without it. The
 maximum stands in stop_gradient, as its derivative cancels. jax.nn and jax.scipy.special have the names.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.nn.softmax.html
 """
 
 from __future__ import annotations

@@ -35,16 +35,9 @@ from tinyjax.transform.jit.api import jitted
 
 
 def _without_nan(
-    a: Any,
-    name: str,
-    reduction: Callable,
-    identity: float,
-    axis: Axis,
-    keepdims: bool,
-    where: Any,
-    nan_if_all_nan: bool,
-    **options: Any,
-) -> Any:
+    a: Any, name: str, reduction: Callable, identity: float, axis: Axis, keepdims: bool, where: Any,
+    nan_if_all_nan: bool, **options: Any,
+) -> Any:  # fmt: skip
     """`reduction` with each NaN replaced by `identity`."""
     a = ensure_arraylike(name, a)
     where = check_where(name, where)
@@ -87,14 +80,9 @@ def _nan_total(name: str, reduction: Callable, identity: int, which: str) -> Cal
     @jitted(static_argnames=("axis", "dtype", "keepdims"))
     @named(name, f"The {which} of what is not NaN; as numpy.{name}.")
     def nan_total(
-        a: Any,
-        axis: Axis = None,
-        dtype: Any = None,
-        out: None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Array:
+        a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+        initial: Any = None, where: Any = None,
+    ) -> Array:  # fmt: skip
         check_no_out(name, out)
         args = (identity, axis, keepdims, where, False)
         return _without_nan(a, name, reduction, *args, dtype=dtype, initial=initial)
@@ -131,15 +119,9 @@ def _nan_spread(name: str, which: str, work: Callable[..., Any]) -> Callable[...
     @jitted(static_argnames=("axis", "dtype", "keepdims"))
     @named(name, f"The {which} of what is not NaN; as numpy.{name}.")
     def nan_spread(
-        a: Any,
-        axis: Axis = None,
-        dtype: Any = None,
-        out: None = None,
-        ddof: Any = 0,
-        keepdims: bool = False,
-        where: Any = None,
-        mean: Any = None,
-    ) -> Array:
+        a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: Any = 0,
+        keepdims: bool = False, where: Any = None, mean: Any = None,
+    ) -> Array:  # fmt: skip
         check_no_out(name, out)
         return work(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
 

@@ -1,8 +1,6 @@
 """jnp.pad with all of NumPy's modes.
 
 Each mode is slices and a concatenate.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.pad.html
 """
 
 from __future__ import annotations
@@ -99,14 +97,9 @@ def _freeze(values: Any, ndim: int, name: str) -> Any:
 
 @jitted(static_argnames=("pad_width", "mode", "stat_length", "end_values", "reflect_type"))
 def _pad(
-    array: Any,
-    pad_width: tuple,
-    mode: str,
-    constant_values: Any,
-    stat_length: Any = None,
-    end_values: Any = None,
-    reflect_type: str = "even",
-) -> Any:
+    array: Any, pad_width: tuple, mode: str, constant_values: Any, stat_length: Any = None,
+    end_values: Any = None, reflect_type: str = "even",
+) -> Any:  # fmt: skip
     if array.ndim == 0:
         return array
     if mode == "constant":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.declared_functions import public
 from tinyjax.numpy import reductions
 from tinyjax.numpy.convolution import convolve
 from tinyjax.numpy.creation import array, full, ones, zeros
@@ -138,40 +140,31 @@ def poly(seq_of_zeros: Any) -> Array:
 # ---- windows ----
 
 
-def _positions(name: str, size: Any) -> tuple[Any, int, Any]:
-    size = concrete_int(size, f"M argument of jnp.{name}")
-    dtype = dtypes.default_dtype(float)
-    return (None if size > 1 else ones((size,), dtype)), size, lax.iota(dtype, max(size, 0))
+def _window(name: str, which: str, formula: Callable[[int, Any], Any]) -> Callable[[int], Array]:
+    """jnp.`name`: formula(M, 0 .. M - 1)."""
+
+    @public("tinyjax.numpy", name, f"The {which} window of M points; as numpy.{name}.")
+    def window(M: int) -> Array:  # noqa: N803  (NumPy's name)
+        size = concrete_int(M, f"M argument of jnp.{name}")
+        dtype = dtypes.default_dtype(float)
+        return formula(size, lax.iota(dtype, size)) if size > 1 else ones((size,), dtype)
+
+    return window
 
 
-def blackman(M: int) -> Array:  # noqa: N803  (NumPy's name)
-    """The Blackman window of M points; as numpy.blackman."""
-    short, m, n = _positions("blackman", M)
-    if short is not None:
-        return short
-    wave = lambda k: cos(divide(multiply(k * np.pi, n), m - 1))  # noqa: E731
-    return add(subtract(0.42, multiply(0.5, wave(2))), multiply(0.08, wave(4)))
+def _wave(k: int, m: int, n: Any) -> Any:
+    return cos(divide(multiply(k * np.pi, n), m - 1))
 
 
-def bartlett(M: int) -> Array:  # noqa: N803
-    """The triangular window of M points; as numpy.bartlett."""
-    short, m, n = _positions("bartlett", M)
-    if short is not None:
-        return short
+def _blackman(m: int, n: Any) -> Any:
+    return add(subtract(0.42, multiply(0.5, _wave(2, m, n))), multiply(0.08, _wave(4, m, n)))
+
+
+def _bartlett(m: int, n: Any) -> Any:
     return subtract(1, divide(absolute(subtract(add(multiply(2, n), 1), m)), m - 1))
 
 
-def hamming(M: int) -> Array:  # noqa: N803
-    """The Hamming window of M points; as numpy.hamming."""
-    short, m, n = _positions("hamming", M)
-    if short is not None:
-        return short
-    return subtract(0.54, multiply(0.46, cos(divide(multiply(2 * np.pi, n), m - 1))))
-
-
-def hanning(M: int) -> Array:  # noqa: N803
-    """The Hann window of M points; as numpy.hanning."""
-    short, m, n = _positions("hanning", M)
-    if short is not None:
-        return short
-    return multiply(0.5, subtract(1, cos(divide(multiply(2 * np.pi, n), m - 1))))
+blackman = _window("blackman", "Blackman", _blackman)
+bartlett = _window("bartlett", "triangular", _bartlett)
+hamming = _window("hamming", "Hamming", lambda m, n: subtract(0.54, multiply(0.46, _wave(2, m, n))))
+hanning = _window("hanning", "Hann", lambda m, n: multiply(0.5, subtract(1, _wave(2, m, n))))

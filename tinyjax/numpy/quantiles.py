@@ -51,14 +51,9 @@ def _functions(skip_nan: bool) -> list[Callable[..., Array]]:
 
     @public
     def quantile(
-        a: Any,
-        q: Any,
-        axis: Any = None,
-        out: None = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: bool = False,
-    ) -> Array:
+        a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False,
+    ) -> Array:  # fmt: skip
         """The values below which fractions `q` (in [0, 1]) of the elements lie.
 
         A vector `q` becomes the first axis. Raises ValueError for complex arrays, a `q` of more axes and
@@ -145,11 +140,8 @@ def _of_sorted(a: Any, q: Any, axis: int, method: str) -> Any:
     int32 = np.dtype("int32")
     low, high = [lax.clamp(zero, i, subtract(size, 1)) for i in (low, high)]
     low, high = convert(low, int32), convert(high, int32)
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=tuple(range(q.ndim, a.ndim + q.ndim - 1)),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-    )
+    offset_dims = tuple(range(q.ndim, a.ndim + q.ndim - 1))
+    numbers = lax.GatherDimensionNumbers(offset_dims, (axis,), (axis,))
     sizes = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
     low_value, high_value = (
         lax.gather(a, lax.expand_dims(i, (i.ndim,)), numbers, sizes) for i in (low, high)

@@ -24,6 +24,7 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     user_dtype,
+    user_dtype_or,
 )
 from tinyjax.transform.jit.api import jitted
 
@@ -85,16 +86,9 @@ def _arange(start: Any, stop: Any, step: Any, dtype: np.dtype, out_sharding: Any
 
 
 def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: Any = 0,
-    *,
-    device: Any = None,
-) -> Any:
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: Any = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
     """`num` values from start to stop, along `axis`; with retstep also the step; as numpy.linspace.
 
     Raises ValueError for negative num, ConcretizationTypeError for a traced num."""
@@ -109,10 +103,8 @@ def _linspace(
 ) -> Any:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    start, stop = ensure_arraylike("linspace", start, stop)
-    dtype = _spacing_dtype("linspace", dtype, start, stop)
-    work_dtype = to_inexact_dtype(dtype)
-    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
+    start, stop, dtype = _ends("linspace", start, stop, dtype)
+    work_dtype = start.dtype
     shape = broadcast_shapes(start.shape, stop.shape)
     start_b, stop_b = broadcast_to(start, shape), broadcast_to(stop, shape)
     axis = len(shape) + axis + 1 if axis < 0 else axis
@@ -143,21 +135,19 @@ def _linspace(
     return (result, delta) if retstep else result
 
 
-def _spacing_dtype(name: str, dtype: Any, start: Any, stop: Any) -> np.dtype:
-    if dtype is None:
-        return to_inexact_dtype(type_promotion.result_type(start, stop))
-    return user_dtype(dtype, name)
+def _ends(name: str, start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, np.dtype]:
+    """Both ends, in the dtype that is computed in, and the dtype of the result."""
+    start, stop = ensure_arraylike(name, start, stop)
+    promoted = to_inexact_dtype(type_promotion.result_type(start, stop))
+    dtype = user_dtype_or(dtype, promoted, name)
+    work_dtype = to_inexact_dtype(dtype)
+    return convert(start, work_dtype), convert(stop, work_dtype), dtype
 
 
 def logspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: Any = 0,
-) -> Array:
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: Any = 0,
+) -> Array:  # fmt: skip
     """base**start to base**stop with evenly spaced exponents; as numpy.logspace."""
     num = concrete_int(num, "'num' argument of jnp.logspace")
     axis = concrete_int(axis, "'axis' argument of jnp.logspace")
@@ -168,10 +158,7 @@ def logspace(
 def _logspace(
     start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype: Any, axis: int
 ) -> Any:
-    start, stop = ensure_arraylike("logspace", start, stop)
-    dtype = _spacing_dtype("logspace", dtype, start, stop)
-    work_dtype = to_inexact_dtype(dtype)
-    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
+    start, stop, dtype = _ends("logspace", start, stop, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis)
     return convert(power(base, exponents), dtype)
 
@@ -187,13 +174,10 @@ def geomspace(
 
 @jitted(static_argnames=("num", "endpoint", "dtype", "axis"))
 def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    start, stop = ensure_arraylike("geomspace", start, stop)
-    dtype = _spacing_dtype("geomspace", dtype, start, stop)
-    work_dtype = to_inexact_dtype(dtype)
-    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
+    start, stop, dtype = _ends("geomspace", start, stop, dtype)
     direction = sign(start)
     exponents = log10(divide(start, direction)), log10(divide(stop, direction))
-    out = multiply(direction, logspace(*exponents, num, endpoint, 10.0, work_dtype, 0))
+    out = multiply(direction, logspace(*exponents, num, endpoint, 10.0, start.dtype, 0))
     axis = canonicalize_axis(axis, out.ndim)
     if axis:
         out = lax.transpose(out, (*range(1, axis + 1), 0, *range(axis + 1, out.ndim)))

@@ -1,8 +1,6 @@
 """A pytree of arrays as one vector, and back: `ravel_pytree`, for optimisers that take a vector.
 
 Must be imported explicitly, as in JAX.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.flatten_util.ravel_pytree.html
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
-from tinyjax.core.declared_functions import named
+from tinyjax.core.declared_functions import named, public
 from tinyjax.numpy.promotion import promote_dtypes_numeric
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
@@ -36,18 +36,10 @@ Axis = Any  # None, an int, or a tuple of ints
 
 
 def _reduce(
-    a: Any,
-    name: str,
-    reducer: Callable,
-    combine: Callable,
-    identity: Any,
-    axis: Axis = None,
-    dtype: np.dtype | None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    a: Any, name: str, reducer: Callable, combine: Callable, identity: Any, axis: Axis = None,
+    dtype: np.dtype | None = None, keepdims: bool = False, initial: Any = None, where: Any = None,
     has_identity: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """Applies `reducer` (a lax reduction), after the mask and before `initial` and keepdims.
 
     `combine` is the binary operation, and `identity` what a masked element becomes."""
@@ -125,26 +117,25 @@ def check_no_out(name: str, out: Any) -> None:
 # ---- sums and products ----
 
 
-def sum(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-    promote_integers: bool = True,
-) -> Array:
-    """The sum over `axis` (all axes if None); as numpy.sum.
+def _total(
+    name: str, doc: str, of_bools: tuple, of_numbers: tuple, identity: int
+) -> Callable[..., Array]:
+    """sum or prod; `of_bools` and `of_numbers` are a lax reduction and its binary operation."""
 
-    Bools and narrow integers are summed as default integers; float16 in float32. Raises TypeError for
-    what is no array, ValueError for a bad axis or mask."""
-    check_no_out("sum", out)
-    (a,) = promote_dtypes_numeric(ensure_arraylike("sum", a))
-    dtype = _sum_dtype(a, dtype, "sum", promote_integers)
-    return _reduce(
-        a, "sum", _sum_reducer, _sum_combine(dtype), 0, axis, dtype, keepdims, initial, where
-    )
+    @public("tinyjax.numpy", name, doc)
+    def total(
+        a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+        initial: Any = None, where: Any = None, promote_integers: bool = True,
+    ) -> Array:  # fmt: skip
+        check_no_out(name, out)
+        if name == "prod" and isinstance(axis, str):
+            raise NotImplementedError("Named reductions not implemented for jnp.prod()")
+        (a,) = promote_dtypes_numeric(ensure_arraylike(name, a))
+        dtype = _sum_dtype(a, dtype, name, promote_integers)
+        reducer, combine = of_bools if dtype == np.bool_ else of_numbers
+        return _reduce(a, name, reducer, combine, identity, axis, dtype, keepdims, initial, where)
+
+    return total
 
 
 def _sum_dtype(a: Any, dtype: Any, name: str, promote_integers: bool) -> np.dtype | None:
@@ -154,34 +145,13 @@ def _sum_dtype(a: Any, dtype: Any, name: str, promote_integers: bool) -> np.dtyp
     return wide if promote_integers and wide != a.dtype else None
 
 
-def _sum_reducer(a: Any, axes: tuple[int, ...]) -> Any:
-    return lax.reduce_or(a, axes) if a.dtype == np.bool_ else lax.reduce_sum(a, axes)
+_SUM = """The sum over `axis` (all axes if None); as numpy.sum.
 
-
-def _sum_combine(dtype: Any) -> Callable:
-    return lax.bitwise_or if dtype == np.bool_ else lax.add
-
-
-def prod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-    promote_integers: bool = True,
-) -> Array:
-    """The product over `axis`; as numpy.prod. Dtypes as in sum."""
-    check_no_out("prod", out)
-    if isinstance(axis, str):
-        raise NotImplementedError("Named reductions not implemented for jnp.prod()")
-    (a,) = promote_dtypes_numeric(ensure_arraylike("prod", a))
-    dtype = _sum_dtype(a, dtype, "prod", promote_integers)
-    is_bool = dtype == np.bool_
-    reducer = lax.reduce_and if is_bool else lax.reduce_prod
-    combine = lax.bitwise_and if is_bool else lax.mul
-    return _reduce(a, "prod", reducer, combine, 1, axis, dtype, keepdims, initial, where)
+    Bools and narrow integers are summed as default integers; float16 in float32. Raises TypeError for
+    what is no array, ValueError for a bad axis or mask."""
+_PROD = "The product over `axis`; as numpy.prod. Dtypes as in sum."
+sum = _total("sum", _SUM, (lax.reduce_or, lax.bitwise_or), (lax.reduce_sum, lax.add), 0)
+prod = _total("prod", _PROD, (lax.reduce_and, lax.bitwise_and), (lax.reduce_prod, lax.mul), 1)
 
 
 # ---- extremes ----

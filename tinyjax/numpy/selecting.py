@@ -1,7 +1,4 @@
-"""jnp.where, in a separate file since nearly all others use it.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.where.html
-"""
+"""jnp.where, in a separate file since nearly all others use it."""
 
 from __future__ import annotations
 

@@ -34,17 +34,10 @@ from tinyjax.transform.jit.api import jitted
 
 
 def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: Any = None,
-    sorted: bool = True,
-) -> Any:
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: int | None = None, *, equal_nan: bool = True, size: int | None = None,
+    fill_value: Any = None, sorted: bool = True,
+) -> Any:  # fmt: skip
     """The different elements (slices along `axis`), sorted; as numpy.unique.
 
     With flags, a tuple: also the index of each one's first occurrence, which of them each element is, and how
@@ -82,14 +75,9 @@ class _Unique(NamedTuple):
 
 
 def _unique(
-    a: Any,
-    axis: int,
-    inverse: bool = False,
-    counts: bool = False,
-    equal_nan: bool = True,
-    size: int | None = None,
-    fill_value: Any = None,
-) -> _Unique:
+    a: Any, axis: int, inverse: bool = False, counts: bool = False, equal_nan: bool = True,
+    size: int | None = None, fill_value: Any = None,
+) -> _Unique:  # fmt: skip
     if a.shape[axis] == 0 and size and fill_value is None:
         raise ValueError(
             "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified"

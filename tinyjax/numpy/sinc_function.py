@@ -1,7 +1,4 @@
-"""sinc: sin(pi x) / (pi x), without losing digits far from 0, nor near it.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.sinc.html
-"""
+"""sinc: sin(pi x) / (pi x), without losing digits far from 0, nor near it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Slices of a known size, whose start may be traced: `x[jax.ds(i, 2)]`.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html
-"""
+"""Slices of a known size, whose start may be traced: `x[jax.ds(i, 2)]`."""
 
 from __future__ import annotations
 
@@ -25,8 +22,7 @@ class Slice:
 def dslice(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
     """A slice by its start, which may be traced, and its size: `x[jax.ds(i, 2)]` is `x[i : i + 2]`.
 
-    `ds(None)` is all, `ds(n)` the first n. Raises ValueError for a stride that is no int.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html"""
+    `ds(None)` is all, `ds(n)` the first n. Raises ValueError for a stride that is no int."""
     if start is None:
         return slice(None)
     if not isinstance(stride, int | None):

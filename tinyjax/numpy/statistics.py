@@ -141,15 +141,9 @@ def histogramdd(
 
 @jitted(static_argnames=("rowvar", "bias", "ddof", "dtype"))
 def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    dtype: Any = None,
-) -> Array:
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: Any = None, aweights: Any = None, dtype: Any = None,
+) -> Array:  # fmt: skip
     """The covariance matrix of variables in rows (columns if not rowvar); as numpy.cov."""
     operands = [m] if y is None else [m, y]
     check_arraylike("cov", *operands)

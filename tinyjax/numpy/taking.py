@@ -35,15 +35,9 @@ from tinyjax.transform.jit.api import jitted
 
 
 def take(
-    a: Any,
-    indices: Any,
-    axis: int | None = None,
-    out: None = None,
-    mode: str | None = None,
-    unique_indices: bool = False,
-    indices_are_sorted: bool = False,
-    fill_value: Any = None,
-) -> Array:
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
+    unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
+) -> Array:  # fmt: skip
     """a[..., indices, ...] at `axis` (of the flat array if None); as numpy.take.
 
     Out of range: mode 'fill' (the default) gives fill_value, NaN if None; 'clip' clamps; 'wrap' counts
@@ -82,19 +76,12 @@ def _take(
     if indices.size == 0:
         return zeros_like(a, shape=(*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
     ndim = indices.ndim
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=(*range(axis), *range(axis + ndim, a.ndim + ndim - 1)),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-    )
+    offset_dims = (*range(axis), *range(axis + ndim, a.ndim + ndim - 1))
+    numbers = lax.GatherDimensionNumbers(offset_dims, (axis,), (axis,))
+    sizes = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+    starts = lax.expand_dims(indices, (ndim,))
     return lax.gather(
-        a,
-        lax.expand_dims(indices, (ndim,)),
-        numbers,
-        tuple(1 if i == axis else n for i, n in enumerate(a.shape)),
-        mode=gather_mode,
-        fill_value=fill_value,
-        **promises,
+        a, starts, numbers, sizes, mode=gather_mode, fill_value=fill_value, **promises
     )
 
 

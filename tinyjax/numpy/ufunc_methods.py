@@ -2,8 +2,6 @@
 
 Any binary function can reduce, accumulate or update; for add, multiply, ... the methods are sum, cumsum,
 .at[].add.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ufunc.html
 """
 
 from __future__ import annotations
@@ -97,7 +95,35 @@ def _reducing(function: Callable, identity: Any) -> Callable:
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        return _reduce(function, identity, a, axis, dtype, keepdims, initial, where)
+        a = ensure_arraylike("reduce", a)
+        if where is not None and initial is None and identity is None:
+            raise ValueError(
+                "the reduction has no identity, so to use a where mask one has to specify 'initial'."
+            )
+        if isinstance(axis, tuple):
+            raise NotImplementedError("reduce over a tuple of axes: one axis, or None for all")
+        if axis is None:
+            kept_shape: tuple[int, ...] = (1,) * a.ndim
+            a, axis = ravel(a), 0
+            where = None if where is None else ravel(broadcast_to(where, (a.size,)))
+        else:
+            axis = canonicalize_axis(axis, a.ndim)
+            kept_shape = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+        rows = moveaxis(a, axis, 0)
+        masks = None if where is None else moveaxis(broadcast_to(where, a.shape), axis, 0)
+        start = identity if initial is None else initial
+        if start is None and not rows.shape[0]:
+            raise ValueError("zero-size array to reduction operation which has no identity")
+        first = rows[0] if start is None else broadcast_to(as_array(start), rows.shape[1:])
+        dtype = _result_dtype(function, a, a) if dtype is None else np.dtype(dtype)
+
+        def combine(i: Any, out: Any) -> Any:
+            step = function(out, convert(rows[i], dtype))
+            return step if masks is None else where_(masks[i], step, out)
+
+        begin = 1 if start is None else 0
+        out = lax.fori_loop(begin, rows.shape[0], combine, convert(first, dtype))
+        return reshape(out, kept_shape) if keepdims else out
 
     return reduce
 
@@ -107,74 +133,29 @@ def _accumulating(function: Callable) -> Callable:
 
     @jitted(static_argnames=("axis", "dtype"))
     def accumulate(a: Any, axis: int = 0, dtype: Any = None) -> Any:
-        return _accumulate(function, a, axis, dtype)
+        a = ensure_arraylike("accumulate", a)
+        if axis is None or isinstance(axis, tuple):
+            raise ValueError("accumulate does not allow multiple axes")
+        dtype = _result_dtype(function, a, a) if dtype is None else np.dtype(dtype)
+        if not a.size:
+            return lax.full(a.shape, 0, dtype)
+        rows = moveaxis(a, axis, 0)
+
+        def step(carry: Any, _: None) -> Any:
+            i, out = carry
+            is_first, start = equal(i, 0), convert(rows[0], dtype)
+            out = where_(is_first, start, function(convert(out, dtype), convert(rows[i], dtype)))
+            return (i + 1, out), out
+
+        first = 0, convert(rows[0], dtype)
+        return moveaxis(lax.scan(step, first, None, length=rows.shape[0])[1], 0, axis)
 
     return accumulate
-
-
-def _reduce(
-    function: Callable,
-    identity: Any,
-    a: Any,
-    axis: Any,
-    dtype: Any,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
-    a = ensure_arraylike("reduce", a)
-    if where is not None and initial is None and identity is None:
-        raise ValueError(
-            "the reduction has no identity, so to use a where mask one has to specify 'initial'."
-        )
-    if isinstance(axis, tuple):
-        raise NotImplementedError("reduce over a tuple of axes: one axis, or None for all")
-    if axis is None:
-        kept_shape: tuple[int, ...] = (1,) * a.ndim
-        a, axis = ravel(a), 0
-        where = None if where is None else ravel(broadcast_to(where, (a.size,)))
-    else:
-        axis = canonicalize_axis(axis, a.ndim)
-        kept_shape = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
-    rows = moveaxis(a, axis, 0)
-    masks = None if where is None else moveaxis(broadcast_to(where, a.shape), axis, 0)
-    start = identity if initial is None else initial
-    if start is None and not rows.shape[0]:
-        raise ValueError("zero-size array to reduction operation which has no identity")
-    first = rows[0] if start is None else broadcast_to(as_array(start), rows.shape[1:])
-    dtype = _result_dtype(function, a, a) if dtype is None else np.dtype(dtype)
-
-    def combine(i: Any, out: Any) -> Any:
-        step = function(out, convert(rows[i], dtype))
-        return step if masks is None else where_(masks[i], step, out)
-
-    begin = 1 if start is None else 0
-    out = lax.fori_loop(begin, rows.shape[0], combine, convert(first, dtype))
-    return reshape(out, kept_shape) if keepdims else out
 
 
 def _result_dtype(function: Callable, *args: Any) -> np.dtype:
     """The dtype of the function of elements of `args`."""
     return eval_shape(function, *[ShapeDtypeStruct((), x.dtype) for x in args]).dtype
-
-
-def _accumulate(function: Callable, a: Any, axis: int = 0, dtype: Any = None) -> Any:
-    a = ensure_arraylike("accumulate", a)
-    if axis is None or isinstance(axis, tuple):
-        raise ValueError("accumulate does not allow multiple axes")
-    dtype = _result_dtype(function, a, a) if dtype is None else np.dtype(dtype)
-    if not a.size:
-        return lax.full(a.shape, 0, dtype)
-    rows = moveaxis(a, axis, 0)
-
-    def step(carry: Any, _: None) -> Any:
-        i, out = carry
-        is_first, start = equal(i, 0), convert(rows[0], dtype)
-        out = where_(is_first, start, function(convert(out, dtype), convert(rows[i], dtype)))
-        return (i + 1, out), out
-
-    first = 0, convert(rows[0], dtype)
-    return moveaxis(lax.scan(step, first, None, length=rows.shape[0])[1], 0, axis)
 
 
 def _outer(function: Callable, a: Any, b: Any) -> Any:

@@ -193,13 +193,9 @@ def canonicalize_shape(shape: Any) -> tuple[int, ...]:
     """A shape given as an int or a sequence of ints.
 
     Raises TypeError if an entry is traced, or is no integer."""
-    entries = (
-        shape
-        if isinstance(shape, (tuple, list))
-        else np.atleast_1d(shape)
-        if not (isinstance(shape, Tracer))
-        else (shape,)
-    )
+    entries = (shape,) if isinstance(shape, Tracer) else shape
+    if not isinstance(entries, (tuple, list)):
+        entries = np.atleast_1d(shape)
     try:
         return tuple(operator.index(d) for d in entries)
     except TypeError:

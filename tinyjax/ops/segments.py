@@ -3,8 +3,6 @@
     segment_sum(jnp.array([1.0, 2.0, 3.0]), jnp.array([0, 0, 1]), num_segments=2)  # [3., 3.]
 
 (JAX had updates by index here once: x.at[index].set(y) is what they are today.)
-
-Source: https://docs.jax.dev/en/latest/jax.ops.html
 """
 
 from __future__ import annotations

@@ -62,14 +62,9 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
 
 
 def choice(
-    key: Any,
-    a: Any,
-    shape: Any = (),
-    replace: bool = True,
-    p: Any = None,
-    axis: int = 0,
+    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0,
     mode: str | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Elements of `a` along `axis` (for an integer, of range(a)), drawn with probabilities `p`.
 
     Without `replace` no element is drawn twice; `mode` is that of gumbel, which then draws.

@@ -144,7 +144,7 @@ def fold_in(key: Any, data: Any) -> Array:
     """A new key from a key and a 32-bit integer: the step of a loop, or the index of a device.
 
     Raises TypeError if `key` is none or `data` no scalar, OverflowError for a Python integer that is
-    no uint32. Source: https://docs.jax.dev/en/latest/_autosummary/jax.random.fold_in.html"""
+    no uint32."""
     typed = typed_key("fold_in", key)
     if np.ndim(data):
         raise TypeError(

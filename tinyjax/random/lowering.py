@@ -130,10 +130,6 @@ def _counted(words: Any, shape: tuple[int, ...]) -> list[Any]:
 # ---- what one does with keys ----
 
 
-def _seed(seeds: Any, *, impl: Any) -> Any:
-    return _joined(*_high_and_low(seeds))
-
-
 def _split(words: Any, *, shape: tuple[int, ...]) -> Any:
     if config.jax_threefry_partitionable:
         return _joined(*_counted(words, shape))
@@ -172,7 +168,7 @@ def _bits_original(words: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     return lax.reshape(bits, (*batch, *shape))
 
 
-word_rules[threefry.random_seed_p] = _seed
+word_rules[threefry.random_seed_p] = lambda seeds, *, impl: _joined(*_high_and_low(seeds))
 word_rules[threefry.random_wrap_p] = lambda words, *, impl: words
 word_rules[threefry.random_unwrap_p] = lambda words: words
 word_rules[threefry.random_clone_p] = lambda words: words

@@ -195,10 +195,6 @@ def _slice_aval(ref: ShapedArray, operands: Any, indexer: Indexer) -> ShapedArra
     return ref.inner_aval.update(shape=slice_shape(indexer, operands, ref.shape))
 
 
-def _get_aval(ref: ShapedArray, *operands: ShapedArray, indexer: Indexer) -> ShapedArray:
-    return _slice_aval(ref, operands, indexer)
-
-
 def _checked_slice(
     name: str, ref: ShapedArray, value: ShapedArray, operands: Any, indexer: Indexer
 ) -> ShapedArray:
@@ -233,7 +229,7 @@ def _inner_aval(ref: ShapedArray) -> ShapedArray:
 
 abstract_eval_rules[new_ref_p] = lambda x, **params: AbstractRef(x)
 abstract_eval_rules[empty_ref_p] = lambda ty, **params: AbstractRef(ty)
-abstract_eval_rules[get_p] = _get_aval
+abstract_eval_rules[get_p] = lambda ref, *operands, indexer: _slice_aval(ref, operands, indexer)
 abstract_eval_rules[swap_p] = _swap_aval
 abstract_eval_rules[addupdate_p] = _addupdate_aval
 abstract_eval_rules[freeze_p] = _inner_aval

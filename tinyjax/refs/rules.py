@@ -40,11 +40,7 @@ from tinyjax.transform.batching import (
     not_mapped,
 )
 from tinyjax.transform.jvp import JVPTrace, Zero, full, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.transform.linearize import (
-    LinearizeTrace,
-    LinearizeTracer,
-    linearize_rules,
-)
+from tinyjax.transform.linearize import LinearizeTrace, LinearizeTracer, linearize_rules
 from tinyjax.transform.transposition import inverse
 
 # ---- traces that see each operation on a Ref ----
@@ -295,10 +291,6 @@ def _permuted(x: Any, permutation: Sequence[int]) -> Any:
     return x if list(permutation) == sorted(permutation) else transpose(x, permutation)
 
 
-def _freeze_batch(axis: AxisData, vals: Any, dims: Any) -> Any:
-    return freeze_p.bind(*vals), dims[0]
-
-
 def _free_ref_batch(axis: AxisData, vals: Any, dims: Any) -> Any:
     free_ref_p.bind(*vals)
     return [], []
@@ -309,5 +301,5 @@ axis_batch_rules[empty_ref_p] = _empty_ref_batch
 axis_batch_rules[get_p] = _get_batch
 axis_batch_rules[swap_p] = _swap_batch
 axis_batch_rules[addupdate_p] = _addupdate_batch
-axis_batch_rules[freeze_p] = _freeze_batch
+axis_batch_rules[freeze_p] = lambda axis, vals, dims: (freeze_p.bind(*vals), dims[0])
 axis_batch_rules[free_ref_p] = _free_ref_batch

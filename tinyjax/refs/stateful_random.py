@@ -29,9 +29,7 @@ Size = int | Sequence[int] | None
 @register_dataclass
 @dataclass(frozen=True)
 class StatefulPRNG:
-    """A generator of random numbers: a key, and how many draws there were. `stateful_rng` makes one.
-
-    Source: https://docs.jax.dev/en/latest/jax.experimental.random.html"""
+    """A generator of random numbers: a key, and how many draws there were. `stateful_rng` makes one."""
 
     _base_key: Any
     _counter: Ref

@@ -1,7 +1,4 @@
-"""`device.client`: what all devices of a platform have in common; and how many there are.
-
-Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
-"""
+"""`device.client`: what all devices of a platform have in common; and how many there are."""
 
 from __future__ import annotations
 

@@ -136,14 +136,9 @@ class StepProgramBuilder:
         return step
 
     def _step(
-        self,
-        plan: Plan,
-        memory: MemoryPlan,
-        number: int,
-        step_program: StepProgram,
-        outputs: list[Output],
-        last_uses: list[int],
-    ) -> Any:
+        self, plan: Plan, memory: MemoryPlan, number: int, step_program: StepProgram,
+        outputs: list[Output], last_uses: list[int],
+    ) -> Any:  # fmt: skip
         """What a group without a kernel does."""
         group = plan.groups[number]
         if isinstance(group, KernelGroup):

@@ -1,7 +1,4 @@
-"""`jax.scipy.integrate`: the integral of samples.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.integrate
-"""
+"""`jax.scipy.integrate`: the integral of samples."""
 
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy import trapezoid as trapezoid

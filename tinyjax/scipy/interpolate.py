@@ -2,8 +2,6 @@
 
 Find the cell of the grid that a point is in, and how far it is along each side; the result is the weighted
 sum over the cell's corners.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.interpolate.RegularGridInterpolator.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A pixel at (0.5, 1.25) is a weighted sum of the elements around it, whose weights are products of one weight
 an axis.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.ndimage.map_coordinates.html
 """
 
 from __future__ import annotations

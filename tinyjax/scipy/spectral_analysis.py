@@ -71,19 +71,10 @@ def _segment_size(nperseg: int | None, window: Any, length: int) -> int:
 
 
 def _spectra(
-    x: Array,
-    y: Array,
-    fs: Any,
-    window: Any,
-    nperseg: int | None,
-    noverlap: int | None,
-    nfft: int | None,
-    detrend: Any,
-    return_onesided: bool,
-    scaling: str,
-    boundary: str | None = None,
-    padded: bool = False,
-) -> tuple[Any, Any, Any, Any, Any, bool]:
+    x: Array, y: Array, fs: Any, window: Any, nperseg: int | None, noverlap: int | None,
+    nfft: int | None, detrend: Any, return_onesided: bool, scaling: str,
+    boundary: str | None = None, padded: bool = False,
+) -> tuple[Any, Any, Any, Any, Any, bool]:  # fmt: skip
     """(frequencies, times, spectra of x, of y, scale, whether they are one-sided) of segments along
     the last axis: spectra are (..., segments, frequencies)."""
     if scaling not in ("density", "spectrum"):

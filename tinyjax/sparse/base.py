@@ -2,8 +2,6 @@
 
 A sparse array is a pytree node, whose leaves are the arrays that it is stored in, so that all transformations
 see these. It is no jax.Array.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.sparse.html
 """
 
 from __future__ import annotations

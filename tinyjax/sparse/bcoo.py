@@ -9,8 +9,6 @@ tracing. The axes of an array are, in this order,
     n_dense axes    each stored element is an array of these axes: axes of `data` alone
 
 Operations are gathers, scatters and segment sums of the two leaves, so all transformations apply.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.sparse.html
 """
 
 from __future__ import annotations

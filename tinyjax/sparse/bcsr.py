@@ -1,8 +1,6 @@
 """BCSR: rows of stored elements, one after the other, and where each row begins.
 
 Row i has the elements from indptr[i] to indptr[i + 1], so the coordinate of the row is not stored.
-
-Source: https://docs.jax.dev/en/latest/jax.experimental.sparse.html
 """
 
 from __future__ import annotations

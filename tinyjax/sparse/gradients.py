@@ -2,8 +2,6 @@
 
 jax.grad refuses a sparse argument, as its indices are integers; sparse.grad differentiates a function of
 `data` alone.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.grad.html
 """
 
 from __future__ import annotations

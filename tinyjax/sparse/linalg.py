@@ -1,8 +1,6 @@
 """Linear systems of sparse matrices: SciPy solves them on the host.
 
 SciPy computes the solution; custom_linear_solve needs only products with the matrix for its derivatives.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.linalg.spsolve.html
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A matrix times a vector is a gather and a segment sum:
 
     rows.at[indices[:, 0]].add(data * vector[indices[:, 1]])
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.bcoo_dot_general.html
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The function is traced as for ordinary arrays of the same shapes, and its equations are run on the arguments.
 An equation that reads a sparse array is run by a rule of the table `sparse_rules`, or applied to the stored
 elements if it works element by element. The others are bound: sparsify works within all transformations.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.sparse.sparsify.html
 """
 
 from __future__ import annotations

@@ -137,10 +137,6 @@ CHAPTERS = (
             "compile.kernel.check_kernel": "the proof that a kernel stays in its memory",
             "compile.kernel.interpret": "a kernel run in Python",
         },
-        {
-            "compile.kernel.check_assignment": "the proof that nothing is read before it is written",
-            "compile.kernel.stored": "the intervals that a loop nest stores to, for that proof",
-        },
     ),
     Chapter(
         "Kernels as text",
@@ -214,7 +210,6 @@ CHAPTERS = (
             "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
             "compile.schedules.group_schedule": "schedules of reductions and products on a GPU",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
-            "compile.schedules.shared_loops": "the loops and arrays that they share",
             "compile.schedules.hoist": "loop-invariant code motion",
             "compile.schedules.round_up": "the last tile made as large as the others",
         },
@@ -229,7 +224,6 @@ CHAPTERS = (
             "compile.schedules.product_schedule": "the schedule of products",
             "compile.kernel.update_nest": "windows of an array changed in turn, in place where that can be",
             "compile.kernel.order_nest": "cumulative sums, and other results that are computed in order",
-            "compile.schedules.order_schedule": "the schedule of scatters and cumulative sums",
         },
     ),
     Chapter(
@@ -238,7 +232,6 @@ CHAPTERS = (
             "compile.schedules.loop_kernels": "loops and branches as one kernel",
         },
         {
-            "compile.schedules.loop_cost": "the limits of one work-item, and of one launch",
             "compile.kernel.loop_bodies": "jaxprs inside a kernel: loops, ifs",
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
             "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
@@ -246,7 +239,6 @@ CHAPTERS = (
             "compile.kernel.example_axes": "batched loops that each example can run alone",
             "compile.kernel.example_nest": "the naive nest of such a loop",
             "compile.schedules.loop_schedule": "the schedule of loops: vectors, or one work-item",
-            "compile.schedules.cheap_operands": "values that a loop's kernel computes before the loop",
             "compile.schedules.stoppable": "a flag by which the host ends a long loop",
         },
     ),

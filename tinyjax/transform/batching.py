@@ -285,8 +285,7 @@ def vmap(
     is the same for the results. Within `fun`, `axis_name` is the axis's name for collectives, such as
     lax.psum. Where `fun` computes on several devices, it splits the batch over their axis `spmd_axis_name`.
     Raises TypeError or ValueError where in_axes don't match the arguments, the mapped sizes differ or a
-    batched result is declared None.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html"""
+    batched result is declared None."""
     check_callable(fun, "vmap")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)

@@ -3,8 +3,6 @@
 A derivative is compared along one random direction: forward mode with (f(x + e t) - f(x - e t)) / 2e, and
 reverse mode by the number that both modes must agree on, the product of a cotangent with the tangent that f
 returns. Must be imported explicitly, as in JAX.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html
 """
 
 from __future__ import annotations
@@ -36,14 +34,9 @@ _TOLERANCES = {
 
 
 def check_grads(
-    f: Callable,
-    args: Sequence[Any],
-    order: int,
-    modes: Sequence[str] = ("fwd", "rev"),
-    atol: Tolerance = None,
-    rtol: Tolerance = None,
-    eps: float | None = None,
-) -> None:
+    f: Callable, args: Sequence[Any], order: int, modes: Sequence[str] = ("fwd", "rev"),
+    atol: Tolerance = None, rtol: Tolerance = None, eps: float | None = None,
+) -> None:  # fmt: skip
     """Checks the derivatives of `f(*args)`, of forward and reverse mode, up to an order.
 
     `args` and results are pytrees of floating or complex arrays. Tolerances are numbers or by dtype; by

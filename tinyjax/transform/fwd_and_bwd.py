@@ -1,7 +1,4 @@
-"""`fwd_and_bwd`: vjp as two functions, to be compiled and called apart.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.fwd_and_bwd.html
-"""
+"""`fwd_and_bwd`: vjp as two functions, to be compiled and called apart."""
 
 from __future__ import annotations
 

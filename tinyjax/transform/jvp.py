@@ -146,12 +146,14 @@ class JVPTrace(Trace):
         return x, zero_tangent(x)
 
     def primal(self, x: Any) -> Any:
+        """The primal of a tracer of this trace; all else, array or not, as it is."""
         return x.primal if type(x) is JVPTracer and x._trace is self else x
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The primitive's JVP rule, applied to primals and tangents; what the rule binds goes to the
         parent. Where no operand has a tangent, or there is no operand, the parent processes the primitive:
-        no rule, no tracer. A primitive of several results gives a list of tracers."""
+        no rule, no tracer. A primitive of several results gives a list of tracers. Raises NotImplementedError
+        if a rule is needed and missing."""
         primals, tangents = zip(*map(self.primal_and_tangent, args)) if args else ((), ())
         if all([type(t) is Zero for t in tangents]):
             return self.parent.process_primitive(primitive, primals, params)
@@ -304,8 +306,7 @@ def jvp(
 
     `primals` and `tangents` are tuples of pytrees of equal structure, shapes and dtypes (float0
     tangents for integers). With has_aux, fun gives (out, aux) and jvp gives (out, tangent_out, aux).
-    Raises TypeError or ValueError where tangents do not fit primals.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html"""
+    Raises TypeError or ValueError where tangents do not fit primals."""
     check_callable(fun, "differentiate")
     flat_primals, flat_tangents, in_tree = _flat_pairs(primals, tangents)
     trace = JVPTrace(context.trace)

@@ -59,6 +59,7 @@ class LinearizeTrace(Trace):
         self.unknown = unknown
 
     def is_unknown(self, x: Any) -> bool:
+        """Whether it is a tracer of the trace `unknown`."""
         return type(x) is JaxprTracer and x._trace is self.unknown
 
     def primal_and_tangent(self, x: Any) -> tuple[Any, Any]:
@@ -140,7 +141,7 @@ class Linearized(NamedTuple):
 
     jaxpr: Jaxpr
     residuals: list[Any]
-    # The inputs' tangents, without those of integers (float0).
+    # Those of all inputs' tangents. An integer's, of dtype float0, is no argument of the jaxpr.
     in_avals: list[ShapedArray]
     # Which results have tangents.
     nonzero_outs: list[bool]
@@ -209,9 +210,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and a function that maps tangents to the result's tangent.
 
     The function can be called many times: it holds the residuals and does the linear part alone. It is
-    a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux).
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
-    """
+    a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux)."""
     check_callable(fun, "linearize")
     main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten(primals)

@@ -1,7 +1,4 @@
-"""in_axes and out_axes, checked: which axis of each argument is mapped, and how large all of them are.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
-"""
+"""in_axes and out_axes, checked: which axis of each argument is mapped, and how large all of them are."""
 
 from __future__ import annotations
 

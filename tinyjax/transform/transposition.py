@@ -22,12 +22,7 @@ from tinyjax.core.bind import Primitive, as_array, context, missing_rule
 from tinyjax.core.facts import declare
 from tinyjax.core.jaxpr import Jaxpr, Literal, literal_value
 from tinyjax.core.tree_util.pytrees import register_pytree_node
-from tinyjax.transform.jvp import (
-    Zero,
-    add_any_p,
-    defjvp,
-    deflinear_jvp,
-)
+from tinyjax.transform.jvp import Zero, add_any_p, defjvp, deflinear_jvp
 
 # ---- running a linear jaxpr backwards ----
 
@@ -146,14 +141,9 @@ def defproduct(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Cal
 
 
 def product_transpose(
-    primitive: Primitive,
-    lhs_transpose: Any,
-    rhs_transpose: Any,
-    ct: Any,
-    x: Any,
-    y: Any,
+    primitive: Primitive, lhs_transpose: Any, rhs_transpose: Any, ct: Any, x: Any, y: Any,
     **params: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """A product is linear in each operand while the other is known: that one gets None.
 
     Raises `not_linear` if both are UndefinedPrimals."""
@@ -170,6 +160,12 @@ def not_linear(primitive: Primitive) -> NotImplementedError:
         f"the function is not linear: '{primitive.name}' is not linear in the operands that depend on "
         "its arguments. Only linear functions have a transpose; jax.vjp differentiates the others"
     )
+
+
+def require_known(primitive: Primitive, *operands: Any) -> None:
+    """Raises `not_linear` if one of these is an UndefinedPrimal."""
+    if any(map(is_undefined_primal, operands)):
+        raise not_linear(primitive)
 
 
 def unbroadcast(aval: ShapedArray, ct: Any) -> Any:

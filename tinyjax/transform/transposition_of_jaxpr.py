@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
 from tinyjax.core.lists import drop, pick
 from tinyjax.core.tracing import trace_to_jaxpr
@@ -21,12 +22,15 @@ def transpose_jaxpr(
     linear: tuple[bool, ...],
     zero_cts: tuple[bool, ...],
     instantiate: bool | tuple[bool, ...] = False,
+    in_avals: tuple[ShapedArray, ...] | None = None,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
     arguments' cotangents. Also returns which of these are not Zero: the jaxpr computes only them, and
-    those that `instantiate` selects: all, or some (an entry a linear argument)."""
+    those that `instantiate` selects: all, or some (an entry a linear argument). Its arguments have the
+    types `in_avals`: those of the jaxpr's own arguments and results, where none are given."""
     jaxpr = closed_jaxpr.jaxpr
-    fixed, ct_avals = drop(closed_jaxpr.in_avals, linear), drop(closed_jaxpr.out_avals, zero_cts)
+    if in_avals is None:
+        in_avals = (*drop(closed_jaxpr.in_avals, linear), *drop(closed_jaxpr.out_avals, zero_cts))
     nonzero: list[bool] = []
 
     def backward(*flat: Any) -> list[Any]:
@@ -43,7 +47,7 @@ def transpose_jaxpr(
         nonzero.extend(type(ct) is not Zero for ct in found)
         return [ct for ct in found if type(ct) is not Zero]
 
-    return trace_to_jaxpr(backward, fixed + ct_avals), tuple(nonzero)
+    return trace_to_jaxpr(backward, in_avals), tuple(nonzero)
 
 
 def operand_cotangents(

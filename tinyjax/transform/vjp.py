@@ -51,8 +51,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     The function gives a tuple with an entry for each primal, of its tree structure, shapes and
     dtypes (float0 for integers). It is a node whose leaves are the residuals: jit can take and return
     it. With has_aux, gives (out, f_vjp, aux).
-    Raises TypeError or ValueError if a cotangent does not fit the result.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html"""
+    Raises TypeError or ValueError if a cotangent does not fit the result."""
     check_callable(fun, "differentiate")
     main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten(primals)
@@ -114,8 +113,7 @@ def grad(
     Its result has the tree structure, shapes and dtypes of argument `argnums` (a tuple of them for a
     tuple of argnums); with has_aux it is (gradient, aux). `holomorphic` promises that `fun` is
     complex differentiable; `allow_int` gives float0 zeros for integers.
-    Raises TypeError for integer arguments and results that are no real scalar.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.grad.html"""
+    Raises TypeError for integer arguments and results that are no real scalar."""
     value_and_grad_f = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @wraps(fun)
@@ -133,9 +131,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """As grad, but gives (value, gradient), or ((value, aux), gradient) with has_aux.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html"""
+    """As grad, but gives (value, gradient), or ((value, aux), gradient) with has_aux."""
     check_callable(fun, "differentiate")
     as_argnums(argnums, "argnums")  # complains before the first call
 

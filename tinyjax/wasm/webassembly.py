@@ -25,20 +25,8 @@ from tinyjax.compile.kernel.scalar_ops import EXACT, HALVES
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.core.dtypes import kind
 from tinyjax.wasm.module import Function, Module, make_constants_first
-from tinyjax.wasm.operations import (
-    BOOL,
-    FLOAT32,
-    Code,
-    made_of,
-    number_type,
-)
-from tinyjax.wasm.values import (
-    INT32,
-    Memory,
-    ValueWriter,
-    is_whole,
-    operand_dtype,
-)
+from tinyjax.wasm.operations import BOOL, FLOAT32, Code, made_of, number_type
+from tinyjax.wasm.values import INT32, Memory, ValueWriter, is_whole, operand_dtype
 
 UINT16 = np.dtype("uint16")
 OF_HALVES = ("load_", "round_", "store_")  # functions from and to their bits, and to the nearest

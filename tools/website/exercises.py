@@ -25,7 +25,7 @@ def write_exercises(pages: Pages) -> None:
             title = f"Exercises of {title_of(name)}"
             body = "\n".join(exercise_html(pages, e, f"exercises/{name}") for e in here)
             body += files_html(here)
-            how = how_of(here)
+            how = f"{how_of(here)} {KEYS}"
             there = relative(f"lessons/{name}", f"exercises/{name}")
             lesson = f"[The lesson]({there}) explains their subject."
             pages.write(f"exercises/{name}", title, f"# {title}\n\n{how} {lesson}\n{body}")
@@ -36,13 +36,14 @@ def write_exercises(pages: Pages) -> None:
     pages.write("exercises/index", "Exercises", body)
 
 
+KEYS = "By keyboard, Enter on a program opens the editor; Escape, then Tab, leaves it."
 HOW = (
-    "Each function below is one of tinyjax's own, emptied. Write it again and press *Judge*: the tests that "
-    "run are those that judge tinyjax itself."
+    "Each function below is one of tinyjax's own, emptied. Choose *Write*, write it again and press *Judge*: "
+    "the tests that run are those that judge tinyjax itself."
 )
 HOW_OF_PRACTICE = (
-    "Each function below is empty. Write it and press *Judge*: tests run it, and you see what fails "
-    "first. What calls it, and what you can use, is in its file, shown at the end of the page."
+    "Each function below is empty. Choose *Write*, write it and press *Judge*: tests run it, and you see "
+    "what fails first. What calls it, and what you can use, is in its file, at the end of the page."
 )
 HOW_OF_THE_STORY = (
     "Puzzles of a line or two, a minute each: functions of the story's small JAX, emptied. Choose *Write*, "

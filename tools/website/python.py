@@ -46,17 +46,16 @@ def write_python(given: str, site: Path, keep: Path) -> str:
         known = json.loads((folder / LOCK).read_text(encoding="utf-8"))["packages"]
         address, elsewhere = "pyodide/", ""
         packages = [name for name in WANTED if name in known]
-        files = compiled(folder, static / STDLIB)
         shutil.copytree(folder, site / "pyodide")
-        if files:
-            (site / "pyodide" / STDLIB).unlink()
+        files = compiled(folder, site / "pyodide" / STDLIB)
     write_pack(static / "lessons.pack", lesson_files() | files)
     write_pack(static / "judge.pack", judge_files())
-    ours = [static / "lessons.pack", *([static / STDLIB] if files else [])]
+    stdlib = f"_static/{STDLIB}" if files and elsewhere else f"{address}{STDLIB}"
+    ours = [static / "lessons.pack", *([site / stdlib] if files else [])]
     settings = {
         "pyodide": address,
         "packages": packages,
-        "stdlib": f"_static/{STDLIB}" if files else f"{address}{STDLIB}",
+        "stdlib": stdlib,
         "megabytes": round(MEGABYTES + sum(path.stat().st_size for path in ours) / 1e6, 1),
     }
     (static / "settings.json").write_text(json.dumps(settings), encoding="utf-8")

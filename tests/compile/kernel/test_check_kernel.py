@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from definite_assignment import check_assignment
 from small_kernels import F32, OUT, A, B, X, kernel, loop, reversed_in_groups
 
 from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
@@ -145,9 +146,9 @@ def test_memory_that_is_no_parameter_is_refused():
 
 
 def test_local_memory_is_loaded_after_a_barrier():
-    check_kernel(reversed_in_groups(Barrier()))
+    check_assignment(reversed_in_groups(Barrier()))
     with pytest.raises(KernelError, match="tile may be loaded before it is stored"):
-        check_kernel(reversed_in_groups())
+        check_assignment(reversed_in_groups())
 
 
 def test_all_work_items_of_a_group_come_to_a_barrier():

@@ -9,7 +9,7 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.compile.codegen.codegen import GPU
 from tinyjax.compile.codegen.program import program_text
-from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
+from tinyjax.compile.schedules.loop_schedule import LAUNCH_WORK
 from tinyjax.core.dtypes import bfloat16
 
 # ---- elementwise loops ----

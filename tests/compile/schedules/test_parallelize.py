@@ -78,9 +78,16 @@ def starts(kernel):
     return [index_value(loop.start, {"item": item}) for item in range(kernel.items)]
 
 
-def test_a_border_is_for_the_first_work_item():
+def test_a_border_is_shared_out_too():
     differences = jax.jit(lambda x: jnp.concatenate([x[1:], x[:1]]) - x)
     x = np.arange(100_003, dtype=np.float32)
     text = differences.lower(x).as_text()
-    assert "Partition" not in text and "if (is_first) {" in text
+    assert "ticket" not in text and "i1_border1 = item;" in text
     np.testing.assert_array_equal(differences(x), np.roll(x, -1) - x)
+
+
+def test_pieces_of_few_long_rows_are_shared_out():
+    x = np.arange(200_006, dtype=np.float32).reshape(2, -1)
+    rolled = jax.jit(lambda x: jnp.roll(x, 3, 1))
+    assert "work-items: 50" in rolled.lower(x).as_text("kernel")
+    np.testing.assert_array_equal(rolled(x), np.roll(x, 3, 1))

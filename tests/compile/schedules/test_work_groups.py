@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from definite_assignment import check_assignment
 from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
 
-from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
+from tinyjax.compile.kernel.check_kernel import KernelError
 from tinyjax.compile.kernel.kernel_ir import Barrier
 from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.schedules.parallelize import Parallelize
@@ -88,7 +89,7 @@ def test_without_its_barriers_a_kernel_is_refused():
     kernel = WorkGroups(8).apply(RFactor("i2", 8, as_tree=True).apply(row_sums(1, 25)))
     body = replaced(kernel.body, lambda s: [] if isinstance(s, Barrier) else [s])
     with pytest.raises(KernelError, match="items1 may be loaded before it is stored"):
-        check_kernel(replace(kernel, body=body))
+        check_assignment(replace(kernel, body=body))
 
 
 def test_names_that_were_in_loops_of_their_own_stay_apart():

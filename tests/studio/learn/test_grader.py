@@ -12,15 +12,24 @@ from tinyjax.studio.learn.exercises import PACKAGE
 
 
 @pytest.fixture
-def lines_of(tmp_path, monkeypatch):
-    """The message of a comparison that fails, by the grader in a work folder."""
+def grader(tmp_path, monkeypatch):
+    """The grader as it is in a work folder, with one exercise: `practice.toy:toy`."""
     monkeypatch.setattr(sys, "path", [*sys.path])  # it puts the folder there, and sets this:
     monkeypatch.setenv("TINYJAX_FAST", "0")
     copy = shutil.copy(PACKAGE / "studio/learn/grader.py", tmp_path)
-    (tmp_path / "lesson.json").write_text(json.dumps({"files": {}}))
+    lesson = json.dumps(
+        {"files": {}, "exercises": [{"name": "toy", "functions": ["practice.toy:toy"]}]}
+    )
+    (tmp_path / "lesson.json").write_text(lesson)
     spec = importlib.util.spec_from_file_location("grader", copy)
     grader = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(grader)
+    return grader
+
+
+@pytest.fixture
+def lines_of(grader):
+    """The message of a comparison that fails."""
 
     def lines_of(compare):
         with pytest.raises(AssertionError) as caught:
@@ -39,3 +48,32 @@ def test_what_a_test_says_of_two_arrays_is_told_before_them(lines_of):
 def test_arrays_alone_are_told_where_a_test_says_nothing_of_them(lines_of):
     got = lines_of(lambda: np.testing.assert_allclose(np.ones(2), np.zeros(2)))
     assert [line.split(":")[0].strip() for line in got] == ["ACTUAL", "DESIRED"]
+
+
+@pytest.fixture
+def failure_of(grader, tmp_path, monkeypatch):
+    """The message of an error in the file of the exercise."""
+
+    def failure_of(source):
+        file = tmp_path / "src" / "practice" / "toy.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(source)
+        spec = importlib.util.spec_from_file_location("toy", file)
+        toy = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(toy)
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            toy.toy(1)
+        return grader.failure(caught.value)
+
+    return failure_of
+
+
+def test_an_error_is_told_in_the_line_of_the_function_to_write(failure_of):
+    told = failure_of("def given(x):\n    return x.y\n\ndef toy(x):\n    return given(x)\n")
+    assert told["place"] == "src/practice/toy.py:5, in toy: return given(x)"
+
+
+def test_of_a_call_without_an_end_the_function_that_comes_back_is_told(failure_of):
+    told = failure_of("def given(x):\n    return toy(x)\n\ndef toy(x):\n    return given(x)\n")
+    assert told["message"][-1] == "What toy calls ends up in toy again, without an end."
+    assert told["place"] == "src/practice/toy.py:5, in toy: return given(x)"

@@ -402,9 +402,11 @@ def test_a_batch_of_a_jitted_function_has_its_batch_dims_where_the_jaxpr_has_the
     assert (first.shape, second.shape) == ((5, 3, 2), ())
 
 
-def test_a_batch_donates_nothing():
-    f = jax.jit(lambda x: x * 2, donate_argnums=0)
-    assert the_jit_of(jax.vmap(f), np.ones(3, np.float32)).params["donated_invars"] == (False,)
+def test_neither_a_batch_nor_a_jvp_donates_anything():
+    f, x = jax.jit(lambda x: x * 2, donate_argnums=0), np.ones(3, np.float32)
+    assert the_jit_of(jax.vmap(f), x).params["donated_invars"] == (False,)
+    both = the_jit_of(lambda x, t: jax.jvp(f, (x,), (t,)), x, x)
+    assert both.params["donated_invars"] == (False, False), "x and its tangent"
 
 
 def test_what_jit_was_told_of_shardings_is_not_of_its_batch_or_jvp():

@@ -149,3 +149,11 @@ def test_effects_within_stay_each_one_in_both_rules():
         jax.make_jaxpr(lambda x: jax.jvp(jax.jit(f), (x,), (x,)))(1.0),
     ):
         assert str(closed).count("debug_print") == 2, str(closed)
+
+
+def test_the_backward_pass_has_the_types_of_its_cotangents(no_compiler):
+    pulled = lambda ct: jax.vjp(jax.jit(lambda x: 2 * x), 1.0)[1](ct)[0]  # noqa: E731
+    for ct in 1.0, jnp.float32(1.0):
+        eqn = jax.make_jaxpr(pulled)(ct).eqns[-1]
+        assert eqn.params["jaxpr"].in_avals == [v.aval for v in eqn.invars]
+        assert pulled(ct).weak_type == isinstance(ct, float)

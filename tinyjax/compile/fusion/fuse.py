@@ -4,14 +4,13 @@ A kernel computes each element of its outputs from the elements it needs, back t
 lower.py), so fusing is choosing where to stop: the values that are *stored* in memory. A value is stored when
 
 - the jaxpr returns it, or a host step, a loop or a branch makes or reads it;
-- it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
-  readers ask for it at different places, or because two kernels read it;
+- it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because
+  two readers ask for it at different places, or because two kernels read it. Sums count as costly, however
+  few terms they have: computed again, these may be added in another order;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined of several arrays; or it
   is one itself and what follows is not elementwise;
 - it is made in order (see InOrder in rules.py), or read in order and costly;
-- it adds up, and would be computed again in another order: argmax and argmin look for the greatest element
-  again, and a loop's kernel adds up as each reader likes;
 - its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
@@ -155,7 +154,6 @@ class _Plan:
         self.depth: dict[Atom, int] = defaultdict(int)
         self.size: dict[Var, int] = defaultdict(int)  # equations that one is computed by
         self.product: dict[Var, JaxprEqn] = {}  # that which is recomputed for a value
-        self.sums: set[Var] = set()  # values that are added up, in an order that a schedule chooses
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.last_effect = 0  # the depth of the last equation with effects
         self.reasons: dict[Var, str] = {}
@@ -225,9 +223,8 @@ class _Plan:
             size += self.size[v]
         work *= reduction_size(eqn, lowering)
         depth += not isinstance(lowering, Elementwise)
-        adds_up = isinstance(lowering, Reduction) and lowering.op in ("add", "mul")
-        if adds_up or not recomputed.isdisjoint(self.sums):
-            self.sums.update(eqn.outvars)
+        if isinstance(lowering, Reduction) and lowering.op in ("add", "mul"):
+            work = max(work, CHEAP_WORK + 1)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             reason = self._reason_to_store(v)
@@ -284,22 +281,13 @@ class _Plan:
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements are of several arrays, among which a kernel chooses for each."""
         eqns = backward_slice(v, self.producer, self.stored, self.lowerings).eqns
-        return any(eqn.primitive.name in ("pad", "concatenate") for eqn in eqns)
+        return any(eqn.primitive.name in ("pad", "concatenate", "stack") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
-        """Why `v` has to be stored, or an empty text: a host step needs it in memory, or a sum would be added
-        up in another order, or it would be too much work to compute it again."""
-        readers = self.readers[v]
-        if any(isinstance(self.lowerings[eqn], OnHost) for eqn in readers):
+        """Why `v` has to be stored, or an empty text: a host step needs it in memory, or it would be too much
+        work to compute it again."""
+        if any(isinstance(self.lowerings[eqn], OnHost) for eqn in self.readers[v]):
             return "the host reads it"
-        if v in self.sums and any(isinstance(self.lowerings[e], ArgReduction) for e in readers):
-            return "an argmax or argmin reads it twice"
-        if (
-            v in self.sums
-            and self.target.name == "work-item"
-            and self._is_read_at_several_places(v)
-        ):
-            return "it adds up, and is read at several places"
         return self._why_not_recompute(v)
 
     def _why_not_recompute(self, v: Var) -> str:
@@ -322,10 +310,14 @@ class _Plan:
         return len(readers) > 1 and (moved or any(eqn in self.cluster for eqn in readers))
 
     def _reads(self, eqn: JaxprEqn) -> int:
-        """How many elements of an operand the equation asks for."""
-        if isinstance(self.lowerings[eqn], _ControlFlow):
+        """How many elements of an operand the equation asks for. An argmax along the last axis looks for the
+        greatest one twice."""
+        lowering = self.lowerings[eqn]
+        if isinstance(lowering, _ControlFlow):
             return 0  # of what it does not compute by itself
-        return eqn.outvars[0].aval.size * reduction_size(eqn, self.lowerings[eqn])
+        last = eqn.invars[0].aval.ndim - 1
+        times = 2 if isinstance(lowering, ArgReduction) and last in eqn.params["axes"] else 1
+        return times * eqn.outvars[0].aval.size * reduction_size(eqn, lowering)
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
         """The costly values that more than one kernel computes."""

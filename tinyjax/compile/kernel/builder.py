@@ -21,6 +21,7 @@ from tinyjax.compile.kernel.known import known_result
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
+    Cumulative,
     Elementwise,
     IndexMap,
     Lowering,
@@ -304,7 +305,7 @@ class Builder:
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
         return self.variable("acc", dtype, rule.identity(dtype))
 
-    def combine(self, rule: Reduction, accumulator: MemRef, value: ir.Scalar) -> None:
+    def combine(self, rule: Reduction | Cumulative, accumulator: MemRef, value: ir.Scalar) -> None:
         """accumulator = op(accumulator, value)"""
         array = accumulator.memory
         assert isinstance(array, ir.PrivateArray)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.check_assignment import check_assignment
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -45,8 +44,7 @@ Same = frozenset[str] | None
 
 
 def check_kernel(kernel: Kernel) -> None:
-    """Checks that names are defined once and before use, that no index can leave its buffer, and that all
-    memory is stored to before it is loaded or returned.
+    """Checks that names are defined once and before use, and that no index can leave its buffer.
 
     Raises KernelError that names the statement."""
     scope: dict[str, Any] = {buffer.name: buffer for buffer in kernel.buffers}
@@ -60,7 +58,6 @@ def check_kernel(kernel: Kernel) -> None:
         scope["item"] = item_index(kernel.items)
     _check_body(kernel.body, scope, frozenset({"group_id"}) if kernel.local_size > 1 else None)
     _check_local_memory(kernel)
-    check_assignment(kernel)
 
 
 def _check_local_memory(kernel: Kernel) -> None:

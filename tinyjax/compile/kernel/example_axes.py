@@ -28,6 +28,7 @@ from tinyjax.compile.kernel.rules import (
     WindowUpdate,
     lowering_of,
 )
+from tinyjax.compile.kernel.update_nest import update_of
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 
@@ -252,18 +253,9 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     at the element's own place, along which axis of the result that is."""
     lowering = lowering_of(eqn, target)
     if isinstance(lowering, Elementwise):
+        pairs = [(u, enumerate(zip(u.aval.shape, v.aval.shape))) for u in eqn.invars]
         # A size of 1 is stretched.
-        return [
-            (
-                u,
-                {
-                    a: a
-                    for a, sizes in enumerate(zip(u.aval.shape, v.aval.shape))
-                    if len({*sizes}) == 1
-                },
-            )
-            for u in eqn.invars
-        ]
+        return [(u, {a: a for a, (size, of_v) in sizes if size == of_v}) for u, sizes in pairs]
     if isinstance(lowering, (Cumulative, TopK, Sort)):
         along = lowering.axis if isinstance(lowering, TopK) else eqn.params.get("axis")
         along = eqn.params["dimension"] if isinstance(lowering, Sort) else along
@@ -272,8 +264,7 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     coords = _variables("axis", v.aval.shape)
     probe = _Probe({u: "v" for u in eqn.outvars}, target)
     if isinstance(lowering, (Update, WindowUpdate)):
-        update = lowering.in_place if isinstance(lowering, WindowUpdate) else lowering
-        probe.update(eqn, update, coords)
+        probe.update(eqn, update_of(eqn, target), coords)
     else:
         probe._emit(v, eqn, lowering, Position(v.aval.shape, coords))
     numbers = {at: axis for axis, at in enumerate(coords) if at.op == "var"}

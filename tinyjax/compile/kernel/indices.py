@@ -30,6 +30,8 @@ class Index:
         a, b = self, index(other)
         if a.is_const(0) or b.is_const(0):
             return b if a.is_const(0) else a
+        if b.op == "+" and b.args[0].op == "%":
+            return a + b.args[0] + b.args[1]
         if b.op == "%":  # what was split into rows and columns is put together again
             whole, columns = b.args[0], b.args[1].lo
             if a == whole // columns * columns:
@@ -74,6 +76,8 @@ class Index:
             rows, column = self.args  # an element's row, from its place: row * columns + column
             if rows.factor() % divisor == 0 and rows.lo >= 0 and column.lo >= 0:
                 return rows // divisor + column // divisor
+            if self._is_in_step(divisor):
+                return rows // divisor
         return _fold(Index("/", (self, index(divisor)), self.lo // divisor, self.hi // divisor))
 
     def __mod__(self, divisor: int) -> Index:
@@ -84,8 +88,17 @@ class Index:
         rest = [term for term in terms if term.factor() % divisor]
         if len(rest) < len(terms) and (others := sum(rest, index(0))).lo >= 0:
             return others % divisor
+        if self._is_in_step(divisor):
+            return self.args[0] % divisor + self.args[1]
         step = math.gcd(self.factor(), divisor)
         return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
+
+    def _is_in_step(self, divisor: int) -> bool:
+        """Whether it is a multiple of a step that divides the divisor, and less than a step more."""
+        if self.op != "+" or self.args[0].lo < 0:
+            return False
+        step = math.gcd(self.args[0].factor(), divisor)
+        return 0 <= self.args[1].lo and self.args[1].hi < step
 
     def min(self, other: Index | int) -> Index:
         a, b = self, index(other)
@@ -108,6 +121,8 @@ class Index:
                 return math.gcd(*(arg.factor() for arg in self.args))
             case "*":
                 return math.prod(arg.factor() for arg in self.args)
+            case "%":
+                return math.gcd(self.args[0].factor(), self.args[1].lo)
         return 1
 
     def is_const(self, value: int) -> bool:
@@ -151,8 +166,10 @@ class Index:
                 return a - b
             case "*" if self.args[1].op == "const":
                 return a * self.args[1].args[0]
-            case "%" if self.args[0].op == "var" and self.args[1].lo % chunk == 0 and chunk > 1:
-                return 1
+            case "%" | "/" if (
+                self.args[0].op == "var" and self.args[1].lo % chunk == 0 and chunk > 1
+            ):
+                return int(self.op == "%")
         return None
 
     def __str__(self) -> str:
@@ -188,6 +205,38 @@ def index(value: Index | int) -> Index:
 def index_var(name: str, lo: int, hi: int) -> Index:
     """A loop variable (or any named integer) that takes the values lo .. hi."""
     return Index("var", (name,), lo, hi)
+
+
+# ---- sums ----
+
+Linear = dict[Index | None, int]  # what is added up: indices times numbers, and None times a number
+
+
+def linear(at: Index) -> Linear:
+    """The index as a sum: each variable, and each part that divides, with its factor."""
+    if at.op == "const":
+        return {None: at.args[0]}
+    if at.op in ("+", "-"):
+        total, sign = dict(linear(at.args[0])), 1 if at.op == "+" else -1
+        for part, factor in linear(at.args[1]).items():
+            total[part] = total.get(part, 0) + sign * factor
+        return {part: factor for part, factor in total.items() if factor}
+    if at.op == "*" and at.args[1].op == "const":
+        return {part: factor * at.args[1].args[0] for part, factor in linear(at.args[0]).items()}
+    return {at: 1}
+
+
+def as_index(total: Linear, without: Linear) -> Index:
+    """The sum as an index, less another."""
+    result = index(total.get(None, 0) - without.get(None, 0))
+    for part in {**total, **without}:
+        factor = total.get(part, 0) - without.get(part, 0)
+        if part is not None and factor:
+            result = result + part * factor
+    return result
+
+
+# ---- values ----
 
 
 def index_value(at: Index, scope: Mapping[str, Any]) -> int:

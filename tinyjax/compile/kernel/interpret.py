@@ -13,36 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index, index_value
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Argument,
-    Barrier,
-    Combine,
-    Const,
-    For,
-    If,
-    IfLast,
-    Kernel,
-    Let,
-    Load,
-    Statement,
-    Store,
-    Value,
-    While,
-)
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.core.dtypes import kind
 
 # Called before each statement that runs, with the scope: the number of the work-item, loop variables, values.
-Watch = Callable[[Statement, dict[str, Any]], None]
+Watch = Callable[[ir.Statement, dict[str, Any]], None]
 
 
 def interpret_kernel(
-    kernel: Kernel, memory: Sequence[np.ndarray], watch: Watch | None = None
+    kernel: ir.Kernel, memory: Sequence[np.ndarray], watch: Watch | None = None
 ) -> None:
     """Runs `kernel` on `memory`, one flat array a parameter, complex ones as their parts; stores change the
     arrays.
@@ -51,7 +35,7 @@ def interpret_kernel(
     check_kernel(kernel)
     parts = [array.view(array.real.dtype) for array in memory]
     arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, parts)}
-    local = [s for s in kernel.body if isinstance(s, Allocate) and s.array.is_local]
+    local = [s for s in kernel.body if isinstance(s, ir.Allocate) and s.array.is_local]
     groups = kernel.items // kernel.local_size
     with np.errstate(all="ignore"):
         for group in range(groups):
@@ -69,53 +53,53 @@ def _run_together(items: Iterable[Iterator[None]]) -> None:
 
 
 def _run(
-    body: Sequence[Statement], scope: dict[str, Any], is_last: bool, watch: Watch | None = None
+    body: Sequence[ir.Statement], scope: dict[str, Any], is_last: bool, watch: Watch | None = None
 ) -> Iterator[None]:
     """Runs statements for one work-item, and stops at each barrier."""
     for statement in body:
         if watch is not None:
             watch(statement, scope)
         match statement:
-            case Let(target, op, args):
+            case ir.Let(target, op, args):
                 operands = [_value(arg, scope) for arg in args]
                 scope[target.name] = _apply_to_vector(op, target, operands)
-            case Load(target, source, at, end, 1):
+            case ir.Load(target, source, at, end, 1):
                 scope[target.name] = _load(target.width, source, at, end, scope)
-            case Store(destination, at, value, end, 1):
+            case ir.Store(destination, at, value, end, 1):
                 _store(_value(value, scope), destination, at, end, scope)
-            case Load(target, source):
+            case ir.Load(target, source):
                 scope[target.name] = _evenly(statement, source, target.width, scope).copy()
-            case Store(destination, _, value):
+            case ir.Store(destination, _, value):
                 width = getattr(value, "width", 1)
                 _evenly(statement, destination, width, scope)[...] = _value(value, scope)
-            case Allocate(array):
+            case ir.Allocate(array):
                 if not array.is_local:
                     _allocate(statement, scope)
-            case Combine(array, at, op, value):
+            case ir.Combine(array, at, op, value):
                 memory, position = scope[array.name], _position(array, at, scope)
                 operands = [memory[position], _value(value, scope)]
                 memory[position] = apply_op(op, array.dtype, operands)
-            case For(variable, start, stop, inner, step):
+            case ir.For(variable, start, stop, inner, step):
                 for i in range(index_value(start, scope), index_value(stop, scope), step):
                     scope[variable.args[0]] = i
                     yield from _run(inner, scope, is_last, watch)
-            case While(head, holds, inner):
+            case ir.While(head, holds, inner):
                 yield from _run(head, scope, is_last, watch)
                 while _value(holds, scope):
                     yield from _run(inner, scope, is_last, watch)
                     yield from _run(head, scope, is_last, watch)
-            case If(condition, inner, otherwise):
+            case ir.If(condition, inner, otherwise):
                 yield from _run(
                     inner if _value(condition, scope) else otherwise, scope, is_last, watch
                 )
-            case Barrier():
+            case ir.Barrier():
                 yield
-            case IfLast(_, inner):
+            case ir.IfLast(_, inner):
                 if is_last:
                     yield from _run(inner, scope, is_last, watch)
 
 
-def _allocate(statement: Allocate, scope: dict[str, Any]) -> None:
+def _allocate(statement: ir.Allocate, scope: dict[str, Any]) -> None:
     array, initial = statement.array, statement.initial
     shape = (array.size, array.width) if array.width > 1 else array.size
     scope[array.name] = np.empty(shape, array.dtype)
@@ -167,7 +151,9 @@ def _count(width: int, memory: Any, position: int, end: Index | None, scope: dic
     return count
 
 
-def _evenly(access: Load | Store, memory: Any, width: int, scope: dict[str, Any]) -> np.ndarray:
+def _evenly(
+    access: ir.Load | ir.Store, memory: Any, width: int, scope: dict[str, Any]
+) -> np.ndarray:
     """`width` elements from the access's index on, `access.stride` apart; IndexError if some are outside."""
     position = _position(memory, access.index, scope)
     found = scope[memory.name][position :: access.stride][:width]
@@ -176,13 +162,13 @@ def _evenly(access: Load | Store, memory: Any, width: int, scope: dict[str, Any]
     return found
 
 
-def _value(atom: Argument, scope: dict[str, Any]) -> Any:
+def _value(atom: ir.Argument, scope: dict[str, Any]) -> Any:
     if isinstance(atom, Index):
         return np.int64(index_value(atom, scope))
-    return atom.dtype.type(atom.value) if isinstance(atom, Const) else scope[atom.name]
+    return atom.dtype.type(atom.value) if isinstance(atom, ir.Const) else scope[atom.name]
 
 
-def _apply_to_vector(op: str, target: Value, args: Sequence[Any]) -> Any:
+def _apply_to_vector(op: str, target: ir.Value, args: Sequence[Any]) -> Any:
     """One operation on scalars, or on all lanes of vectors at once."""
     if op in ("low", "high"):
         half = np.split(args[0], 2)[op == "high"]
@@ -222,14 +208,14 @@ def callable_of(function: KernelFunction) -> Callable[..., Any]:
         _run_together([_run(wide.body, scope, is_last=False)])
         return scope[function.result.name]
 
-    lets = [statement for statement in function.body if isinstance(statement, Let)]
+    lets = [statement for statement in function.body if isinstance(statement, ir.Let)]
     if len(lets) < len(function.body):
         return run
     # Without a branch it is ten times as quick to look up once what each statement is.
     steps = []
     for let in lets:
         of = next(arg.dtype for arg in let.args if not isinstance(arg, Index))
-        operands = [arg.name if isinstance(arg, Value) else _value(arg, {}) for arg in let.args]
+        operands = [arg.name if isinstance(arg, ir.Value) else _value(arg, {}) for arg in let.args]
         steps.append((let.target.name, operation(let.op, let.target.dtype, of), operands))
 
     def run_steps(*args: Any) -> Any:

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.indices import Index, as_index, linear
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar
-from tinyjax.compile.kernel.stored import as_index, linear
 
 COMPARISONS = ("ge", "gt", "le", "lt", "eq", "ne")
 OF_INTEGERS = (*COMPARISONS, "convert", "add", "sub", "min", "max")

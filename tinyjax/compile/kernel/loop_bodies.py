@@ -13,14 +13,8 @@ import numpy as np
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import (
-    Const,
-    If,
-    Scalar,
-    While,
-    statements_of,
-)
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import (
     OperandStorage,
@@ -76,7 +70,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.group(group, direct)
             else:
                 assert isinstance(group, LoopGroup)
-                with statements_of(group.eqn):
+                with ir.statements_of(group.eqn):
                     self._control_flow(group.eqn, direct)
 
     def results(self, jaxpr: Jaxpr, targets: Sequence) -> None:
@@ -133,7 +127,7 @@ class BodyBuilder(PrivateArrayBuilder):
         self._branches(found.branches, which, 0, sources[1:], outs)
 
     def _branches(
-        self, branches: Sequence[ClosedJaxpr], which: Scalar, number: int,
+        self, branches: Sequence[ClosedJaxpr], which: ir.Scalar, number: int,
         sources: Sequence[Storage], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
         jaxpr = branches[number].jaxpr
@@ -146,10 +140,10 @@ class BodyBuilder(PrivateArrayBuilder):
         if which.dtype == BOOL:
             is_this = self.let("not", (which,), BOOL)
         else:
-            is_this = self.let("le", (which, Const(which.dtype.type(number), which.dtype)), BOOL)
+            is_this = self.let("le", (which, ir.Const(which.dtype.type(number), which.dtype)), BOOL)
         with self.block() as otherwise:
             self._branches(branches, which, number + 1, sources, outs)
-        self.body.append(If(is_this, body, otherwise))
+        self.body.append(ir.If(is_this, body, otherwise))
 
     def for_loop(
         self,
@@ -201,9 +195,9 @@ class BodyBuilder(PrivateArrayBuilder):
             self.bind(const_vars, consts)
             mask = found if is_array and isinstance(found, MemRef) else None
             self._iteration(body, carry_vars, carry, [], mask)
-        self.body.append(While(head, holds, iterations))
+        self.body.append(ir.While(head, holds, iterations))
 
-    def _any(self, predicate: Storage, v: Atom) -> Scalar:
+    def _any(self, predicate: Storage, v: Atom) -> ir.Scalar:
         """Whether any of the predicates `v`, which are there, holds."""
         if not isinstance(predicate, MemRef):
             return predicate

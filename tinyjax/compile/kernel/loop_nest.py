@@ -56,16 +56,8 @@ class NestBuilder(Builder):
         super().__init__(names, target)
         self.group = group
         self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
-        self.inputs = [
-            Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in") for v in group.inputs
-        ]
-        self.outputs = {
-            v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
-        }
-        for v in (*group.inputs, *group.outputs):
-            if v.aval.dtype.kind == "c":
-                self.inputs = list(map(of_parts, self.inputs))
-                self.outputs = {u: of_parts(buffer) for u, buffer in self.outputs.items()}
+        self.inputs = [_buffer(v, names, "in") for v in group.inputs]
+        self.outputs = {v: _buffer(v, names, "out") for v in group.outputs}
         self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
 
     def store_output(self, v: Var, position: Position) -> None:
@@ -76,3 +68,7 @@ class NestBuilder(Builder):
     def kernel(self, name: str) -> Kernel:
         """The naive kernel of all that was written."""
         return Kernel(name, [*self.inputs, *self.outputs.values()], 1, self.body)
+
+
+def _buffer(v: Var, names: dict[Var, str], role: str) -> Buffer:
+    return of_parts(Buffer(f"{names[v]}_{role}", v.aval.dtype, v.aval.size, role))

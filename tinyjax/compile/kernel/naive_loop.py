@@ -199,8 +199,7 @@ class ElementNest(LoopNest):
 
     def write(self) -> None:
         with self.b.loops(self.shape) as position:
-            axes = [at.args[0] for at in position.coords if at.op == "var"]
-            self.elements = tuple(axes)
+            self.elements = position.axes
             self._element(position)
 
     def _element(self, position: Position) -> None:

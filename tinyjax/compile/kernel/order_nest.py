@@ -24,8 +24,8 @@ from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import Cumulative, Position, Sort, TopK, lowering_of
-from tinyjax.compile.kernel.update_nest import UpdateWriter, axes_of
+from tinyjax.compile.kernel.rules import Cumulative, InOrder, Position, Sort, TopK, lowering_of
+from tinyjax.compile.kernel.update_nest import UpdateWriter
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -53,86 +53,95 @@ def write_in_order(
     """Writes the loops that make the equation's results at the places. Gives the axes of those around all."""
     match lowering_of(eqn, b.target):
         case Cumulative() as rule:
-            return _write_cumulative(b, eqn, rule, places[0])
+            return _CumulativeWriter(b, eqn, eqn.params["axis"], places, rule).write()
         case TopK() as rule:
-            return _TopKWriter(b, eqn, rule, *places).write()
-        case Sort():
-            return _SortWriter(b, eqn, places).write()
+            return _TopKWriter(b, eqn, rule.axis, places, rule).write()
+        case Sort() as rule:
+            return _SortWriter(b, eqn, eqn.params["dimension"], places, rule).write()
     return UpdateWriter(b, eqn, places[0]).write(is_in_place)
 
 
-def _with_coord(others: Position, axis: int, at: Index, shape: Sequence[int]) -> Position:
-    """The place at the coordinates of all other axes, and `at` along `axis`."""
-    coords = list(others.coords)
-    return Position(shape, [*coords[:axis], at, *coords[axis:]])
+class _Writer:
+    """Writes what is made along one axis, in loops over the others; `others` is the place along these."""
 
+    others: Position
 
-def _without(axes: Sequence[int], axis: int) -> list[int]:
-    return [*axes[:axis], *axes[axis + 1 :]]
+    def __init__(
+        self, b: Builder, eqn: JaxprEqn, axis: int, places: Sequence[MemRef], rule: InOrder
+    ):
+        self.b, self.eqn, self.axis, self.places, self.rule = b, eqn, axis, places, rule
+        self.x = eqn.invars[0]
+        self.shape = self.x.aval.shape
+        self.size = self.shape[axis]
+
+    def write(self) -> tuple[str, ...]:
+        """Writes all. Gives the axes of the loops over the others."""
+        others = [axis for axis in range(len(self.shape)) if axis != self.axis]
+        with self.b.loops_along(self.x, others) as self.others:
+            self.write_along()
+        return self.others.axes
+
+    def write_along(self) -> None:
+        raise NotImplementedError
+
+    def position(self, at: Index, size: int | None = None) -> Position:
+        """The place at `at` along the axis, which has that size in the results."""
+        coords, shape = list(self.others.coords), list(self.shape)
+        coords.insert(self.axis, at)
+        shape[self.axis] = self.size if size is None else size
+        return Position(shape, coords)
+
+    def element(self, at: Index) -> ir.Scalar:
+        return self.b.element(self.x, self.position(at))
+
+    def array(self, name: str, dtype: np.dtype, size: int, initial: int = 0) -> MemRef:
+        array = ir.PrivateArray(self.b.fresh(name), dtype, size)
+        self.b.body.append(ir.Allocate(array, ir.Const(dtype.type(initial), dtype)))
+        return MemRef(array)
 
 
 # ---- cumulative sums ----
 
 
-def _write_cumulative(
-    b: Builder, eqn: JaxprEqn, rule: Cumulative, place: MemRef
-) -> tuple[str, ...]:
-    axis, (x,) = eqn.params["axis"], eqn.invars
-    shape, dtype = x.aval.shape, x.aval.dtype
-    with b.loops_along(x, _without(range(x.aval.ndim), axis)) as others:
-        total = b.variable("acc", dtype, rule.identity(dtype))
-        with b.loop(shape[axis]) as i:
-            place_along = index(shape[axis] - 1) - i if eqn.params["reverse"] else i
-            at = _with_coord(others, axis, place_along, shape)
-            b.body.append(ir.Combine(total.memory, index(0), rule.op, b.element(x, at)))  # type: ignore[arg-type]
-            b.write(place, at.flat, b.read(total, index(0)))
-    return axes_of(others)
+class _CumulativeWriter(_Writer):
+    rule: Cumulative
+
+    def write_along(self) -> None:
+        b, dtype = self.b, self.x.aval.dtype
+        total = b.variable("acc", dtype, self.rule.identity(dtype))
+        with b.loop(self.size) as i:
+            at = index(self.size - 1) - i if self.eqn.params["reverse"] else i
+            b.combine(self.rule, total, self.element(at))
+            b.write(self.places[0], self.position(at).flat, b.read(total, index(0)))
 
 
 # ---- the greatest elements ----
 
 
-class _TopKWriter:
+class _TopKWriter(_Writer):
     """Keeps the greatest elements of a row so far, in order: their keys, integers in total order, and their
     places, which are `size` as long as there are fewer."""
 
-    def __init__(self, b: Builder, eqn: JaxprEqn, rule: TopK, values: MemRef, places: MemRef):
-        self.b, self.values, self.places = b, values, places
-        (self.x,), self.rule = eqn.invars, rule
-        self.axis, self.k = rule.axis, rule.k
-        self.shape = self.x.aval.shape
-        self.size = self.shape[self.axis]
+    rule: TopK
 
-    def write(self) -> tuple[str, ...]:
-        b = self.b
-        with b.loops_along(self.x, _without(range(len(self.shape)), self.axis)) as others:
-            dtype = key_dtype(self.x.aval.dtype)
-            self.best = self._array("best", dtype, np.iinfo(dtype).min)
-            self.at = self._array("at", INT32, self.size)
-            with b.loop(self.size) as i:
-                element = b.element(self.x, _with_coord(others, self.axis, i, self.shape))
-                key = _key(b, element)
-                if not self.rule.are_greatest:
-                    key = b.let("not", (key,), key.dtype)
-                number = b.let("convert", (i,), INT32)
-                is_better = self._is_better(key, index(self.k - 1))
-                with b.block() as body:
-                    self._insert(key, number)
-                b.body.append(ir.If(is_better, body))
-            with b.loop(self.k) as j:
-                found = b.read(self.at, j)
-                at = b.clamped_index(found, self.size)
-                value = b.element(self.x, _with_coord(others, self.axis, at, self.shape))
-                shape = [*self.shape[: self.axis], self.k, *self.shape[self.axis + 1 :]]
-                out = _with_coord(others, self.axis, j, shape).flat
-                b.write(self.values, out, value)
-                b.write(self.places, out, found)
-        return axes_of(others)
-
-    def _array(self, name: str, dtype: np.dtype, initial: int) -> MemRef:
-        array = ir.PrivateArray(self.b.fresh(name), dtype, self.k)
-        self.b.body.append(ir.Allocate(array, ir.Const(dtype.type(initial), dtype)))
-        return MemRef(array)
+    def write_along(self) -> None:
+        b, k, dtype = self.b, self.rule.k, key_dtype(self.x.aval.dtype)
+        self.best = self.array("best", dtype, k, np.iinfo(dtype).min)
+        self.at = self.array("at", INT32, k, self.size)
+        with b.loop(self.size) as i:
+            key = _key(b, self.element(i))
+            if not self.rule.are_greatest:
+                key = b.let("not", (key,), key.dtype)
+            number = b.let("convert", (i,), INT32)
+            is_better = self._is_better(key, index(k - 1))
+            with b.block() as body:
+                self._insert(key, number)
+            b.body.append(ir.If(is_better, body))
+        with b.loop(k) as j:
+            found = b.read(self.at, j)
+            value = self.element(b.clamped_index(found, self.size))
+            for place, each in zip(self.places, (value, found)):
+                b.write(place, self.position(j, k).flat, each)
 
     def _is_better(self, key: ir.Scalar, place: Index) -> ir.Scalar:
         """Whether a key is greater than that at a place, or there is none."""
@@ -150,7 +159,7 @@ class _TopKWriter:
         is_found = b.variable("found", BOOL, np.False_)
         b.write(moved_key, zero, key)
         b.write(moved_at, zero, number)
-        with b.loop(self.k) as j:
+        with b.loop(self.rule.k) as j:
             key, number = b.read(moved_key, zero), b.read(moved_at, zero)
             moves = b.let("or", (b.read(is_found, zero), self._is_better(key, j)), BOOL)
             for array, moved, new in (
@@ -184,42 +193,25 @@ def key_dtype(dtype: np.dtype) -> np.dtype:
 # ---- sorting ----
 
 
-class _SortWriter:
+class _SortWriter(_Writer):
     """A merge sort of integers for the elements, and of the places that they were at. Runs of a length are
     merged in pairs, from one half of an array to the other half; then the length is doubled.
 
     Source: D. Knuth, "The Art of Computer Programming", volume 3, 5.2.4, straight merging"""
 
-    def __init__(self, b: Builder, eqn: JaxprEqn, places: Sequence[MemRef]):
-        self.b, self.eqn, self.places = b, eqn, places
-        self.axis = eqn.params["dimension"]
-        self.shape = eqn.invars[0].aval.shape
-        self.size = self.shape[self.axis]
-
-    def write(self) -> tuple[str, ...]:
+    def write_along(self) -> None:
         b = self.b
-        others_axes = _without(range(len(self.shape)), self.axis)
-        with b.loops_along(self.eqn.invars[0], others_axes) as others:
-            self.keys = self._array("keys", key_dtype(self.eqn.invars[0].aval.dtype))
-            self.at = self._array("at", INT32)
-            with b.loop(self.size) as i:
-                x = b.element(self.eqn.invars[0], _with_coord(others, self.axis, i, self.shape))
-                b.write(self.keys, i, self._key(x))
-                b.write(self.at, i, b.let("convert", (i,), INT32))
-            half = self._merge_all()
-            with b.loop(self.size) as i:
-                found = b.clamped_index(b.read(self.at, half + i), self.size)
-                moved = _with_coord(others, self.axis, found, self.shape)
-                out = _with_coord(others, self.axis, i, self.shape).flat
-                values = [b.element(v, moved) for v in self.eqn.invars]
-                for place, value in zip(self.places, values):
-                    b.write(place, out, value)
-        return axes_of(others)
-
-    def _array(self, name: str, dtype: np.dtype) -> MemRef:
-        array = ir.PrivateArray(self.b.fresh(name), dtype, 2 * self.size)
-        self.b.body.append(ir.Allocate(array, ir.Const(dtype.type(0), dtype)))
-        return MemRef(array)
+        self.keys = self.array("keys", key_dtype(self.x.aval.dtype), 2 * self.size)
+        self.at = self.array("at", INT32, 2 * self.size)
+        with b.loop(self.size) as i:
+            b.write(self.keys, i, self._key(self.element(i)))
+            b.write(self.at, i, b.let("convert", (i,), INT32))
+        half = self._merge_all()
+        with b.loop(self.size) as i:
+            found = self.position(b.clamped_index(b.read(self.at, half + i), self.size))
+            values = [b.element(v, found) for v in self.eqn.invars]
+            for place, value in zip(self.places, values):
+                b.write(place, self.position(i).flat, value)
 
     def _key(self, x: ir.Scalar) -> ir.Scalar:
         """Zeros are equal, and so are all NaN, which come last."""

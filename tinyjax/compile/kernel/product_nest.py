@@ -21,7 +21,8 @@ several loops, over the window and the images' features. Whatever makes it fast 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.compile.passes.products import Side, sides_of
+from tinyjax.compile.passes.products import sides_of
 from tinyjax.core.jaxpr import Var
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ class _ProductNest(NestBuilder):
         super().__init__(group, names, target)
         assert group.product is not None
         self.eqn = group.product
-        self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
+        (self.out,), rule = self.eqn.outvars, lowering_of(self.eqn, target)
+        assert isinstance(rule, Product)
+        self.rule, self.summed = rule, rule.sizes(self.eqn)
+        self.dtype = sum_dtype(self.out.aval.dtype)
         self.find_sizes()
         self.taken["k"] = len(self.sums)  # of loops, not of variables
 
@@ -71,7 +75,7 @@ class _ProductNest(NestBuilder):
         self.batch = self.left.size(self.left.batch)
         self.rows = self.left.size(self.left.kept)
         self.columns = self.right.size(self.right.kept)
-        self.sums: tuple[int, ...] = (self.left.size(self.left.summed),)
+        self.sums: tuple[int, ...] = (math.prod(self.summed),)
 
     def write_nest(self) -> None:
         with (
@@ -79,21 +83,22 @@ class _ProductNest(NestBuilder):
             self.axis("row", self.rows) as row,
             self.axis("column", self.columns) as column,
         ):
-            total = self._sum(batch, row, column)
             position = self.position(batch, row, column)
-            (out,) = self.eqn.outvars
-            result = self.converted(total, out.aval.dtype)
-            self.known[position.flat][out] = self._named(result, self.names[out])
+            result = self.converted(self._sum(position), self.out.aval.dtype)
+            self.known[position.flat][self.out] = self._named(result, self.names[self.out])
             for v in self.outputs:
                 self.store_output(v, position)
 
     def _batch(self) -> AbstractContextManager[Index]:
         return nullcontext(index(0)) if self.batch == 1 else self.axis("batch", self.batch)
 
-    def _sum(self, batch: Index, row: Index, column: Index) -> Scalar:
+    def _sum(self, position: Position) -> Scalar:
         acc = self.variable("acc", self.dtype, self.dtype.type(0))
+        ctx = LoweringRuleContext(self, self.eqn, self.out, position)
         with self._loops_of_sums() as k:
-            left, right = self.factors(batch, row, column, k)
+            operands = (Operand(self, v) for v in self.eqn.invars)
+            factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
+            left, right = (self.converted(x, self.dtype) for x in factors)
             so_far = self.read(acc, index(0))
             self.write(acc, index(0), self._multiply_add(left, right, so_far))
         return self.read(acc, index(0))
@@ -105,27 +110,14 @@ class _ProductNest(NestBuilder):
         with ExitStack() as stack:
             yield [stack.enter_context(self.axis(*each)) for each in zip(names, self.sums)]
 
-    def factors(
-        self, batch: Index, row: Index, column: Index, k: list[Index]
-    ) -> tuple[Scalar, Scalar]:
-        """Those of a term of the sum."""
-        return (
-            self._operand(0, self.left, batch, row, *k),
-            self._operand(1, self.right, batch, column, *k),
-        )
-
     def _multiply_add(self, x: Scalar, y: Scalar, so_far: Scalar) -> Scalar:
         if self.dtype.kind == "f":
             return self.let("mul_add", (x, y, so_far), self.dtype)
         return self.let("add", (self.let("mul", (x, y), self.dtype), so_far), self.dtype)
 
-    def _operand(self, number: int, side: Side, batch: Index, kept: Index, k: Index) -> Scalar:
-        """The element of an operand, in the dtype of the sums."""
-        places: dict[int, Index] = {}
-        for axes, at in (side.batch, batch), (side.kept, kept), (side.summed, k):
-            places |= zip(axes, Position(side.sizes(axes), flat=at).coords)
-        position = Position(side.shape, [places[axis] for axis in range(len(side.shape))])
-        return self.converted(self.element(self.eqn.invars[number], position), self.dtype)
+    def term_place(self, k: Sequence[Index]) -> Position:
+        """That of a term of the sum."""
+        return Position(self.summed, flat=k[0])
 
     def position(self, batch: Index, row: Index, column: Index) -> Position:
         """The element of the result."""
@@ -135,7 +127,7 @@ class _ProductNest(NestBuilder):
             (self.right.sizes(self.right.kept), column),
         ]
         coords = [coord for sizes, at in kinds for coord in Position(sizes, flat=at).coords]
-        return Position(self.eqn.outvars[0].aval.shape, coords)
+        return Position(self.out.aval.shape, coords)
 
 
 class _ConvolutionNest(_ProductNest):
@@ -143,29 +135,19 @@ class _ConvolutionNest(_ProductNest):
     term has a place in the window, and a feature of the images."""
 
     def find_sizes(self) -> None:
-        (out,), rule = self.eqn.outvars, lowering_of(self.eqn, self.target)
-        assert isinstance(rule, Product) and rule.factors is not None
-        self.rule = rule
-        self.feature = self.eqn.params["dimension_numbers"].out_spec[1]
-        self.batch = self.eqn.params["feature_group_count"] * self.eqn.params["batch_group_count"]
-        self.columns = out.aval.shape[self.feature] // self.batch
-        self.rows = out.aval.size // out.aval.shape[self.feature]
-        self.sums = tuple(size for size in rule.sizes(self.eqn) if size > 1) or (1,)
+        aval, params = self.out.aval, self.eqn.params
+        self.feature = params["dimension_numbers"].out_spec[1]
+        self.batch = params["feature_group_count"] * params["batch_group_count"]
+        self.columns = aval.shape[self.feature] // self.batch
+        self.rows = aval.size // aval.shape[self.feature]
+        self.sums = tuple(size for size in self.summed if size > 1) or (1,)
 
-    def factors(
-        self, batch: Index, row: Index, column: Index, k: list[Index]
-    ) -> tuple[Scalar, Scalar]:
-        (out,), numbers = self.eqn.outvars, iter(k)
-        ctx = LoweringRuleContext(self, self.eqn, out, self.position(batch, row, column))
-        sizes = self.rule.sizes(self.eqn)
-        place = Position(sizes, [next(numbers) if size > 1 else index(0) for size in sizes])
-        operands = (Operand(self, v) for v in self.eqn.invars)
-        assert self.rule.factors is not None
-        left, right = self.rule.factors(ctx, place, *operands, **self.eqn.params)
-        return self.converted(left, self.dtype), self.converted(right, self.dtype)
+    def term_place(self, k: Sequence[Index]) -> Position:
+        numbers = iter(k)
+        return Position(self.summed, [next(numbers) if n > 1 else index(0) for n in self.summed])
 
     def position(self, batch: Index, row: Index, column: Index) -> Position:
-        shape = self.eqn.outvars[0].aval.shape
+        shape = self.out.aval.shape
         others = shape[: self.feature] + shape[self.feature + 1 :]
         coords = list(Position(others, flat=row).coords)
         coords.insert(self.feature, batch * self.columns + column)

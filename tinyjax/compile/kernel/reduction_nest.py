@@ -96,7 +96,7 @@ class _ReductionNest(NestBuilder):
             self.loops(results[:count]) as at,
             self.loops(results[count:]) as within,
         ):
-            self.outer_axes, self.inner_axes = _names(at), _names(within)
+            self.outer_axes, self.inner_axes = at.axes, within.axes
             for level in self.levels:
                 with statements_for(level):
                     self._combine(level, at, within)
@@ -106,7 +106,7 @@ class _ReductionNest(NestBuilder):
                 with statements_for([self.producer[v] for v in elements]):
                     self._numbers_for(elements, at)
                     with self.loops(axes_sizes(self.reductions[0])) as column:
-                        self.sweeps.append(_names(column))
+                        self.sweeps.append(column.axes)
                         for v in elements:
                             self.store_output(v, _joined(at, column).reshaped(v.aval.shape))
             for v in numbers:
@@ -118,7 +118,7 @@ class _ReductionNest(NestBuilder):
         self._numbers_for([v for eqn in level for v in variables(eqn)], at)
         accumulators = [self._accumulator(eqn) for eqn in level]
         with self.loops(axes_sizes(self.reductions[0])) as place:
-            self.sweeps.append(_names(place))
+            self.sweeps.append(place.axes)
             for eqn, accumulator in zip(level, accumulators):
                 with statements_of(eqn):
                     (out,), rule = eqn.outvars, self._rule(eqn)
@@ -163,11 +163,6 @@ class _ReductionNest(NestBuilder):
                 if v in self.producer and v not in self.totals:
                     pending += variables(self.producer[v])
         return needed
-
-
-def _names(place: Position) -> tuple[str, ...]:
-    """The loops' variables among the coordinates."""
-    return tuple(coord.args[0] for coord in place.coords if coord.op == "var")
 
 
 def _joined(first: Position, second: Position) -> Position:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,11 @@ class Position:
                 rest = rest // size
             self._coords = tuple(reversed(coords))
         return self._coords
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The loops' variables among the coordinates."""
+        return tuple(coord.args[0] for coord in self.coords if coord.op == "var")
 
     def reshaped(self, shape: Sequence[int]) -> Position:
         """The place of the same element after a reshape."""
@@ -208,10 +213,9 @@ class Reduction:
 @dataclass(frozen=True)
 class Product(Reduction):
     """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
-    together, as each operand's elements are needed for many of them. `factors` gives a convolution's, as
-    term does their product."""
+    together, as each operand's elements are needed for many of them. `factors` gives what term multiplies."""
 
-    factors: Callable[..., tuple[Scalar, Scalar]] | None = None
+    factors: Callable[..., Sequence[Scalar]] = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,16 @@ def stored_memory(body: Sequence[ir.Statement]) -> list[ir.Buffer | ir.PrivateAr
     return found
 
 
+def loaded_memory(body: Sequence[ir.Statement]) -> set[ir.Buffer | ir.PrivateArray]:
+    """The memory that statements load from."""
+    return {s.source for s in every_statement(body) if isinstance(s, ir.Load)}
+
+
+def allocated(body: Sequence[ir.Statement]) -> set[ir.PrivateArray]:
+    """The private arrays that statements allocate."""
+    return {s.array for s in every_statement(body) if isinstance(s, ir.Allocate)}
+
+
 def replaced(
     body: Sequence[ir.Statement], change: Callable[[ir.Statement], list[ir.Statement]]
 ) -> list[ir.Statement]:

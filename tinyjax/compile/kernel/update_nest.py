@@ -79,7 +79,7 @@ class UpdateWriter:
                     self.b.write(self.place, at.flat, element)
             with self.b.loops(self.update.counts) as number:
                 self._window(number.coords, coords)
-        return axes_of(outer)
+        return outer.axes
 
     def _position(self, outer: Mapping[int, Index], inner: Sequence[Index]) -> Position:
         coords = {**outer, **dict(zip(self.inner, inner))}
@@ -106,8 +106,3 @@ class UpdateWriter:
                 is_inside = b.let("and", (is_inside, condition), np.dtype(bool))
             body = [ir.If(is_inside, body)]
         b.body += body
-
-
-def axes_of(place: Position) -> tuple[str, ...]:
-    """The loops' variables among the coordinates."""
-    return tuple(coord.args[0] for coord in place.coords if coord.op == "var")

@@ -25,6 +25,7 @@ from tinyjax.core.jaxpr import (
     Jaxpr,
     JaxprEqn,
     Literal,
+    all_jaxprs,
     cached_on_jaxpr,
     jaxpr_as_fun,
     literal_value,
@@ -79,13 +80,18 @@ def is_key(aval: ShapedArray) -> bool:
 
 def _has_keys(jaxpr: Jaxpr) -> bool:
     """Whether there are keys in a jaxpr, or in one within."""
-    dtypes = [v.aval.dtype for v in (*jaxpr.invars, *jaxpr.outvars)]
-    return key_dtype in dtypes or any(map(_eqn_has_keys, jaxpr.eqns))
+    return any(
+        _handles_keys(each) or any(map(_handles_keys, each.eqns)) for each in all_jaxprs(jaxpr)
+    )
 
 
 def _eqn_has_keys(eqn: JaxprEqn) -> bool:
-    dtypes = [v.aval.dtype for v in (*eqn.invars, *eqn.outvars)]
-    return key_dtype in dtypes or any(map(_has_keys, subjaxprs(eqn.params)))
+    return _handles_keys(eqn) or any(map(_has_keys, subjaxprs(eqn.params)))
+
+
+def _handles_keys(step: Jaxpr | JaxprEqn) -> bool:
+    """Whether it takes or gives keys."""
+    return any(v.aval.dtype == key_dtype for v in (*step.invars, *step.outvars))
 
 
 def _constant_words(value: Any, aval: ShapedArray) -> Any:

@@ -125,6 +125,11 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
 @rule("convert_element_type x", "x", ANY, "it has the dtype")
 @rule("reshape x", "x", ANY, "it has the shape")
 @rule("slice x", "x", ANY, "it is all of it")
+@rule("broadcast_in_dim x", "x", ANY, "nothing is repeated")
+@rule("reduce_sum[axes=()] x", "x", ANY, NOTHING_COMBINED)
+@rule("reduce_prod[axes=()] x", "x", "biuf", NOTHING_COMBINED)  # (inf + 0j) * 1 has a NaN
+@rule("reduce_max[axes=()] x", "x", ANY, NOTHING_COMBINED)
+@rule("reduce_min[axes=()] x", "x", ANY, NOTHING_COMBINED)
 def unchanged(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """The operand, if shape and dtype are the result's."""
     (x,), (out,) = eqn.invars, eqn.outvars
@@ -208,14 +213,6 @@ def reshape_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler
     return eqn.replace(invars=before.invars)
 
 
-@rule("broadcast_in_dim x", "x", ANY, "nothing is repeated")
-def broadcast_in_place(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """The operand, if it has the result's axes in their order."""
-    (x,), (out,) = eqn.invars, eqn.outvars
-    dimensions = tuple(eqn.params["broadcast_dimensions"])
-    return x if same_type(x, out) and dimensions == tuple(range(out.aval.ndim)) else None
-
-
 @rule("broadcast_in_dim (broadcast_in_dim x)", "broadcast_in_dim x", ANY, SAME_PLACES)
 def broadcast_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     dimensions = eqn.params["broadcast_dimensions"]
@@ -237,16 +234,6 @@ def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
         params=before.params | {"shape": out.aval.shape},
         source_info=eqn.source_info,
     )
-
-
-@rule("reduce_sum[axes=()] x", "x", ANY, NOTHING_COMBINED)
-@rule("reduce_prod[axes=()] x", "x", "biuf", NOTHING_COMBINED)  # (inf + 0j) * 1 has a NaN
-@rule("reduce_max[axes=()] x", "x", ANY, NOTHING_COMBINED)
-@rule("reduce_min[axes=()] x", "x", ANY, NOTHING_COMBINED)
-def no_axes(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """The operand, if nothing is combined."""
-    (x,), (out,) = eqn.invars, eqn.outvars
-    return x if not eqn.params["axes"] and same_type(x, out) else None
 
 
 # ---- all of it ----

@@ -30,11 +30,11 @@ from tinyjax.compile.kernel.substitution import replaced, stored_memory
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
-    body_with,
     find_loop,
     loop_over,
     loops_of,
     no_such_axis,
+    path_to,
 )
 from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
 
@@ -58,29 +58,22 @@ class ComputeAt(Directive):
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
-        made = _statement(loop, self.value)
+        made = next(s for s in loop.body if isinstance(s, ir.Let) and s.target.name == self.value)
         target = made.target
         kept = ir.PrivateArray(Fresh(kernel)("kept"), target.dtype, loop.stop.hi, target.width)
         readers = _readers(kernel, loop, self.value)
 
-        def change(statement: ir.Statement) -> list[ir.Statement]:
-            if not isinstance(statement, ir.For):
-                return [statement]
-            if axis_of(statement) == self.axis:
-                return [
-                    ir.Allocate(kept, None, origin=made.origin),
-                    _storing(statement, made, kept),
-                ]
-            if axis_of(statement) in readers:
-                return [_loading(statement, readers[axis_of(statement)], kept)]
-            return [statement]
+        def change(s: ir.Statement) -> list[ir.Statement]:
+            if isinstance(s, ir.For) and axis_of(s) == self.axis:
+                at = s.body.index(made) + 1
+                with ir.statements_of(made.origin):
+                    body = [*s.body[:at], ir.Store(kept, s.variable, target), *s.body[at:]]
+                    return [ir.Allocate(kept, None), replace(s, body=body)]
+            if isinstance(s, ir.For) and (name := readers.get(axis_of(s))):
+                return [_loading(s, name, kept)]
+            return [s]
 
         return replace(kernel, body=replaced(kernel.body, change))
-
-
-def _statement(loop: ir.For, name: str) -> ir.Let:
-    """The statement that computes the value of that name."""
-    return next(s for s in loop.body if isinstance(s, ir.Let) and s.target.name == name)
 
 
 def _readers(kernel: ir.Kernel, loop: ir.For, value: str) -> dict[str, str]:
@@ -90,7 +83,7 @@ def _readers(kernel: ir.Kernel, loop: ir.For, value: str) -> dict[str, str]:
 
 def _again(kernel: ir.Kernel, loop: ir.For) -> dict[str, dict[str, str]]:
     """The values of the loop that loops after it compute again: for each, their axes and its names there."""
-    body = body_with(kernel, loop)
+    body, _ = path_to(kernel.body, axis_of(loop))[-1]
     _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
     numbers, stored = Numbers(), _stores(here)
     meanings, found = _meanings(loop, numbers, stored), defaultdict[int, dict[str, str]](dict)
@@ -100,12 +93,6 @@ def _again(kernel: ir.Kernel, loop: ir.For) -> dict[str, dict[str, str]]:
             for let in (s for s in other.body if isinstance(s, ir.Let)):
                 found[there[let.target.name]][axis_of(other)] = let.target.name
     return {name: found[number] for name, number in meanings.items() if number in found}
-
-
-def _storing(loop: ir.For, made: ir.Let, kept: ir.PrivateArray) -> ir.For:
-    at = loop.body.index(made) + 1
-    store = ir.Store(kept, loop.variable, made.target, origin=made.origin)
-    return replace(loop, body=[*loop.body[:at], store, *loop.body[at:]])
 
 
 def _loading(loop: ir.For, name: str, kept: ir.PrivateArray) -> ir.For:

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.stored import Linear, as_index, linear
-from tinyjax.compile.kernel.substitution import defined_names, every_statement
-from tinyjax.compile.schedules.directive import axis_of
+from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
+from tinyjax.compile.kernel.substitution import allocated, defined_names, every_statement
+from tinyjax.compile.schedules.directive import axis_of, carried
 from tinyjax.compile.schedules.nests import names_in
 
 
@@ -55,7 +54,7 @@ def why_dependent(loop: ir.For) -> str:
     inside = list(every_statement(loop.body))
     if any(isinstance(s, ir.IfLast) for s in inside):
         return f"'{loop.variable}' has a part that is for the last work-item"
-    own = {s.array.name for s in inside if isinstance(s, ir.Allocate)}
+    own = {array.name for array in allocated(loop.body)}
     varying = {axis_of(loop), _counter(loop).args[0], *_made_within(loop)}
     once = {
         s.target.name for s in inside if isinstance(s, ir.Let) and _holds_once(s, loop, varying)
@@ -69,6 +68,13 @@ def why_dependent(loop: ir.For) -> str:
         meeting = [a for a in of_it if any(a.may_meet(store, varying) for store in stores)]
         if not _are_apart(loop, meeting):
             return f"iterations of '{loop.variable}' may store the same elements of {memory}"
+    return ""
+
+
+def why_in_order(loop: ir.For) -> str:
+    """Why the iterations wait for each other; empty if they do not."""
+    if (left := carried(loop)) and why_dependent(loop):
+        return f"an iteration of {axis_of(loop)} needs what others leave in {left}"
     return ""
 
 

@@ -12,7 +12,13 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.substitution import every_body, every_statement, replaced, stored_memory
+from tinyjax.compile.kernel.substitution import (
+    allocated,
+    every_statement,
+    loaded_memory,
+    replaced,
+    stored_memory,
+)
 
 
 @dataclass(frozen=True)
@@ -84,20 +90,28 @@ def axis_of(loop: ir.For) -> str:
 
 def loops_of(body: Sequence[ir.Statement]) -> list[ir.For]:
     """All loops, outer ones first."""
-    found: list[ir.For] = []
-    for statement in body:
-        if type(statement) in ir.BODIES:
-            found += [statement] if isinstance(statement, ir.For) else []
-            for inner in ir.inner_bodies(statement):
-                found += loops_of(inner)
-    return found
+    return [s for s in every_statement(body) if isinstance(s, ir.For)]
+
+
+Path = list[tuple[list[ir.Statement], Any]]
+
+
+def path_to(body: list[ir.Statement], axis: str) -> Path:
+    """The way to the loop over an axis, or to the outermost while if that is empty: each body on it, with the
+    statement to go into, and at last the loop. Empty if there is none."""
+    for s in body:
+        if axis_of(s) == axis if isinstance(s, ir.For) else not axis and isinstance(s, ir.While):
+            return [(body, s)]
+        for inner in ir.inner_bodies(s):
+            if path := path_to(inner, axis):
+                return [(body, s), *path]
+    return []
 
 
 def find_loop(kernel: ir.Kernel, axis: str) -> Any:
     """The loop over an axis, or the outermost while if that is empty; None if there is none."""
-    if not axis:
-        return next((s for s in every_statement(kernel.body) if isinstance(s, ir.While)), None)
-    return next((loop for loop in loops_of(kernel.body) if axis_of(loop) == axis), None)
+    path = path_to(kernel.body, axis)
+    return path[-1][1] if path else None
 
 
 def loop_over(kernel: ir.Kernel, axis: str) -> Any:
@@ -144,11 +158,6 @@ def in_loops(loops: Sequence[ir.For], body: list[ir.Statement]) -> list[ir.State
     return body
 
 
-def body_with(kernel: ir.Kernel, loop: ir.Statement) -> list[ir.Statement]:
-    """The statements among which a loop stands."""
-    return next(body for body in every_body(kernel.body) if any(s is loop for s in body))
-
-
 # ---- changes ----
 
 
@@ -180,7 +189,7 @@ def with_loop(
 
 def accumulators_in(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
     """The accumulators that are combined into, but made before, with the operation."""
-    made = {s.array for s in every_statement(body) if isinstance(s, ir.Allocate)}
+    made = allocated(body)
     combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
     return {s.array: s.op for s in combines if s.array not in made}
 
@@ -189,24 +198,17 @@ def carried(loop: ir.For) -> str:
     """What an iteration of the loop leaves for others; empty if nothing.
 
     That is memory which is not the iteration's own, and is stored to and loaded."""
-    private = {memory for memory in stored_memory(loop.body) if not isinstance(memory, ir.Buffer)}
-    return _names((private | _stored_and_loaded(loop)) - _own(loop))
+    stored = set(stored_memory(loop.body))
+    private = {memory for memory in stored if not isinstance(memory, ir.Buffer)}
+    return _outside(loop, private | stored & loaded_memory(loop.body))
 
 
 def changed_again(loop: ir.For) -> str:
     """What an iteration that is run twice changes twice: it combines with it, or loads and stores it."""
     combined = {s.array for s in every_statement(loop.body) if isinstance(s, ir.Combine)}
-    return _names((combined | _stored_and_loaded(loop)) - _own(loop))
+    return _outside(loop, combined | set(stored_memory(loop.body)) & loaded_memory(loop.body))
 
 
-def _stored_and_loaded(loop: ir.For) -> set[Any]:
-    loaded = {s.source for s in every_statement(loop.body) if isinstance(s, ir.Load)}
-    return loaded & set(stored_memory(loop.body))
-
-
-def _own(loop: ir.For) -> set[Any]:
-    return {s.array for s in every_statement(loop.body) if isinstance(s, ir.Allocate)}
-
-
-def _names(memory: set[Any]) -> str:
-    return ", ".join(sorted(part.name for part in memory))
+def _outside(loop: ir.For, memory: set[Any]) -> str:
+    """The names of the memory that is not an iteration's own."""
+    return ", ".join(sorted(part.name for part in memory - allocated(loop.body)))

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import relocated, replaced, substituted
-from tinyjax.compile.schedules.dependences import numbers, why_dependent, why_not_numbered
+from tinyjax.compile.schedules.dependences import numbers, why_in_order, why_not_numbered
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
-    carried,
     in_loops,
     loop_over,
     no_such_axis,
@@ -60,7 +59,7 @@ def why_not_around(kernel: ir.Kernel, axes: Sequence[str], inner: str) -> str:
     if not any(s is loop for s in around[-1].body):
         return f"{inner} is no loop right in the loop over {axes[-1]}"
     for loop in around:
-        if reason := why_not_numbered(loop) or (carried(loop) and why_dependent(loop)):
+        if reason := why_not_numbered(loop) or why_in_order(loop):
             return reason
     return ""
 

@@ -17,15 +17,18 @@ from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import (
+    allocated,
     defined_names,
     every_statement,
+    loaded_memory,
     replaced,
     stored_memory,
 )
-from tinyjax.compile.schedules.dependences import starts_at_multiple, why_dependent
-from tinyjax.compile.schedules.directive import axis_of, carried
+from tinyjax.compile.schedules.dependences import starts_at_multiple, why_dependent, why_in_order
+from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import names_in
 
+MAX_STRIDE = 8  # of a vector that is loaded as others, of which it has some lanes
 MAX_CHOICES = 16  # elements of which each lane chooses one
 MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
 
@@ -48,26 +51,27 @@ class Lanes:
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
     firsts: set[str] = field(default_factory=set)
 
-    def needs_gather(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether loads from that input are gathers: allowed, and needed."""
-        is_input = isinstance(memory, ir.Buffer) and memory.role == "in"
-        is_vector = not self.is_data(at) and self.stride(at) in (0, 1)
-        return self.gather and is_input and not is_vector
+    def access(self, access: ir.Load | ir.Store) -> str:
+        """How lanes access memory: "together", at one place or as neighbours (or not at all: see obstacles);
+        "even", by a stride; "apart", each by itself; or "chosen", each one of the few elements of a private
+        array."""
+        is_load = isinstance(access, ir.Load)
+        memory = access.source if isinstance(access, ir.Load) else access.destination
+        stride = None if self.is_data(access.index) else self.stride(access.index)
+        if not self.gather or stride in (0, 1):
+            return "together"
+        if isinstance(memory, ir.PrivateArray):
+            numbers = self.data_in(access.index) if is_load else []
+            is_few = len(numbers) == 1 and numbers[0].hi - numbers[0].lo < MAX_CHOICES
+            return "chosen" if is_few else "together"
+        if is_load != (memory.role == "in") or (stride is None and not is_load):
+            return "together"
+        is_even = stride is not None and 1 < stride <= (MAX_STRIDE if is_load else stride)
+        return "even" if is_even and self.end is None else "apart"
 
-    def needs_scatter(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether stores to that output are scatters: allowed, and needed."""
-        is_output = isinstance(memory, ir.Buffer) and memory.role != "in"
-        is_known = not self.is_data(at) and self.stride(at) is not None
-        return self.gather and is_output and is_known and self.stride(at) not in (0, 1)
-
-    def choices(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> Index | None:
-        """The number in an index into a private array that lanes have of their own: one of a few, so that
-        all of its elements are loaded, and each lane chooses."""
-        numbers = {part for part in at.parts() if part.op == "var" and self.is_data(part)}
-        if len(numbers) != 1 or isinstance(memory, ir.Buffer):
-            return None
-        (number,) = numbers
-        return number if self.gather and number.hi - number.lo < MAX_CHOICES else None
+    def data_in(self, at: Index) -> list[Index]:
+        """The variables of an index that lanes have of their own, from data."""
+        return list(dict.fromkeys(p for p in at.parts() if p.op == "var" and self.is_data(p)))
 
     def stride(self, at: Index) -> int | None:
         """By how much an index grows from lane to lane; None if that differs."""
@@ -159,13 +163,16 @@ def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
 def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
     """Why the loop's iterations can't be lanes. Fills in `lanes`: what varies, and the accumulators."""
     inside = list(every_statement(loop.body))
-    own = {s.array for s in inside if isinstance(s, ir.Allocate)}
+    own = allocated(loop.body)
+    for s in inside:
+        value = getattr(s, "target", getattr(s, "value", None))
+        if getattr(value, "width", 1) > 1 or getattr(s, "op", "") in MASKS:
+            yield f"{value} is made of vectors already"
     for array, op in {s.array: s.op for s in inside if isinstance(s, ir.Combine)}.items():
         if array not in own:
             yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op)
             lanes.sums[array.name] = op, _initial(kernel, array)
-    stored = {s.destination for s in inside if isinstance(s, ir.Store)}
-    for memory in stored & {s.source for s in inside if isinstance(s, ir.Load)}:
+    for memory in set(stored_memory(loop.body)) & loaded_memory(loop.body):
         if isinstance(memory, ir.Buffer) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
     lanes.find_varying(loop.body)
@@ -186,7 +193,7 @@ def _obstacles_in(
             inner = "masked"
             if around == "masked":
                 yield f"lanes leave a loop within a loop at different iterations, by {s.holds}"
-            if {*stored_memory(s.head)} - {t.array for t in s.head if isinstance(t, ir.Allocate)}:
+            if set(stored_memory(s.head)) - allocated(s.head):
                 yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
         for part in ir.inner_bodies(s):
             yield from _obstacles_in(part, lanes, own, inner)
@@ -207,9 +214,7 @@ def why_no_parts(
         if reason := next(_why_no_sum(kernel, within, s.array, s.op, in_one_loop), ""):
             return reason
     rest = replace(loop, body=replaced(loop.body, lambda s: [] if s in sums else [s]))
-    if (left := carried(rest)) and why_dependent(rest):
-        return f"an iteration of {axis_of(loop)} needs what others leave in {left}"
-    return ""
+    return why_in_order(rest)
 
 
 def _why_no_sum(
@@ -247,21 +252,18 @@ def _obstacles_of(
     s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray], around: str
 ) -> Iterator[str]:
     match s:
-        case ir.Let(target, op, args):
-            if op in MASKS or target.width > 1:
-                yield f"{target} is made of vectors already"
-            elif target.name in lanes.varying:
+        case ir.Let(target, _, args):
+            if target.name in lanes.varying:
                 for thing in (target, *args):
                     yield from _why_no_vector(thing, lanes)
-        case ir.Load(target, source, at, end):
-            if not (lanes.needs_gather(source, at) or lanes.choices(source, at)):
-                yield from _why_no_access(at, end, source, target.width, lanes, own)
+        case ir.Load(target, source, at):
+            if lanes.access(s) == "together":
+                yield from _why_no_access(at, source, lanes, own)
             if target.name in lanes.varying:
                 yield from _why_no_vector(target, lanes)
-        case ir.Store(destination, at, value, end):
-            width = getattr(value, "width", 1)
-            if not lanes.needs_scatter(destination, at):
-                yield from _why_no_access(at, end, destination, width, lanes, own)
+        case ir.Store(destination, at, value):
+            if lanes.access(s) == "together":
+                yield from _why_no_access(at, destination, lanes, own)
             if not lanes.differs(at) and destination not in own:
                 if around != "first" or lanes.differs(value):
                     yield f"all lanes store to {destination.name}[{at}]"
@@ -299,17 +301,10 @@ def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
 
 
 def _why_no_access(
-    at: Index,
-    end: Index | None,
-    memory: ir.Buffer | ir.PrivateArray,
-    width: int,
-    lanes: Lanes,
-    own: set[ir.PrivateArray],
+    at: Index, memory: ir.Buffer | ir.PrivateArray, lanes: Lanes, own: set[ir.PrivateArray]
 ) -> Iterator[str]:
     stride = lanes.stride(at)
-    if end is not None or width > 1:
-        yield f"{memory.name} is accessed in vectors already"
-    elif lanes.is_data(at):
+    if lanes.is_data(at):
         yield f"each lane is at a different index, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"

@@ -8,19 +8,22 @@
 - *sequential*: the arrays of an iteration are small, so a single work-item keeps them in private memory.
   Launching the kernels of each iteration would take longer than the work.
 
-A loop of unknown or large work can be stopped by the host: see stoppable.py.
+A loop of unknown or large work can be stopped by the host: see stoppable.py. The cheap equations that make a
+loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, which is then a single launch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.example_nest import example_nest
 from tinyjax.compile.kernel.kernel_ir import Allocate, KernelError
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
+from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.scalarize import scalarized
 from tinyjax.compile.kernel.substitution import every_statement
@@ -32,20 +35,22 @@ from tinyjax.compile.passes.loops import (
     has_unknown_length,
     is_control_flow,
 )
-from tinyjax.compile.schedules.cheap_operands import cheap_equations
-from tinyjax.compile.schedules.loop_cost import (
-    MAX_EXAMPLE_WORK,
-    MAX_GPU_ITERATION_WORK,
-    MAX_ITERATION_WORK,
-    MAX_PRIVATE,
-)
 from tinyjax.compile.schedules.loop_schedule import (
     elements_schedule,
     sequential_schedule,
 )
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vectorize import Vectorize
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
+
+# Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
+# the cache of a core.
+MAX_PRIVATE = 2**16
+# Operations in an iteration of one work-item: about what a device does while the iteration's kernels
+# are launched one by one, 50 to 100 microseconds.
+MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
+# Operations of one of many examples in an iteration: products of larger matrices are faster together.
+MAX_EXAMPLE_WORK = 2**13
 
 Producers = Mapping[Var, JaxprEqn]  # which equation makes an operand
 
@@ -79,7 +84,7 @@ def _elementwise(
     scalar = scalarized(loop, names, target)
     if isinstance(scalar, str):
         return scalar
-    before = cheap_equations(scalar.operands(), scalar.stacks(), producer, target)
+    before = _cheap_equations(scalar.operands(), scalar.stacks(), producer, target)
     nest = naive_loop(loop.eqn, before, names, target, scalar)
     if isinstance(nest, str):
         return nest
@@ -144,7 +149,7 @@ def _before(found: Loop | Branches, producer: Producers, target: Target) -> list
     if not isinstance(found, Loop):
         return []
     stored = [*found.condition_consts, *found.consts, *found.xs]
-    return cheap_equations(found.carry, stored, producer, target)
+    return _cheap_equations(found.carry, stored, producer, target)
 
 
 def _why_no_kernel(found: Loop | Branches) -> str:
@@ -164,3 +169,51 @@ def _lacks_elements(eqn: JaxprEqn) -> bool:
     inner = (e for body in bodies_of(eqn).values() for e in body.eqns if is_control_flow(e))
     own = any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars])
     return own or any(map(_lacks_elements, inner))
+
+
+# ---- operands that the kernel computes ----
+
+
+def _cheap_equations(
+    operands: Iterable[Atom],
+    stored: Collection[Atom],
+    producer: Producers,
+    target: Target,
+) -> list[JaxprEqn]:
+    """The equations, in order, of those operands that take few operations and read at most one other
+    array, which is no larger: memory and parameters never become more. What is in `stored` is read."""
+    producer = {v: eqn for v, eqn in producer.items() if v not in stored}
+    found: dict[JaxprEqn, None] = {}
+    for v in operands:
+        if isinstance(v, Var):
+            eqns, reads = _cheap(v, producer, target, CHEAP_WORK)
+            if len(reads) <= 1 and all(0 < u.aval.size <= v.aval.size for u in reads):
+                found.update(eqns)
+    return list(found)
+
+
+def _cheap(
+    v: Var, producer: Producers, target: Target, most: int
+) -> tuple[dict[JaxprEqn, None], set[Var]]:
+    """The equations that compute an element of `v` in at most `most` operations, and what they read."""
+    eqn = producer.get(v)
+    if eqn is None or not _is_pure(eqn, target):
+        return {}, {v}
+    lowering = lowering_of(eqn, target)
+    most -= lowering.cost if isinstance(lowering, Elementwise) else 1
+    if most < 0:
+        return {}, {v}
+    eqns: dict[JaxprEqn, None] = {}
+    reads: set[Var] = set()
+    for u in eqn.invars:
+        if isinstance(u, Var):
+            inner_eqns, inner_reads = _cheap(u, producer, target, most)
+            eqns |= inner_eqns
+            reads |= inner_reads
+    return eqns | {eqn: None}, reads
+
+
+def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
+    if any(v.aval.dtype not in KERNEL_DTYPES for v in [*eqn.invars, *eqn.outvars]):
+        return False  # a loop's memory has no pairs
+    return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)

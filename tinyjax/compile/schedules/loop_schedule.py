@@ -10,7 +10,7 @@ import math
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
@@ -19,10 +19,10 @@ from tinyjax.compile.schedules.directive import (
     axis_of,
     loop_over,
     loops_of,
+    path_to,
     perfect_nest,
 )
 from tinyjax.compile.schedules.hoist import Hoist
-from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.map_schedule import INSIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
@@ -32,6 +32,9 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vector_axes import vector_width, vectorize_maps, vectorize_sums
 from tinyjax.compile.schedules.vectorize import Vectorize
 
+# Operations in one launch, one or two tenths of a second: the host can stop a loop of more.
+LAUNCH_WORK = 2**27
+ITERATION_WORK = 4  # operations that an iteration takes in any case
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
 WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
@@ -117,9 +120,10 @@ def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> No
         axis = axis_of(inner)
         if axis == main or not accumulators_in(inner.body):
             continue
-        around = _loop_around(builder.kernel, axis)
-        if around in ("", main):
+        outer = [s for _, s in path_to(builder.kernel.body, axis)[:-1]]
+        if not outer or not isinstance(outer[-1], For) or axis_of(outer[-1]) == main:
             continue
+        around = axis_of(outer[-1])
         why = "all elements of a product advance together"
         change = Reorder(axis, (around,), in_memory=True, why=why)
         if not builder.apply_if_possible(change):
@@ -133,13 +137,6 @@ def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> No
             count = min(UNROLLED, builder.size(axis))
             why = "several terms for each load and store of a sum"
             builder.apply_if_possible(UnrollAndJam(axis, count, why=why))
-
-
-def _loop_around(kernel: Kernel, axis: str) -> str:
-    """The axis of the loop in whose body the loop over `axis` stands; empty if there is none."""
-    inner = loop_over(kernel, axis)
-    outer = (loop for loop in loops_of(kernel.body) if any(s is inner for s in loop.body))
-    return next(map(axis_of, outer), "")
 
 
 def _reads_apart(kernel: Kernel, axis: str) -> bool:

@@ -14,8 +14,7 @@ from tinyjax.compile.kernel.order_nest import order_nest
 from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.kernel.reduction_nest import reduction_nest
 from tinyjax.compile.schedules.group_schedule import sums_in_groups
-from tinyjax.compile.schedules.map_schedule import map_schedule
-from tinyjax.compile.schedules.order_schedule import order_schedule
+from tinyjax.compile.schedules.map_schedule import map_schedule, order_schedule
 from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.reduction_schedule import reduction_schedule
 from tinyjax.core.jaxpr import Var

@@ -1,9 +1,16 @@
-"""The schedule of an elementwise group: which loops are one, which is in vectors, who runs what.
+"""The schedules of elementwise groups, and of what is made in order.
+
+They say which loops are one, which is in vectors, and who runs what.
 
 On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
 vectors where neighbours are contiguous in memory; and the outermost one is shared out among work-items, which
 should have long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are
 one, and a work-item has every n-th of their elements.
+
+An update's windows may meet, so one work-item changes them one after the other. Elements at different places
+along the axes that each window covers whole never meet: neighbours along the last one are a vector, and
+work-items share the vectors. Each of them goes through all windows. Likewise the columns of a cumulative sum
+are vectors, and its rows are shared out.
 """
 
 from __future__ import annotations
@@ -22,6 +29,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     perfect_nest,
 )
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder, tile
@@ -32,7 +40,7 @@ from tinyjax.compile.schedules.vector_axes import (
     vectorize_sums,
     vectors_along,
 )
-from tinyjax.compile.schedules.vectorize import MAX_STRIDE
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 # Transposed arrays are read in tiles of TILE rows and columns, if more than LARGE bytes (what a core's second
 # cache keeps) lie between the first row and the last: shorter loops would cost more than they save.
@@ -161,3 +169,34 @@ def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> in
             Parallelize(axis, items, why=f"{run:,} iterations each, at least {max(1, grain):,}")
         )
     return items
+
+
+# ---- in order ----
+
+
+def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> ScheduleBuilder:
+    """The schedule of a naive nest whose elements are made in order, but for the loops over `axes`, around
+    all."""
+    builder, outer, width = ScheduleBuilder(naive), list(axes), 1
+    if outer:
+        width = _width_along(builder, outer[-1], target)
+        vectors = Vectorize(outer[-1], width, why="neighbours in memory are independent")
+        if width > 1 and builder.can_vectorize(vectors):
+            outer[-1] = builder.vectorize(vectors)
+        else:
+            width = 1
+    axis = builder.fuse_axes([axis for axis in outer if axis], "elements that never meet")
+    if axis:
+        work = width * iterations(loop_over(builder.kernel, axis).body)
+        items, run = split_work(builder.size(axis), target.grain // work, target.max_items)
+        if items > 1:
+            builder.apply_if_possible(Parallelize(axis, items, why=f"{run} iterations each"))
+    return builder
+
+
+def _width_along(builder: ScheduleBuilder, axis: str, target: Target) -> int:
+    """The elements of a vector: as many as possible; for a short axis, a number that divides its size."""
+    size, most = builder.size(axis), vector_width(builder.kernel, target)
+    widths = [width for width in (16, 8, 4) if width <= min(size, most)]
+    whole = (width for width in widths if size % width == 0)
+    return next(whole, max(widths, default=1) if size > most else 1)

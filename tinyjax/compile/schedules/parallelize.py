@@ -12,22 +12,24 @@ share one run.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.substitution import every_statement, stored_memory, substituted
-from tinyjax.compile.schedules.dependences import why_dependent
+from tinyjax.compile.kernel.substitution import (
+    allocated,
+    loaded_memory,
+    replaced,
+    stored_memory,
+    substituted,
+)
+from tinyjax.compile.schedules.dependences import why_in_order
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     axis_of,
-    carried,
     loop_over,
-    loops_of,
-    with_loop,
+    path_to,
 )
 from tinyjax.compile.schedules.nests import without
 
@@ -52,20 +54,20 @@ class Parallelize(LoopDirective):
             return f"{total} work-items do not fill groups of {self.group}"
         if loop.start.op != "const" or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, and no constants"
-        if (left := carried(loop)) and why_dependent(loop):
-            return f"an iteration of {self.axis} needs what others leave in {left}"
-        beside = _statements_beside(_parts(kernel.body, self.axis)[0], self.axis)
-        apart = [s for s in kernel.body if _is_apart(s, loop)]
-        beside = [s for s in beside if not any(s is other for other in apart)]
-        if not all(isinstance(s, ir.Let | ir.Load | ir.Allocate | ir.IfLast) for s in beside):
-            return f"other work is beside the loop over {self.axis}, and each item would do it"
-        return ""
+        if reason := why_in_order(loop):
+            return reason
+        own = ir.Let | ir.Load | ir.Allocate | ir.IfLast
+        if all(isinstance(s, own) or _is_apart(s, loop) for s in _beside(kernel.body, self.axis)):
+            return ""
+        return f"other work is beside the loop over {self.axis}, and each item would do it"
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         total = math.ceil(kernel.items * self.items / self.group) * self.group
         item = ir.item_index(total)
 
-        def shared_out(loop: ir.For) -> list[ir.Statement]:
+        def shared_out(loop: ir.Statement) -> list[ir.Statement]:
+            if not isinstance(loop, ir.For) or axis_of(loop) not in axes:
+                return [loop]
             whole = loop.stop - loop.start
             number = item if kernel.items == 1 else item % self.items
             if self.cyclic:
@@ -77,10 +79,12 @@ class Parallelize(LoopDirective):
                 stop = (start + run).min(loop.stop)
                 is_one = (stop - start).is_const(1)
             if is_one:  # there is nothing to go round
-                return substituted(loop.body, {self.axis: start})
+                return substituted(loop.body, {axis_of(loop): start})
             return [replace(loop, start=start, stop=stop, step=step)]
 
-        body = _by_first_item(kernel.body, loop_over(kernel, self.axis), item)
+        main, body = loop_over(kernel, self.axis), kernel.body
+        apart = [s for s in _beside(body, self.axis) if _is_apart(s, main)]
+        axes = set(map(axis_of, [main, *apart]))
         if kernel.items > 1:
             body = substituted(body, {"item": item // self.items})
         body, rest = _parts(body, self.axis)
@@ -89,39 +93,27 @@ class Parallelize(LoopDirective):
             ticket = ir.Buffer("ticket", np.dtype("int32"), 1, "scratch")
             last = ir.IfLast(ticket, rest, origin=rest[0].origin)
             buffers, rest = [*buffers, ticket], [last]
-        grown = replace(kernel, items=total, buffers=buffers, body=[*body, *rest])
-        return with_loop(grown, self.axis, shared_out)
+        new = replaced([*body, *rest], shared_out)
+        return replace(kernel, items=total, buffers=buffers, body=new)
+
+
+def _beside(body: list[ir.Statement], axis: str) -> list[ir.Statement]:
+    """What all work-items run besides the loop over an axis, here and in the loops around it."""
+    path = path_to(_parts(body, axis)[0], axis)
+    loops = [s for _, s in path if isinstance(s, ir.For)]
+    return [s for part, _ in path for s in without(part, loops)]
 
 
 def _is_apart(statement: ir.Statement, loop: ir.For) -> bool:
-    """Whether it is another loop that any one work-item can run at any time: a border beside a loop's main
-    piece, say. Neither loads what the other stores."""
-    if not isinstance(statement, ir.For) or _has_loop(statement, axis_of(loop)):
+    """Whether it is another loop that is shared out with this one: a border beside a loop's main piece, say.
+    Neither loads what the other stores."""
+    if not isinstance(statement, ir.For) or why_in_order(statement):
         return False
     stored, by_loop = (set(stored_memory([s])) for s in (statement, loop))
-    of_buffers = all(isinstance(memory, ir.Buffer) for memory in stored)
-    return of_buffers and not (stored & _loaded(loop) or by_loop & _loaded(statement))
-
-
-def _loaded(statement: ir.Statement) -> set[ir.Buffer | ir.PrivateArray]:
-    return {s.source for s in every_statement([statement]) if isinstance(s, ir.Load)}
-
-
-def _has_loop(statement: ir.Statement, axis: str) -> bool:
-    return axis in map(axis_of, loops_of([statement]))
-
-
-def _by_first_item(body: list[ir.Statement], loop: ir.For, item: Index) -> list[ir.Statement]:
-    """The statements, of which loops that are apart are for the first work-item alone."""
-    apart = [s for s in body if _is_apart(s, loop)]
-    if not apart:
-        return body
-    is_first = ir.Value("is_first", np.dtype(bool))
-    rest = without(body, apart)
-    number = next(n for n, s in enumerate(rest) if _has_loop(s, axis_of(loop)))
-    with ir.statements_of(apart[0].origin):
-        test, guarded = ir.Let(is_first, "eq", (item, index(0))), ir.If(is_first, apart)
-    return [*rest[:number], test, guarded, *rest[number:]]
+    is_fixed = statement.start.op == statement.stop.op == "const"
+    of_buffers = all(isinstance(memory, ir.Buffer) for memory in stored - allocated([statement]))
+    is_read = stored & loaded_memory([loop]) or by_loop & loaded_memory([statement])
+    return is_fixed and of_buffers and not is_read
 
 
 def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
@@ -132,22 +124,11 @@ def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
 
 
 def _parts(body: list[ir.Statement], axis: str) -> tuple[list[ir.Statement], list[ir.Statement]]:
-    """The statements up to the loop over an axis, or to one around it; and those after it, for which all of
-    the loop must be done."""
-    for number, statement in enumerate(body, 1):
-        if _has_loop(statement, axis):
-            rest = body[number:]
-            if not any(isinstance(s, ir.IfLast) for s in rest):
-                return body[:number], rest
-    return body, []
-
-
-def _statements_beside(body: Sequence[ir.Statement], axis: str) -> list[ir.Statement]:
-    """What is not inside of the loop over an axis, and not a loop around it."""
-    beside: list[ir.Statement] = []
-    for statement in body:
-        if not isinstance(statement, ir.For) or not _has_loop(statement, axis):
-            beside.append(statement)
-        elif axis_of(statement) != axis:
-            beside += _statements_beside(statement.body, axis)
-    return beside
+    """The statements up to the loop over an axis, or to one around it, and those apart from it; and the
+    others after it, for which all of the loop must be done."""
+    path = path_to(body, axis)
+    number = body.index(path[0][1]) + 1
+    while number < len(body) and _is_apart(body[number], path[-1][1]):
+        number += 1
+    is_last = any(isinstance(s, ir.IfLast) for s in body[number:])
+    return (body, []) if is_last else (body[:number], body[number:])

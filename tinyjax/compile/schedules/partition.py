@@ -22,10 +22,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
 from tinyjax.compile.kernel.known import known_result, truth
-from tinyjax.compile.kernel.stored import Linear, as_index, linear
-from tinyjax.compile.kernel.substitution import every_statement, substituted, with_parts
+from tinyjax.compile.kernel.substitution import (
+    defined_names,
+    every_statement,
+    substituted,
+    with_parts,
+)
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of, with_loop
 from tinyjax.compile.schedules.nests import Fresh, without_unused
 
@@ -81,16 +85,9 @@ def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For
     )
 
 
-def _made_in(body: Sequence[ir.Statement]) -> list[str]:
-    """The names of values and private arrays that statements make."""
-    every = every_statement(body)
-    values = [s.target.name for s in every if isinstance(s, ir.Let | ir.Load)]
-    return values + [s.array.name for s in every if isinstance(s, ir.Allocate)]
-
-
 def _border_names(body: Sequence[ir.Statement], taken: set[str]) -> dict[str, str]:
     """Names in a border: those with the first number that makes all of them new, and then `taken`."""
-    stems = {name: f"{name}_" for name in _made_in(body)}
+    stems = {name: f"{name}_" for name in defined_names(body)}
     stems |= {
         axis: f"{axis.removesuffix('_inner')}_border" for axis in map(axis_of, loops_of(body))
     }

@@ -86,7 +86,7 @@ class _ProductScheduler:
             builder.apply(Reorder(outer, tiles, why=part))
         else:
             why = "what follows the sums is not unrolled with them"
-            builder.apply(Distribute(tiles, self.sums[0], why=why))
+            builder.apply(Distribute(tiles[1:], self.sums[0], why=why))
 
     def _parts_of_panel(self) -> str:
         """The axis that numbers parts of a panel which stay in the first cache, empty for one: the sums that
@@ -114,7 +114,6 @@ class _ProductScheduler:
         # Not if it is the same number everywhere.
         self.is_packed = self.builder.apply_if_possible(panel)
         self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
-        self.builder.apply(RoundUp("row_outer_inner", self.tiles, why="all blocks are alike"))
 
     def vectorize(self) -> None:
         """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a

@@ -19,6 +19,7 @@ from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
 from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
 from tinyjax.compile.schedules.group_schedule import group_schedule
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
@@ -26,7 +27,7 @@ from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vector_axes import lanes_of_rows, vector_width
-from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: going through four such rows at once takes up to 1.6 times as long
@@ -202,23 +203,29 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
 
 
 def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
-    """Each work-item combines a part of the elements; the last one combines the parts."""
+    """Each work-item combines a part of the elements, or of rows that are long enough for vectors; the last
+    one combines the parts."""
     builder, form, target = scheduler.builder, scheduler.form, scheduler.target
     builder.fuse_axes([*axes.outer, *axes.inner], "results are numbered")
     sweep = builder.fuse_contiguous_axes(axes.sweeps[0], "they are contiguous")
     if vectors := _long_rows(scheduler, sweep):
-        return _split_rows(scheduler, sweep, vectors)
-    axis = builder.fuse_axes(sweep, "elements are numbered")
-    vectors = scheduler.vectors(axis)
-    at_once = scheduler.unrolled(axis) if vectors else target.accumulators
-    block = at_once * (scheduler.width if vectors else 1)
-    grain = target.reduction_grain // block
-    items, _ = split_work(form.reduction_size // block, grain, target.reduction_items)
+        axis, along = builder.fuse_axes(sweep[:-1], "rows are numbered"), sweep[-1]
+    else:
+        axis = along = builder.fuse_axes(sweep, "elements are numbered")
+        vectors = scheduler.vectors(axis)
+    width = scheduler.width if vectors else 1
+    at_once = scheduler.unrolled(along) if vectors else target.accumulators
+    block = at_once * width if along == axis else 1
+    each = builder.size(along) if block == 1 else block
+    grain = target.reduction_grain // each
+    items, _ = split_work(builder.size(axis) // block, grain, target.reduction_items)
     why = f"{form.reduction_size} elements for {form.results} results"
     builder.apply(RFactor(axis, items, block, why=why))
     chunk = builder.vectorize(vectors) if vectors else axis
-    if at_once > 1:
-        builder.apply(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
+    if each % width:
+        builder.partition(chunk, LAST)
+    if each >= at_once * width > width:
+        builder.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
     builder.apply(Parallelize(f"{axis}_piece", items, why="each leaves a partial result"))
 
 
@@ -229,21 +236,3 @@ def _long_rows(scheduler: _ReductionScheduler, axes: Sequence[str]) -> Vectorize
     *rows, columns = (scheduler.builder.size(axis) for axis in axes)
     is_long = math.prod(rows) >= PIECES and columns >= scheduler.width
     return scheduler.vectors(axes[-1]) if is_long else None
-
-
-def _split_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Vectorize) -> None:
-    """Each work-item combines a part of the rows, and each row in vectors."""
-    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
-    row = builder.fuse_axes(axes[:-1], "rows are numbered")
-    rows, columns = (scheduler.builder.size(axis) for axis in (row, axes[-1]))
-    at_once = scheduler.unrolled(axes[-1])
-    grain = target.reduction_grain // columns
-    items, _ = split_work(rows, grain, target.reduction_items)
-    why = f"{form.reduction_size} elements for {form.results} results"
-    builder.apply(RFactor(row, items, why=why))
-    chunk = builder.vectorize(vectors)
-    if columns % scheduler.width:
-        builder.partition(chunk, LAST)
-    if columns >= at_once * scheduler.width > scheduler.width:
-        builder.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
-    builder.apply(Parallelize(f"{row}_piece", items, why="each leaves a partial result"))

@@ -46,7 +46,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
@@ -55,9 +55,10 @@ from tinyjax.compile.schedules.directive import (
     LoopDirective,
     accumulators_in,
     axis_of,
-    body_with,
     in_loops,
     loop_over,
+    path_to,
+    perfect_nest,
     with_body,
 )
 from tinyjax.compile.schedules.lanes import why_no_parts
@@ -80,61 +81,59 @@ class RFactor(LoopDirective):
     as_tree: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
+        around, before, _ = _beside(kernel, self.axis)
         if self.as_tree:
             if self.pieces < 2 or self.pieces & (self.pieces - 1):
                 return f"{self.pieces} is no power of two"
-            variables = _variables(body_with(kernel, loop), loop)
-            if not variables:
+            if not _variables(before, loop):
                 return f"the loop over {self.axis} combines into no variables that are made right before it"
-            return why_no_parts(kernel, loop, variables)
-        if not loop.start.is_const(0) or loop.stop.op != "const":
+        elif not loop.start.is_const(0) or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
-        if loop.stop.lo < self.multiple * self.pieces:
+        elif loop.stop.lo < self.multiple * self.pieces:
             return f"{self.axis} has too few iterations for {self.pieces} pieces"
-        parts = _parts(kernel, self.axis)
-        if parts is None:
+        elif around != perfect_nest(kernel.body)[: len(around)]:
             return f"a loop around that over {self.axis} has other statements too"
-        if not all(isinstance(s, ir.Allocate) and s.initial is not None for s in parts.before):
+        elif not all(isinstance(s, ir.Allocate) and s.initial is not None for s in before):
             return f"more than accumulators are made before the loop over {self.axis}"
-        return why_no_parts(kernel, loop, _arrays(parts))
+        return why_no_parts(kernel, loop, _variables(before, loop))
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         return self._in_tree(kernel) if self.as_tree else self._in_pieces(kernel)
 
     def _in_pieces(self, kernel: ir.Kernel) -> ir.Kernel:
-        parts = _parts(kernel, self.axis)
-        assert parts is not None
-        loop, fresh = parts.loop, Fresh(kernel)
+        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
+        around, before, after = _beside(kernel, self.axis)
+        number, results = index(0), math.prod(outer.stop.lo for outer in around)
+        for outer in around:
+            number = number * outer.stop.lo + outer.variable
         blocks = loop.stop.lo // self.multiple
         run = math.ceil(blocks / self.pieces) * self.multiple
         done = blocks * self.multiple
         count = math.ceil(done / run)
-        results = math.prod(outer.stop.lo for outer in parts.around)
         combines = [
             (s, ir.Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
-            for s in _combines(loop, _arrays(parts))
+            for s in _combines(loop, _variables(before, loop))
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
-        stores = _left(combines, piece * results + parts.number, fresh)
-        body = in_loops(parts.around, [*parts.before, whole, *stores])
+        stores = _left(combines, piece * results + number, fresh)
+        body = in_loops(around, [*before, whole, *stores])
         pieces = ir.For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
-        body = _with_partial(combines, other * results + parts.number, fresh)
-        finish = [*parts.before, ir.For(other, index(0), index(count), body, origin=loop.origin)]
+        body = _with_partial(combines, other * results + number, fresh)
+        finish = [*before, ir.For(other, index(0), index(count), body, origin=loop.origin)]
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
-        names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in parts.around}
+        names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in around}
         names |= {s.array.name: fresh(s.array.name) for s, _ in combines}
-        total = substituted(in_loops(parts.around, [*finish, *parts.after]), {}, names)
+        total = substituted(in_loops(around, [*finish, *after]), {}, names)
         buffers = [*kernel.buffers, *(buffer for _, buffer in combines)]
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
     def _in_tree(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
-        body = body_with(kernel, loop)
-        variables = _variables(body, loop)
+        (body, loop), fresh = path_to(kernel.body, self.axis)[-1], Fresh(kernel)
+        variables = _variables(body[: body.index(loop)], loop)
         combines = [
             (s, ir.PrivateArray(fresh("items"), s.array.dtype, self.pieces))
             for s in _combines(loop, variables)
@@ -201,48 +200,20 @@ def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statem
     return body
 
 
-def _variables(body: Sequence[ir.Statement], loop: ir.For) -> dict[ir.PrivateArray, ir.Allocate]:
-    """The variables that are made beside the loop, combined in it, and loaded after it."""
-    at = body.index(loop)
-    made = [s for s in body[:at] if isinstance(s, ir.Allocate) and s.initial is not None]
+def _variables(before: Sequence[ir.Statement], loop: ir.For) -> dict[ir.PrivateArray, ir.Allocate]:
+    """The variables that are made before the loop, and combined in it."""
+    made = [s for s in before if isinstance(s, ir.Allocate) and s.initial is not None]
     sums = accumulators_in(loop.body)
     return {s.array: s for s in made if s.array.size == 1 and s.array in sums}
 
 
-class _Parts(NamedTuple):
-    """The loops around a loop, and the statements beside it in the innermost of those; `number` numbers the
-    iterations of the loops around."""
-
-    around: list[ir.For]
-    before: list[ir.Statement]
-    loop: ir.For
-    after: list[ir.Statement]
-
-    @property
-    def number(self) -> Index:
-        number = index(0)
-        for loop in self.around:
-            number = number * loop.stop.lo + loop.variable
-        return number
-
-
-def _parts(kernel: ir.Kernel, axis: str) -> _Parts | None:
-    """None if a loop around has more inside than the next one."""
-    around: list[ir.For] = []
-    body = kernel.body
-    while True:
-        for at, statement in enumerate(body):
-            if isinstance(statement, ir.For) and axis_of(statement) == axis:
-                return _Parts(around, body[:at], statement, body[at + 1 :])
-        if len(body) != 1 or not isinstance(body[0], ir.For):
-            return None
-        around.append(body[0])
-        body = body[0].body
-
-
-def _arrays(parts: _Parts) -> set[ir.PrivateArray]:
-    """The accumulators."""
-    return {s.array for s in parts.before if isinstance(s, ir.Allocate)}
+def _beside(
+    kernel: ir.Kernel, axis: str
+) -> tuple[list[Any], list[ir.Statement], list[ir.Statement]]:
+    """What is around the loop over an axis, and the statements before and after it."""
+    *around, (body, loop) = path_to(kernel.body, axis)
+    number = body.index(loop)
+    return [s for _, s in around], body[:number], body[number + 1 :]
 
 
 def _between(loop: ir.For, axis: str, start: Index, stop: Index) -> ir.For:

@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.substitution import (
+    allocated,
     defined_names,
     every_statement,
     replaced,
@@ -114,16 +115,16 @@ class UnrollAndJam(LoopDirective):
         jammed = ir.For(groups, start, stop, _jammed(bodies), origin=loop.origin)
         if size % count:
             return [jammed, replace(loop, start=loop.stop // count * count)]
-        if start.is_const(0) and stop.is_const(1):
-            return substituted(jammed.body, {axis_of(jammed): index(0)})
+        if (stop - start).is_const(1):
+            return substituted(jammed.body, {axis_of(jammed): start})
         return [jammed]
 
 
 def is_short(body: Sequence[ir.Statement]) -> bool:
     """Whether a loop with this body is better off jammed: its iterations are few lines, and all that they
     keep may be in registers."""
-    made = [s.array.size for s in every_statement(body) if isinstance(s, ir.Allocate)]
-    return len(list(every_statement(body))) <= SHORT and max(made, default=1) == 1
+    in_registers = all(array.size == 1 for array in allocated(body))
+    return len(every_statement(body)) <= SHORT and in_registers
 
 
 def _same_in_all(loop: ir.For) -> set[str]:

@@ -17,9 +17,10 @@ from tinyjax.compile.schedules.directive import (
     loop_over,
     loops_of,
 )
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
-from tinyjax.compile.schedules.vectorize import MAX_STRIDE, Vectorize
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 ACCUMULATORS = 8  # of a sum that is not in vectors
 

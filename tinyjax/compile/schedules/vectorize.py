@@ -30,7 +30,6 @@ is. The iteration comes before the test, as the last one changes nothing: so the
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,8 +40,6 @@ from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
 from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
-
-MAX_STRIDE = 8  # of a vector that is loaded as others, of which it has some lanes
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
@@ -60,19 +57,19 @@ class Vectorize(LoopDirective):
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.width not in (2, 4, 8, 16):
             return "vectors have 2, 4, 8 or 16 elements"
-        fits, end = chunk_of(loop, self.width)
-        if not fits:
+        if not chunk_of(loop, self.width)[0]:
             inner = f"vectorize {self.axis}_inner"
             return f"{self.axis} may have more iterations: split it by {self.width}, and {inner}"
-        lanes = Lanes(self.axis, loop.start, end, self.width, self.gather)
-        return next(obstacles(kernel, loop, lanes), "")
+        return next(obstacles(kernel, loop, self._lanes(loop)), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
-        end = chunk_of(loop, self.width)[1]
-        lanes = Lanes(self.axis, loop.start, end, self.width, self.gather)
+        lanes = self._lanes(loop)
         assert not list(obstacles(kernel, loop, lanes))
         return replace(kernel, body=replaced(kernel.body, _Vectors(lanes).around))
+
+    def _lanes(self, loop: ir.For) -> Lanes:
+        return Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width, self.gather)
 
 
 class _Vectors:
@@ -80,9 +77,13 @@ class _Vectors:
 
     def __init__(self, lanes: Lanes):
         self.lanes = lanes
+        self.inside = ir.Value(
+            f"{lanes.axis}_inside", BOOL, lanes.width
+        )  # whether lanes are before the end
         self.count = 0  # of vectors that have a name of the axis
         self.copies = False  # whether only private arrays are stored to
         self.numbers: dict[str, ir.Value] = {}  # what the body computes, by name
+        self.before: list[ir.Statement] = []  # what makes a statement's operands
 
     def around(self, statement: ir.Statement) -> list[ir.Statement]:
         """What stands for a statement of the kernel: the loop, or a use of its accumulators outside."""
@@ -118,156 +119,119 @@ class _Vectors:
     # ---- the loop ----
 
     def _loop(self, loop: ir.For) -> list[ir.Statement]:
-        lanes, body = self.lanes, []
-        made = [s for s in every_statement(loop.body) if isinstance(s, ir.Let | ir.Load)]
-        self.numbers = {s.target.name: s.target for s in made}
-        stores = [s for s in every_statement(loop.body) if isinstance(s, ir.Store)]
-        is_private = all(isinstance(s.destination, ir.PrivateArray) for s in stores)
-        self.copies = is_private and not lanes.sums
-        whiles = [s for s in every_statement(loop.body) if isinstance(s, ir.While)]
-        has_mask = bool(lanes.sums) or any(lanes.differs(s.holds) for s in whiles)
-        if has_mask and lanes.end is not None:
+        lanes, inside = self.lanes, every_statement(loop.body)
+        self.numbers = {s.target.name: s.target for s in inside if isinstance(s, ir.Let | ir.Load)}
+        stored = (s.destination for s in inside if isinstance(s, ir.Store))
+        self.copies = all(isinstance(s, ir.PrivateArray) for s in stored) and not lanes.sums
+        whiles = [s for s in inside if isinstance(s, ir.While)]
+        body: list[ir.Statement] = []
+        if lanes.end is not None and (lanes.sums or any(lanes.differs(s.holds) for s in whiles)):
             number = ir.Value(f"{lanes.axis}_number", INT32, lanes.width)
-            inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
-            one = ir.Const(np.int32(1), INT32)
-            body = [
-                ir.Let(number, "ramp", (lanes.first, one), origin=loop.origin),
-                ir.Let(inside, "lt", (number, lanes.end), origin=loop.origin),
-            ]
+            with ir.statements_of(loop.origin):
+                body.append(ir.Let(number, "ramp", (lanes.first, number_of(1))))
+                body.append(ir.Let(self.inside, "lt", (number, lanes.end)))
         return body + replaced(loop.body, self._statement)
 
     def _statement(self, statement: ir.Statement) -> list[ir.Statement]:
-        before: list[ir.Statement] = []  # what makes operands
+        self.before = []
+        with ir.statements_of(statement.origin):
+            found = self._in_vectors(statement)
+        return [*self.before, *found]
+
+    def _in_vectors(self, statement: ir.Statement) -> list[ir.Statement]:
+        """The statement in vectors; what makes its operands goes to `before`."""
+        lanes = self.lanes
         match statement:
-            case ir.Let(target, _, args) if target.name in self.lanes.firsts:
-                first = self._at(args[0], self.lanes.first)  # type: ignore[arg-type]
+            case ir.Let(target, _, args) if target.name in lanes.firsts:
+                first = self._at(args[0], lanes.first)  # type: ignore[arg-type]
                 return [replace(statement, args=(first, args[1]))]
             case ir.Let(target, _, args):
-                args = tuple(self._operand(arg, before, statement) for arg in args)
-                return [*before, replace(statement, target=self.value(target), args=args)]
-            case ir.Load(target, source, at) if self.lanes.needs_gather(source, at):
-                if stride := self._stride(at):
-                    start = self._at(at, self.lanes.first)
-                    return [
-                        replace(statement, target=self.value(target), index=start, stride=stride)
-                    ]
+                args = tuple(map(self._operand, args))
+                return [replace(statement, target=self.value(target), args=args)]
+            case ir.Load() if lanes.access(statement) == "apart":
                 return self._gathered(statement)
-            case ir.Load(_, source, at) if choice := self.lanes.choices(source, at):
-                return self._chosen(statement, choice)
-            case ir.Load(target, source, at):
-                start, end = self._places(source, at)
+            case ir.Load() if lanes.access(statement) == "chosen":
+                return self._chosen(statement)
+            case ir.Load(target, source):
                 parts = {"target": self.value(target), "source": self._array(source)}
-                return [replace(statement, index=start, end=end, **parts)]
-            case ir.Store(destination, at, value) if self.lanes.needs_scatter(destination, at):
-                stride = self.lanes.stride(at) or 1
-                if self.lanes.end is not None or stride < 1:
-                    return self._scattered(statement)
-                value = self._repeated(value, before, statement)
-                start = self._at(at, self.lanes.first)
-                return [*before, replace(statement, index=start, value=value, stride=stride)]
+                return [replace(statement, **self._places(statement, source), **parts)]
+            case ir.Store() if lanes.access(statement) == "apart":
+                return self._scattered(statement)
             case ir.Store(destination, at, value):
-                start, end = self._places(destination, at)
-                if self.lanes.stride(at) or destination.name in self.lanes.varying:
-                    value = self._repeated(value, before, statement)
-                memory = self._array(destination)
-                stored = replace(statement, destination=memory, index=start, value=value, end=end)
-                return [*before, stored]
+                if lanes.stride(at) or destination.name in lanes.varying:
+                    value = self._repeated(value)
+                parts = {"destination": self._array(destination), "value": value}
+                return [replace(statement, **self._places(statement, destination), **parts)]
             case ir.Allocate(array):
                 return [replace(statement, array=self._array(array))]
-            case ir.Combine(array, _, _, value):
+            case ir.Combine(array, at, _, value):
                 if self._array(array).width > 1:
-                    value = self._repeated(value, before, statement)
-                if array.name in self.lanes.sums and self.lanes.end is not None:
-                    value = self._masked(value, statement, before)
-                return [*before, replace(statement, array=self._array(array), value=value)]
-            case ir.While(_, holds) if self.lanes.differs(holds):
+                    value = self._repeated(value)
+                if array.name in lanes.sums and lanes.end is not None:
+                    initial = lanes.sums[array.name][1]  # beyond the end, what it began with
+                    value = self._let("masked", value.dtype, "select", self.inside, value, initial)
+                parts = {"array": self._array(array), "index": self._at(at, lanes.first)}
+                return [replace(statement, value=value, **parts)]
+            case ir.For(_, start, stop):
+                start, stop = (self._at(end, lanes.first) for end in (start, stop))
+                return [replace(statement, start=start, stop=stop)]
+            case ir.While(_, holds) if lanes.differs(holds):
                 return [self._while(statement)]
         return [statement]
 
     def _gathered(self, load: ir.Load) -> list[ir.Statement]:
         """The elements of all lanes, loaded one by one."""
-        lanes = [self._of_lane(load, number) for number in range(self.lanes.width)]
-        parts = tuple(last.target for *_, last in lanes)
-        whole = ir.Let(self.value(load.target), "vector", parts, origin=load.origin)
-        return [*itertools.chain(*lanes), whole]
+        parts = tuple([self._element(load, lane) for lane in range(self.lanes.width)])
+        return [ir.Let(self.value(load.target), "vector", parts)]
 
-    def _stride(self, at: Index) -> int:
-        """The stride of lanes that are evenly apart in memory, if all are there; else 0."""
-        stride = None if self.lanes.is_data(at) else self.lanes.stride(at)
-        is_even = self.lanes.end is None and stride is not None and 1 < stride <= MAX_STRIDE
-        return stride or 0 if is_even else 0
-
-    def _of_lane(self, load: ir.Load, lane: int) -> list[Any]:
-        """What loads the element of a lane by itself; lanes beyond the end load that of the last one before
-        it."""
-        lanes, body = self.lanes, list[ir.Statement]()
-        number = lanes.first + lane
-        places = {lanes.axis: number if lanes.end is None else number.min(lanes.end - 1)}
-        variables = dict.fromkeys(part for part in load.index.parts() if part.op == "var")
-        for v in filter(lanes.is_data, variables):
-            vector = self.value(self.numbers[v.args[0]])
-            place = replace(self.fresh("place", vector.dtype), width=1)
-            args = vector, ir.Const(np.int32(lane), INT32)
-            body.append(ir.Let(place, "lane", args, origin=load.origin))
+    def _element(self, load: ir.Load, lane: int) -> ir.Value:
+        """The element of a lane, loaded by itself."""
+        places = {self.lanes.axis: self._number(lane)}
+        for v in self.lanes.data_in(load.index):
+            place = self._of_lane(self.numbers[v.args[0]], lane, "place")
             places[v.args[0]] = index_var(place.name, v.lo, v.hi)
-        at = load.index.with_variables(lambda v: places.get(v.args[0], v))
         part = replace(self.fresh("part", load.target.dtype), width=1)
-        return [*body, replace(load, target=part, index=at)]
+        at = load.index.with_variables(lambda v: places.get(v.args[0], v))
+        self.before.append(replace(load, target=part, index=at))
+        return part
 
-    def _chosen(self, load: ir.Load, number: Index) -> list[ir.Statement]:
+    def _chosen(self, load: ir.Load) -> list[ir.Statement]:
         """The element that each lane's number says, of all that it may be."""
-        source, body = self._array(load.source), list[ir.Statement]()
-        asked = self.value(self.numbers[number.args[0]])
-        chosen: ir.Value | None = None
-        for value in range(number.lo, number.hi + 1):
-            places = {number: index(value)}
-            at = load.index.with_variables(lambda v, places=places: places.get(v, v))  # type: ignore[misc]
-            part = replace(self.fresh("part", load.target.dtype), width=source.width)
-            body.append(replace(load, target=part, source=source, index=at))
-            if source.width == 1:
-                whole = self.fresh("all", part.dtype)
-                body.append(ir.Let(whole, "copy", (part,), origin=load.origin))
-                part = whole
-            if chosen is not None:
-                is_it = self.fresh("is", BOOL)
-                args = asked, ir.Const(np.int32(value), INT32)
-                body.append(ir.Let(is_it, "eq", args, origin=load.origin))
-                is_last = value == number.hi
-                better = self.value(load.target) if is_last else self.fresh("chosen", part.dtype)
-                body.append(ir.Let(better, "select", (is_it, part, chosen), origin=load.origin))
-                part = better
-            chosen = part
-        return body
+        source, (number,) = self._array(load.source), self.lanes.data_in(load.index)
+        asked, dtype = self.value(self.numbers[number.args[0]]), load.target.dtype
+
+        def element(value: int) -> ir.Value:
+            at = load.index.with_variables(lambda v: index(value) if v == number else v)
+            part = replace(self.fresh("part", dtype), width=source.width)
+            self.before.append(replace(load, target=part, source=source, index=at))
+            return part if source.width > 1 else self._let("all", dtype, "copy", part)
+
+        chosen = element(number.lo)
+        for value in range(number.lo + 1, number.hi + 1):
+            part = element(value)
+            args = self._let("is", BOOL, "eq", asked, number_of(value)), part, chosen
+            if value < number.hi:
+                chosen = self._let("chosen", dtype, "select", *args)
+        return [ir.Let(self.value(load.target), "select", args)]
 
     def _scattered(self, store: ir.Store) -> list[ir.Statement]:
         """Stores the elements of all lanes one by one. The last lanes come first: those beyond the end store
         where the last one before it does, which then overwrites that."""
-        lanes, body = self.lanes, list[ir.Statement]()
-        for lane in reversed(range(lanes.width)):
-            number = lanes.first + lane
-            number = number if lanes.end is None else number.min(lanes.end - 1)
-            value = store.value
-            if lanes.differs(value):
-                value = replace(self.fresh("part", value.dtype), width=1)
-                vector = self.value(store.value)  # type: ignore[arg-type]
-                args = vector, ir.Const(np.int32(lane), INT32)
-                body.append(ir.Let(value, "lane", args, origin=store.origin))
-            body.append(replace(store, index=self._at(store.index, number), value=value))
-        return body
+        for lane in reversed(range(self.lanes.width)):
+            value, at = store.value, self._at(store.index, self._number(lane))
+            if self.lanes.differs(value):
+                value = self._of_lane(value, lane, "part")  # type: ignore[arg-type]
+            self.before.append(replace(store, index=at, value=value))
+        return []
 
     def _while(self, loop: ir.While) -> ir.While:
         """Goes on while any lane does. Its statements are in vectors already."""
         assert isinstance(loop.holds, ir.Value)
-        mask, origin = self.value(loop.holds), loop.origin
-        head = list(loop.head)
+        mask, carry = self.value(loop.holds), carry_of(loop)
         if self.lanes.end is not None:
-            inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
-            both = self.fresh("active", BOOL)
-            head.append(ir.Let(both, "and", (mask, inside), origin=origin))
-            mask = both
-        holds = replace(self.fresh("any", BOOL), width=1)
-        head.append(ir.Let(holds, "any", (mask,), origin=origin))
-        carry = carry_of(loop)
+            mask = self._let("active", BOOL, "and", mask, self.inside)
+        holds = self._let("any", BOOL, "any", mask, width=1)
+        head, self.before = [*loop.head, *self.before], []
 
         def blended(s: ir.Statement) -> list[ir.Statement]:
             if not isinstance(s, ir.Store) or s.destination.name not in carry:
@@ -288,6 +252,22 @@ class _Vectors:
         self.count += 1
         return ir.Value(f"{self.lanes.axis}_{what}{self.count}", dtype, self.lanes.width)
 
+    def _let(self, what: str, dtype: np.dtype, op: str, *args: Any, width: int = 0) -> ir.Value:
+        """The result of an operation before the statement, with a fresh name."""
+        target = self.fresh(what, dtype)
+        target = replace(target, width=width) if width else target
+        self.before.append(ir.Let(target, op, args))
+        return target
+
+    def _of_lane(self, value: ir.Value, lane: int, what: str) -> ir.Value:
+        """A lane's element of a vector."""
+        return self._let(what, value.dtype, "lane", self.value(value), number_of(lane), width=1)
+
+    def _number(self, lane: int) -> Index:
+        """The number of a lane's iteration; of a lane beyond the end, of the last one before it."""
+        number, end = self.lanes.first + lane, self.lanes.end
+        return number if end is None else number.min(end - 1)
+
     def value(self, value: ir.Value) -> ir.Value:
         return replace(value, width=self.lanes.width) if self.lanes.differs(value) else value
 
@@ -297,56 +277,51 @@ class _Vectors:
             return replace(memory, width=self.lanes.width)
         return memory
 
-    def _places(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> tuple[Index, Index | None]:
-        """Where the lanes' elements begin, and where they end. Lanes beyond the end may load what lies there,
-        if all goes to private arrays."""
-        first, width = self._at(at, self.lanes.first), self.lanes.width
-        is_uniform = not self.lanes.stride(at)
-        if is_uniform or self.lanes.end is None or self.lanes.is_in_bounds(memory, at):
-            return first, None
+    def _places(
+        self, access: ir.Load | ir.Store, memory: ir.Buffer | ir.PrivateArray
+    ) -> dict[str, Any]:
+        """Where the lanes' elements begin, and where they end, or how far apart they are."""
+        first = self._at(access.index, self.lanes.first)
+        if self.lanes.access(access) == "even":
+            return {"index": first, "stride": self.lanes.stride(access.index)}
+        return {"index": first, "end": self._end(memory, access.index, first)}
+
+    def _end(self, memory: ir.Buffer | ir.PrivateArray, at: Index, first: Index) -> Index | None:
+        """Where the elements of vectors from `first` on end, if lanes may be beyond that. They may load what
+        lies there, if all goes to private arrays."""
+        lanes, width = self.lanes, self.lanes.width
+        if not lanes.stride(at) or lanes.end is None or lanes.is_in_bounds(memory, at):
+            return None
         if isinstance(memory, ir.Buffer) and self.copies:
-            return first, None if first.hi + width <= memory.size else index(memory.size)
+            return None if first.hi + width <= memory.size else index(memory.size)
         # A remainder may restart at 0 between these lanes and the end.
-        if any(part.op == "%" and self.lanes.axis in part.names for part in at.parts()):
-            end = first + (self.lanes.end - self.lanes.first).min(width)
-            return first, end.min(memory.size)
-        return first, self._at(at, self.lanes.end)
+        if any(part.op == "%" and lanes.axis in part.names for part in at.parts()):
+            return (first + (lanes.end - lanes.first).min(width)).min(memory.size)
+        return self._at(at, lanes.end)
 
     def _at(self, at: Index, number: Index) -> Index:
         """What the index is in the iteration of that number."""
         return at.with_variables(lambda v: number if v.args[0] == self.lanes.axis else v)
 
-    def _operand(
-        self, arg: ir.Argument, before: list[ir.Statement], statement: ir.Statement
-    ) -> ir.Argument:
+    def _operand(self, arg: ir.Argument) -> ir.Argument:
         """A value, or an index: that of each lane, if it varies."""
         if isinstance(arg, ir.Value):
             return self.value(arg)
         if isinstance(arg, Index) and self.lanes.is_data(arg):
             return self.value(self.numbers[arg.args[0]])
-        if not isinstance(arg, Index) or not (stride := self.lanes.stride(arg)):
+        if not isinstance(arg, Index):
             return arg
-        target = self.fresh("at", INT32)
-        args = self._at(arg, self.lanes.first), ir.Const(np.int32(stride), INT32)
-        before.append(ir.Let(target, "ramp", args, origin=statement.origin))
-        return target
+        start = self._at(arg, self.lanes.first)
+        if not (stride := self.lanes.stride(arg)):
+            return start
+        return self._let("at", INT32, "ramp", start, number_of(stride))
 
-    def _repeated(
-        self, value: ir.Scalar, before: list[ir.Statement], statement: ir.Statement
-    ) -> ir.Scalar:
+    def _repeated(self, value: ir.Scalar) -> ir.Scalar:
         """The value as a vector."""
         if self.lanes.differs(value):
             return self.value(value)  # type: ignore[arg-type]
-        vector = self.fresh("all", value.dtype)
-        before.append(ir.Let(vector, "copy", (value,), origin=statement.origin))
-        return vector
+        return self._let("all", value.dtype, "copy", value)
 
-    def _masked(
-        self, value: ir.Scalar, combine: ir.Combine, before: list[ir.Statement]
-    ) -> ir.Scalar:
-        """What the lanes before the end combine; the others, what the accumulator began with."""
-        inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
-        masked = self.fresh("masked", value.dtype)
-        args = inside, value, self.lanes.sums[combine.array.name][1]
-        before.append(ir.Let(masked, "select", args, origin=combine.origin))
-        return masked
+
+def number_of(number: int) -> ir.Const:
+    return ir.Const(np.int32(number), INT32)

@@ -3,7 +3,8 @@
 The innermost loops whose iterations do not depend on each other are shared out: work-item 3 of a group takes
 iterations 3, 3 + n, 3 + 2 n, ... All else each work-item does for itself, with the same result, and the first
 one stores it. An array that is stored in one shared loop and loaded in another is in local memory; before
-what loads there, all wait for those who store. (Halide's gpu_threads puts memory and barriers so.)
+what loads there, all wait for those who store, unless each work-item keeps to one element, which then is a
+variable. (Halide's gpu_threads puts memory and barriers so.)
 
     items1 = 4 elements                      items1 = 4 elements, one for the group
     for i2 in 0 .. 4:                        t1 = a_in[group_id * 4 + local_id]
@@ -22,7 +23,7 @@ Source: the OpenCL 1.2 specification, section 3.3, https://registry.khronos.org/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,26 +32,18 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import (
+    allocated,
     defined_names,
     every_statement,
+    loaded_memory,
     relocated,
     replaced,
     stored_memory,
     substituted,
 )
+from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
 from tinyjax.compile.schedules.directive import Directive, axis_of, loops_of
 from tinyjax.compile.schedules.nests import Fresh
-from tinyjax.compile.schedules.shared_loops import (
-    Access,
-    accesses_of,
-    by_all,
-    is_own,
-    is_shared,
-    is_shared_array,
-    room,
-    shared_nest,
-    why_not_in_group,
-)
 
 BOOL = np.dtype(bool)
 NUMBER = ir.Value("", BOOL)  # of width 1
@@ -70,16 +63,16 @@ class WorkGroups(Directive):
         if any(getattr(s, "target", NUMBER).width > 1 for s in every_statement(kernel.body)):
             return "it has vectors: those of a group are its work-items"
         parts = [_without_last(kernel.body), *(s.body for s in _last(kernel.body))]
-        return next(filter(None, (why_not_in_group(body, self.size) for body in parts)), "")
+        return next(filter(None, (_why_not_in_group(body, self.size) for body in parts)), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         grown = replace(kernel, items=kernel.items * self.size, local_size=self.size)
         group, local = ir.group_indices(grown)
-        body, names = substituted(kernel.body, {"item": group}), _Names(kernel)
-        work = _GroupWork(_without_last(body), local, self.size, names)
+        body, fresh = substituted(kernel.body, {"item": group}), Fresh(kernel)
+        work = _GroupWork(_without_last(body), local, self.size, fresh)
         new, allocated = work.written, work.local
         for statement in _last(body):
-            work = _GroupWork(statement.body, local, self.size, names)
+            work = _GroupWork(statement.body, local, self.size, fresh)
             new.append(replace(statement, body=work.written))
             allocated += work.local
         return replace(grown, body=[*allocated, *new])
@@ -96,25 +89,18 @@ def _without_last(body: Sequence[ir.Statement]) -> list[ir.Statement]:
 # ---- a group's work ----
 
 
-class _Names:
-    """New names; and the names that several statements define, each in a separate loop."""
-
-    def __init__(self, kernel: ir.Kernel):
-        self.fresh = Fresh(kernel)
-        counted = Counter(defined_names(kernel.body))
-        self.repeated = {name for name, count in counted.items() if count > 1}
-
-
 class _GroupWork:
     """Writes what each work-item of a group does: `written`; with the group's memory, `local`."""
 
-    def __init__(self, body: list[ir.Statement], local_id: Index, size: int, names: _Names):
-        self.local_id, self.size, self.names = local_id, size, names
-        self.is_first = ir.Value(names.fresh("is_first"), BOOL)
+    def __init__(self, body: list[ir.Statement], local_id: Index, size: int, fresh: Fresh):
+        self.local_id, self.size, self.fresh = local_id, size, fresh
+        self.is_first = ir.Value(fresh("is_first"), BOOL)
+        counted = Counter(defined_names(body))  # some may be defined in several loops
+        self.repeated = {name for name, count in counted.items() if count > 1}
         self.local: list[ir.Statement] = []
         self.arrays: dict[ir.PrivateArray, ir.PrivateArray] = {}  # what takes the place of each
-        accesses = list(accesses_of(body, size))
-        for s in by_all(body, size):
+        accesses = list(_accesses_of(body, size))
+        for s in _by_all(body, size):
             if isinstance(s, ir.Allocate):
                 self._place(s, [a for a in accesses if a.memory == s.array])
         self.stored: set[str] = set()  # local memory, since the last barrier
@@ -125,11 +111,11 @@ class _GroupWork:
         ):
             self.written.insert(0, ir.Let(self.is_first, "eq", (local_id, index(0))))
 
-    def _place(self, allocate: ir.Allocate, accesses: Sequence[Access]) -> None:
+    def _place(self, allocate: ir.Allocate, accesses: Sequence[_Access]) -> None:
         array = allocate.array
-        if not is_shared_array(accesses):
+        if not _is_shared_array(accesses):
             return
-        if is_own(accesses, self.size):
+        if _is_own(accesses, self.size):
             self.arrays[array] = replace(array, size=1)
         else:
             self.arrays[array] = replace(array, is_local=True)
@@ -140,8 +126,8 @@ class _GroupWork:
     def _body(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
         new: list[ir.Statement] = []
         for s in body:
-            nest = shared_nest(s, self.size)
-            if isinstance(s, ir.For) and not nest and any(map(is_shared, loops_of(s.body))):
+            nest = _shared_nest(s, self.size)
+            if isinstance(s, ir.For) and not nest and any(map(_is_shared, loops_of(s.body))):
                 new.append(self._serial(s))
                 continue
             for statement in self._in_place([s]):
@@ -176,10 +162,9 @@ class _GroupWork:
 
     def _wait(self, statement: ir.Statement, new: list[ir.Statement]) -> None:
         """A barrier, where the statement loads what others stored, or stores where they loaded."""
-        loaded = (s.source for s in every_statement([statement]) if isinstance(s, ir.Load))
         loads, stores = (
             {memory.name for memory in found if getattr(memory, "is_local", False)}
-            for found in (loaded, stored_memory([statement]))
+            for found in (loaded_memory([statement]), stored_memory([statement]))
         )
         if loads & self.stored or stores & (self.stored | self.loaded):
             new.append(ir.Barrier(origin=statement.origin))
@@ -191,8 +176,8 @@ class _GroupWork:
         """Each work-item's part of a statement whose outermost `loops` loops are shared out."""
         if loops:
             iterations = self._iterations(statement, loops)
-            names = self.names.repeated & set(defined_names(iterations))
-            return substituted(iterations, {}, {name: self.names.fresh(name) for name in names})
+            names = self.repeated.intersection(defined_names(iterations))
+            return substituted(iterations, {}, {name: self.fresh(name) for name in names})
         if isinstance(statement, ir.Store) and isinstance(statement.destination, ir.Buffer):
             return [ir.If(self.is_first, [statement], origin=statement.origin)]
         return [statement]
@@ -203,7 +188,7 @@ class _GroupWork:
         if loops == 1:
             return self._every(loop, self.local_id, self.size, loop.body)
         (inner,) = loop.body
-        width = room([inner])
+        width = _room([inner])
         body = self._every(inner, self.local_id % width, width, inner.body)
         return self._every(loop, self.local_id // width, self.size // width, body)
 
@@ -214,3 +199,123 @@ class _GroupWork:
         if not (loop.stop - loop.start).is_const(step):
             return [replace(loop, start=start, step=step, body=body)]
         return substituted(body, {axis_of(loop): start})
+
+
+# ---- which loops and arrays are shared ----
+
+
+def _is_shared(loop: ir.For) -> bool:
+    """Whether it is an innermost loop without dependences. One with steps is a work-item's own."""
+    if loop.step > 1 or any(map(_is_shared, loops_of(loop.body))):
+        return False
+    return not why_dependent(loop) and not _sets_variables(loop)
+
+
+def _sets_variables(loop: ir.For) -> bool:
+    """Whether it stores to variables that are made before it, be it in a single iteration."""
+    outside = set(stored_memory(loop.body)) - allocated(loop.body)
+    return any(isinstance(memory, ir.PrivateArray) and memory.size == 1 for memory in outside)
+
+
+def _shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
+    """The loops that a group of `size` work-items shares out when it comes to this one: the loop itself; or,
+    if the one inside it has too few iterations for all, both."""
+    if not isinstance(loop, ir.For) or _is_shared(loop):
+        return (loop,) if isinstance(loop, ir.For) else ()
+    match loop.body:
+        case [ir.For() as inner] if _is_shared(inner) and iterations(inner) < size:
+            return (loop, inner) if loop.step == 1 and not why_dependent(loop) else ()
+    return ()
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Of memory, by a statement; in a shared loop, or by all work-items in the same way."""
+
+    memory: ir.Buffer | ir.PrivateArray
+    at: Index
+    is_store: bool
+    shared: tuple[ir.For, ...]
+
+
+def _accesses_of(
+    body: Sequence[ir.Statement], size: int, shared: tuple[ir.For, ...] = ()
+) -> Iterator[_Access]:
+    for s in body:
+        if not shared and (nest := _shared_nest(s, size)):
+            yield from _accesses_of(nest[-1].body, size, nest)
+            continue
+        match s:
+            case ir.Load(_, memory, at):
+                yield _Access(memory, at, False, shared)
+            case ir.Store(memory, at) | ir.Combine(memory, at):
+                yield _Access(memory, at, True, shared)
+        for inner in ir.inner_bodies(s):
+            yield from _accesses_of(inner, size, shared)
+
+
+def _by_all(body: Sequence[ir.Statement], size: int) -> Iterator[ir.Statement]:
+    """What is not shared out."""
+    for s in body:
+        if not _shared_nest(s, size):
+            yield s
+            for inner in ir.inner_bodies(s):
+                yield from _by_all(inner, size)
+
+
+def _is_own(accesses: Sequence[_Access], size: int) -> bool:
+    """Whether each work-item keeps to one element, which then is a variable: in loops of the same bounds, in
+    which it has one iteration at most, the element is that of the iteration."""
+    return len(set(map(_place, accesses))) == 1 and all(
+        access.shared and _room(access.shared) <= size for access in accesses
+    )
+
+
+def _place(access: _Access) -> tuple:
+    """The element that is accessed, and by whom."""
+    names = {axis_of(loop): f"lane {n}" for n, loop in enumerate(access.shared)}
+    bounds = tuple((loop.start, loop.stop) for loop in access.shared)
+    return bounds, access.at.with_variables(
+        lambda v: replace(v, args=(names.get(v.args[0], v.args[0]),))
+    )
+
+
+def _room(nest: Sequence[ir.For]) -> int:
+    """How many work-items have an iteration each: those of the last loop are a power of two."""
+    _, count = numbers(nest)
+    return count
+
+
+def _is_shared_array(accesses: Sequence[_Access]) -> bool:
+    """Whether work-items store to elements that others may load."""
+    return any(a.is_store and a.shared for a in accesses)
+
+
+def _why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
+    """Why a group of `size` work-items can't run the statements; empty if it can."""
+    accesses = list(_accesses_of(body, size))
+    for_all = list(_by_all(body, size))
+    made = {s.array: s for s in for_all if isinstance(s, ir.Allocate)}
+    for memory in {a.memory: None for a in accesses if a.is_store}:
+        of_it = [a for a in accesses if a.memory == memory]
+        if isinstance(memory, ir.Buffer) and not all(a.is_store for a in of_it):
+            return f"some work-items would store what others load from {memory.name}"
+        if memory not in made or _is_own(of_it, size) or not _is_shared_array(of_it):
+            continue
+        if made[memory].initial is not None:
+            return f"{memory.name}, which work-items share, would be set by all of them"
+        if any(a.is_store and not a.shared for a in of_it):
+            return f"all work-items would store to {memory.name}, which they share"
+    return next(filter(None, map(_why_not_by_all, for_all)), "")
+
+
+def _why_not_by_all(statement: ir.Statement) -> str:
+    """Why not all work-items of a group can run a statement in the same way."""
+    inside = list(every_statement([statement]))
+    has_shared = any(map(_is_shared, loops_of([statement])))
+    if isinstance(statement, ir.If | ir.While | ir.IfLast) and has_shared:
+        return "a loop that could be shared out is in a branch or a loop of unknown length"
+    stores = [s for s in inside if isinstance(s, ir.Store) and isinstance(s.destination, ir.Buffer)]
+    if ir.inner_bodies(statement) and stores and not has_shared:
+        return f"the loop that stores {stores[0].destination.name} can't be shared out"
+    return ""

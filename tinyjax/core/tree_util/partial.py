@@ -1,7 +1,4 @@
-"""Functions with bound arguments as containers: a function returned by `jit` or `vjp` can hold arrays.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.tree_util.Partial.html
-"""
+"""Functions with bound arguments as containers: a function returned by `jit` or `vjp` can hold arrays."""
 
 from __future__ import annotations
 

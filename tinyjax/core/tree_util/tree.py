@@ -1,7 +1,4 @@
-"""`jax.tree`: the short names of the functions of `tree_util`, where each is explained.
-
-Source: https://docs.jax.dev/en/latest/jax.tree.html
-"""
+"""`jax.tree`: the short names of the functions of `tree_util`, where each is explained."""
 
 from __future__ import annotations
 

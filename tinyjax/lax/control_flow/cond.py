@@ -3,8 +3,6 @@
 Both branches are traced and one is run; `vmap` of a predicate runs all of them, and a select chooses. For
 reverse mode, a first `cond` returns the residuals of the branch that was taken, in places that all branches
 share, and a second one, of the transposed branches, reads them.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The branches must keep equal types, so what one of them needs (a tangent, a batch dim, a cotangent, a
 residual), all of them get.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
 """
 
 from __future__ import annotations
@@ -53,11 +51,7 @@ from tinyjax.transform.partial_eval import (
     partial_eval_jaxpr,
     values_of,
 )
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    not_linear,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, require_known, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 Branches = tuple[ClosedJaxpr, ...]
@@ -278,8 +272,7 @@ partial_eval_rules[cond_p] = _cond_partial_eval
 
 
 def _cond_transpose(cts: Any, index: Any, *operands: Any, branches: Branches) -> list[Any]:
-    if is_undefined_primal(index):
-        raise not_linear(cond_p)
+    require_known(cond_p, index)
     linear = tuple([is_undefined_primal(x) for x in operands])
     zero_cts = tuple([type(ct) is Zero for ct in cts])
     nonzero = _in_any(transpose_jaxpr(branch, linear, zero_cts)[1] for branch in branches)

@@ -2,8 +2,6 @@
 
 The loop is a scan if its bounds are known while tracing: a scan keeps the residuals of each iteration, so
 `jax.grad` works. Otherwise it is a while_loop.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 `vmap` applies a function to all slices at once, `map` to one at a time, and `map` with a batch_size to some
 at a time.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ one iteration to the next, and the slices that each iteration takes. `fori_loop`
 can be run backwards, scan_reverse tells.
 
     carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
 
 from __future__ import annotations
@@ -50,14 +48,9 @@ scan_p = HigherOrderPrimitive("scan", multiple_results=True, impl_binds_primitiv
 
 @with_shortcut
 def run_eagerly(
-    *args: Any,
-    jaxpr: ClosedJaxpr,
-    length: int,
-    num_carry: int,
-    num_consts: int,
-    reverse: bool,
+    *args: Any, jaxpr: ClosedJaxpr, length: int, num_carry: int, num_consts: int, reverse: bool,
     **_: Any,
-) -> list[ArrayImpl]:
+) -> list[ArrayImpl]:  # fmt: skip
     """The loop, in Python."""
     consts, init, xs = split_list(args, num_consts, num_carry)
     x_avals = jaxpr.in_avals[num_consts + num_carry :]
@@ -130,15 +123,10 @@ no_rule_reasons[scan_p, "lowering"] = (
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-    _split_transpose: bool = False,
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: int | None = None,
+    reverse: bool = False, unroll: int | bool = 1, _split_transpose: bool = False,
     _debug_info: DebugInfo | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """`carry, y = f(carry, x)` for each `x` along axis 0 of `xs`: (the last carry, all y stacked).
 
     `init`, the first carry, `xs` and `y` are pytrees; all arrays of `xs` have one length of axis 0,
@@ -251,16 +239,8 @@ def _bind_what_changes(
     and a y that equals x is not stored."""
     body, changes, y_sources = _what_changes(jaxpr, len(consts), len(init))
     fixed, changing = drop(init, changes), pick(init, changes)
-    outs = scan_p.bind(
-        *fixed,
-        *consts,
-        *changing,
-        *xs,
-        jaxpr=body,
-        num_consts=len(fixed) + len(consts),
-        num_carry=len(changing),
-        **params,
-    )
+    counts = {"num_consts": len(fixed) + len(consts), "num_carry": len(changing)}
+    outs = scan_p.bind(*fixed, *consts, *changing, *xs, jaxpr=body, **counts, **params)
     carry, kept = split_list(outs, len(changing))
     made = iter(kept)
     ys = [next(made) if source is None else xs[source] for source in y_sources]

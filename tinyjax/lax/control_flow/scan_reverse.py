@@ -3,8 +3,6 @@
 The derivative of a loop is two loops. Linearizing makes one that runs now and saves what the other, linear
 one needs of each iteration (stacked; what is the same at each iteration is saved once). Transposition runs
 the linear one backwards.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
 
 from __future__ import annotations

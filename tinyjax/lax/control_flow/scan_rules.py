@@ -2,8 +2,6 @@
 
 Each iterates to a fixed point: what an element of the carry has after an iteration (a tangent, a batch dim, a
 use), it also has before the next.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
 
 from __future__ import annotations
@@ -47,18 +45,9 @@ def _scan_jvp(
     init_dot = [instantiate_zeros(t) if nz else t for t, nz in zip(init_dot, carry_nz)]
     dots = [[t for t in ts if type(t) is not Zero] for ts in (consts_dot, init_dot, xs_dot)]
     consts, init, xs = split_list(primals, num_consts, num_carry)
-    outs = scan_p.bind(
-        *consts,
-        *dots[0],
-        *init,
-        *dots[1],
-        *xs,
-        *dots[2],
-        jaxpr=new_jaxpr,
-        num_consts=num_consts + len(dots[0]),
-        num_carry=num_carry + len(dots[1]),
-        **params,
-    )
+    operands = [*consts, *dots[0], *init, *dots[1], *xs, *dots[2]]
+    params |= {"num_consts": num_consts + len(dots[0]), "num_carry": num_carry + len(dots[1])}
+    outs = scan_p.bind(*operands, jaxpr=new_jaxpr, **params)
     carry, carry_dot, ys, ys_dot = split_list(outs, num_carry, len(dots[1]), len(ys_nz))
     return primals_and_tangents(carry + ys + carry_dot + ys_dot, (*carry_nz, *ys_nz))
 

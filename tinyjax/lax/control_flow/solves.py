@@ -3,9 +3,6 @@
 A solver is differentiated by the equation that its solution fulfils, not through its steps. For f(a, x) = 0
 that is the implicit function theorem, dx = -(df/dx)^-1 df/da da; for A x = b it is dx = A^-1 (db - dA x),
 whose transpose is a solve with the transpose of A.
-
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_root.html and
-https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_linear_solve.html
 """
 
 from __future__ import annotations
@@ -183,12 +180,9 @@ def _linear_solve_transpose(cts: Any, *args: Any, const_lengths: Any, jaxprs: An
     if any([is_undefined_primal(c) for part in consts for c in part]):
         raise NotImplementedError("custom_linear_solve can be transposed in b alone, not in matvec")
     flat_consts = [c for part in consts.transpose() for c in part]
-    ct_b = linear_solve_p.bind(
-        *flat_consts,
-        *[instantiate_zeros(ct) for ct in cts[: len(b)]],
-        const_lengths=const_lengths.transpose(),
-        jaxprs=jaxprs.transpose(),
-    )
+    cts_b = [instantiate_zeros(ct) for ct in cts[: len(b)]]
+    params = {"const_lengths": const_lengths.transpose(), "jaxprs": jaxprs.transpose()}
+    ct_b = linear_solve_p.bind(*flat_consts, *cts_b, **params)
     return [None] * len(flat_consts) + ct_b[: len(b)]
 
 

@@ -1,6 +1,6 @@
 """A loop that runs as long as a condition holds, in one equation: `while_loop`.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+Its length is not known before it runs, so no residuals can be kept: it has no reverse mode.
 """
 
 from __future__ import annotations
@@ -91,12 +91,8 @@ def _where(pred: np.ndarray, x: ArrayImpl, y: ArrayImpl) -> ArrayImpl:
     return ArrayImpl(np.where(mask, x._value, y._value), x.aval)
 
 
-def _while_aval(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
-    return body_jaxpr.out_avals
-
-
 impl_rules[while_p] = _while_impl
-abstract_eval_rules[while_p] = _while_aval
+abstract_eval_rules[while_p] = lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals
 no_rule_reasons[while_p, "lowering"] = (
     "runtime/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
 )
@@ -190,15 +186,9 @@ def _bind(traced: _Traced, init: Sequence[Any]) -> list[Any]:
     if any(fixed):
         cond_jaxpr, body_jaxpr = _without_fixed(traced, fixed)
     body_consts = pick(init, fixed) + body_consts
-    outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *drop(init, fixed),
-        cond_nconsts=len(cond_consts),
-        cond_jaxpr=cond_jaxpr,
-        body_nconsts=len(body_consts),
-        body_jaxpr=body_jaxpr,
-    )
+    params: dict[str, Any] = {"cond_nconsts": len(cond_consts), "cond_jaxpr": cond_jaxpr}
+    params |= {"body_nconsts": len(body_consts), "body_jaxpr": body_jaxpr}
+    outs = while_p.bind(*cond_consts, *body_consts, *drop(init, fixed), **params)
     return merge_lists(fixed, outs, pick(init, fixed))
 
 

@@ -3,8 +3,6 @@
 A rule finds by a fixed point which parts of the carry have a tangent (or a batch dim). vmap runs loops of
 different lengths together: all examples go on until the last one is done, and those that are done keep their
 carry. There is no reverse mode.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 """
 
 from __future__ import annotations
@@ -69,12 +67,9 @@ def _while_jvp(
     invars = [*const_vars, *const_dot_vars, *carry_vars, *carry_dot_vars]
     cond = cond_jaxpr.jaxpr
     cond_invars = cond.invars + [Var(get_aval(t)) for t in carry_dots]
+    operands = [*cond_consts, *body_consts, *const_dots, *carry, *carry_dots]
     outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *const_dots,
-        *carry,
-        *carry_dots,
+        *operands,
         cond_nconsts=cond_nconsts,
         cond_jaxpr=cond_jaxpr.replace(cond.replace(invars=cond_invars)),
         body_nconsts=body_nconsts + len(const_dots),
@@ -172,15 +167,9 @@ transpose_rules[while_p] = _while_transpose
 
 
 def _while_batch(
-    axis: AxisData,
-    vals: Any,
-    dims: Any,
-    *,
-    cond_nconsts: int,
-    cond_jaxpr: ClosedJaxpr,
-    body_nconsts: int,
-    body_jaxpr: ClosedJaxpr,
-) -> tuple[list, list]:
+    axis: AxisData, vals: Any, dims: Any, *, cond_nconsts: int, cond_jaxpr: ClosedJaxpr,
+    body_nconsts: int, body_jaxpr: ClosedJaxpr,
+) -> tuple[list, list]:  # fmt: skip
     """One loop for all examples, until none of them goes on."""
     cond_dims, body_dims, init_dims = split_list(dims, cond_nconsts, body_nconsts)
 
@@ -201,15 +190,11 @@ def _while_batch(
         pred_dim, carry_dims = 0, [0] * len(batched)
     cond_consts, body_consts, init = split_list(vals, cond_nconsts, body_nconsts)
     init = [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(init, init_dims, carry_dims)]
-    outs = while_p.bind(
-        *cond_consts,
-        *body_consts,
-        *init,
-        cond_nconsts=cond_nconsts,
-        cond_jaxpr=_batch_to(cond_jaxpr, axis, (*cond_dims, *carry_dims), (pred_dim,)),
-        body_nconsts=body_nconsts,
-        body_jaxpr=_batch_to(body_jaxpr, axis, (*body_dims, *carry_dims), tuple(carry_dims)),
-    )
+    cond = _batch_to(cond_jaxpr, axis, (*cond_dims, *carry_dims), (pred_dim,))
+    body = _batch_to(body_jaxpr, axis, (*body_dims, *carry_dims), tuple(carry_dims))
+    counts = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts}
+    operands = [*cond_consts, *body_consts, *init]
+    outs = while_p.bind(*operands, cond_jaxpr=cond, body_jaxpr=body, **counts)
     return outs, carry_dims
 
 

@@ -135,15 +135,9 @@ def cholesky(a: Any) -> list[Any]:
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
-    *,
-    left_side: bool,
-    lower: bool,
-    transpose_a: bool,
-    unit_diagonal: bool,
+    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool,
     **_: Any,
-) -> list[Any]:
+) -> list[Any]:  # fmt: skip
     """Row by row, as each needs those before. X op(A) = B is op(A)^T X^T = B^T."""
     n = a.shape[-1]
     if left_side == transpose_a:

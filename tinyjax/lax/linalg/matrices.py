@@ -17,6 +17,7 @@ from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.primitives import shape_of
+from tinyjax.lax.creation import unit_matrix
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.lax.shape import batch_size
 from tinyjax.transform.batching import batch_rules, bdim_at_front
@@ -137,10 +138,7 @@ def triu(x: Any, k: int = 0) -> Any:
 
 def eye(like: Any, n: int | None = None) -> Any:
     """The unit matrix of the size, or of size n, and the dtype of the matrices `like`."""
-    shape = (shape_of(like)[-1],) * 2 if n is None else (n, n)
-    rows = lax.add(lax.broadcasted_iota(np.int32, shape, 0), np.int32(0))
-    mask = lax.eq(rows, lax.broadcasted_iota(np.int32, shape, 1))
-    return lax.convert_element_type(mask, dtypes.dtype(like))
+    return unit_matrix(shape_of(like)[-1] if n is None else n, dtypes.dtype(like))
 
 
 def matrix_transpose(x: Any) -> Any:

@@ -15,12 +15,7 @@ import numpy as np
 
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    check_square,
-    for_each_matrix,
-    on_matrices,
-)
+from tinyjax.lax.linalg.matrices import check_operands, check_square, for_each_matrix, on_matrices
 
 schur_p = Primitive("schur", multiple_results=True, axes="matrices 2", makes_nan=True)
 hessenberg_p = Primitive("hessenberg", multiple_results=True, axes="matrices 2", makes_nan=True)

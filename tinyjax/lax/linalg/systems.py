@@ -1,8 +1,6 @@
 """Linear systems with a derivative: a factorization, and a solve by it.
 
 The derivative needs no new factorization: dx solves a system with the same matrix.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_linear_solve.html
 """
 
 from __future__ import annotations

@@ -31,22 +31,16 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, defjvp2
-from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.transform.transposition import require_known, transpose_rules
 
 # Parameters: those of the function triangular_solve.
 triangular_solve_p = Primitive("triangular_solve", makes_nan=True)
 
 
 def _impl(
-    a: np.ndarray,
-    b: np.ndarray,
-    *,
-    left_side: bool,
-    lower: bool,
-    transpose_a: bool,
-    conjugate_a: bool,
-    unit_diagonal: bool,
-) -> np.ndarray:
+    a: np.ndarray, b: np.ndarray, *, left_side: bool, lower: bool, transpose_a: bool,
+    conjugate_a: bool, unit_diagonal: bool,
+) -> np.ndarray:  # fmt: skip
     """By BLAS's trsm. It takes matrices column by column, as which ours, row by row, are transposed:
     so the sides change, and lower is upper. A zero on the diagonal divides, and gives inf or NaN."""
     if b.size == 0:
@@ -128,8 +122,7 @@ def _jvp_b(b_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
 
 
 def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
-    if is_undefined_primal(a):
-        raise not_linear(triangular_solve_p)
+    require_known(triangular_solve_p, a)
     if type(ct) is Zero:
         return [None, Zero(b.aval)]
     return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]
@@ -148,8 +141,7 @@ def _batch(vals: Any, dims: Any, *, left_side: bool, **params: Any) -> Any:
 def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[Any, int]:
     """b is (n, columns, batch), or (rows, batch, n) after its batch axis has gone behind its rows."""
     if left_side:
-        flat = (shape_of(b)[0], -1)
-        flat = (flat[0], shape_of(b)[1] * shape_of(b)[2])
+        flat = (shape_of(b)[0], shape_of(b)[1] * shape_of(b)[2])
     else:
         b = moveaxis(b, 0, 1)
         flat = (shape_of(b)[0] * shape_of(b)[1], shape_of(b)[2])
@@ -164,15 +156,9 @@ batch_rules[triangular_solve_p] = _batch  # makes one solve of many, where it ca
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
-    *,
-    left_side: bool = False,
-    lower: bool = False,
-    transpose_a: bool = False,
-    conjugate_a: bool = False,
-    unit_diagonal: bool = False,
-) -> Array:
+    a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+    conjugate_a: bool = False, unit_diagonal: bool = False,
+) -> Array:  # fmt: skip
     """X with op(A) X = B if `left_side`, else X op(A) = B; only one triangle of A is read.
 
     `a` has shape (..., n, n), `b` (..., n, m) or (..., m, n), and the result has b's; a vector b is one

@@ -17,14 +17,9 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
-from tinyjax.lax.linalg.matrices import (
-    check_operands,
-    check_square,
-    for_each_matrix,
-    on_matrices,
-)
+from tinyjax.lax.linalg.matrices import check_operands, check_square, for_each_matrix, on_matrices
 from tinyjax.transform.jvp import Zero, instantiate_zeros, zero_tangent
-from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.transform.transposition import require_known, transpose_rules
 
 # ---- tridiagonal ----
 
@@ -148,8 +143,7 @@ def _solve_jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
 
 
 def _solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
-    if any(is_undefined_primal(x) for x in (dl, d, du)):
-        raise not_linear(tridiagonal_solve_p)
+    require_known(tridiagonal_solve_p, dl, d, du)
     if type(ct) is Zero:
         return [None, None, None, Zero(b.aval)]
     axis = len(shape_of(d)) - 1

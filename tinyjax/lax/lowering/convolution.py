@@ -20,7 +20,6 @@ from tinyjax.compile.kernel.rules import (
     Product,
     Reduction,
     lowering_rules,
-    sum_dtype,
     zero_of,
 )
 from tinyjax.compile.passes.convolutions import has_several_features
@@ -28,7 +27,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout
 from tinyjax.lax.lowering.indexing import element_or
-from tinyjax.lax.lowering.products import converted, has_product
+from tinyjax.lax.lowering.products import has_product, product_of
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
@@ -63,20 +62,10 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 
 def _factors(
-    ctx: Any,
-    place: Position,
-    lhs: Any,
-    rhs: Any,
-    *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
-    dimension_numbers: Any,
-    feature_group_count: int,
-    batch_group_count: int,
-    **_: Any,
-) -> tuple[Scalar, Scalar]:
+    ctx: Any, place: Position, lhs: Any, rhs: Any, *, window_strides: Any, padding: Any,
+    lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: int,
+    batch_group_count: int, **_: Any,
+) -> tuple[Scalar, Scalar]:  # fmt: skip
     """Of the product at `place` in the window that the result's position numbers."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     image, out_feature, *window = (ctx.position.coords[axis] for axis in out_spec)
@@ -103,13 +92,8 @@ def _factors(
     return element, weight
 
 
-def _term(ctx: Any, place: Position, *operands: Any, **params: Any) -> Scalar:
-    dtype = sum_dtype(ctx.avals_out[0].dtype)
-    factors = _factors(ctx, place, *operands, **params)
-    return ctx.op("mul", *(converted(ctx, x, dtype) for x in factors))
-
-
+_term = product_of(_factors)
 REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
-PRODUCT = Product("add", zero_of, _summed_sizes, _term, _factors)
+PRODUCT = Product("add", zero_of, _summed_sizes, _term, factors=_factors)
 
 lowering_rules[conv_general_dilated_p] = _convolution

@@ -258,9 +258,8 @@ lowering_rules[lax.argmin_p] = ArgReduction("lt", greatest)
 # ---- one element after the other ----
 
 MAX_K = 64  # elements that are found one by one
-MAX_SORTED = (
-    2**12
-)  # elements that are sorted in a loop's kernel, at 10 ns each for each doubling of a row
+# Elements that are sorted in a loop's kernel, at 10 ns each for each doubling of a row
+MAX_SORTED = 2**12
 
 
 def top_k_lowering(eqn: JaxprEqn, target: Target) -> Lowering:
@@ -276,12 +275,8 @@ def top_k_lowering(eqn: JaxprEqn, target: Target) -> Lowering:
 def _sort(eqn: JaxprEqn, target: Target) -> Lowering:
     """A kernel only within that of a loop: NumPy sorts faster, but the loop would run from the host."""
     x, is_alone = eqn.invars[0].aval, target.name != "work-item"
-    if (
-        is_alone
-        or eqn.params["num_keys"] > 1
-        or x.size > MAX_SORTED
-        or dtypes.kind(x.dtype) not in "biuf"
-    ):
+    is_small = x.size <= MAX_SORTED and dtypes.kind(x.dtype) in "biuf"
+    if is_alone or eqn.params["num_keys"] > 1 or not is_small:
         return OnHost("all elements of a row are needed to place one")
     return Sort()
 
@@ -305,12 +300,5 @@ lowering_rules[lax.cumprod_p] = _cumulative("mul", one_of)
 lowering_rules[lax.cummax_p] = _cumulative("max", least)
 lowering_rules[lax.cummin_p] = _cumulative("min", greatest)
 
-# ---- host steps ----
-
-_HOST_STEPS = {
-    "each element needs those before it": "cumlogsumexp",
-    "OpenCL has no such function of full accuracy": "polygamma",
-}
-for _reason, _names in _HOST_STEPS.items():
-    for _name in _names.split():
-        lowering_rules[getattr(lax, f"{_name}_p")] = OnHost(_reason)
+lowering_rules[lax.cumlogsumexp_p] = OnHost("each element needs those before it")
+lowering_rules[lax.polygamma_p] = OnHost("OpenCL has no such function of full accuracy")

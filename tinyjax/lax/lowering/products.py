@@ -8,6 +8,7 @@ than the synchronization costs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,37 +69,45 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
     return left.sizes(left.summed)
 
 
-def _term(ctx: Any, summed: Position, *operands: Any, **params: Any) -> Scalar:
-    """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
-    return _product_at(ctx, summed.coords, *operands, **params)
+def product_of(factors: Callable[..., Sequence[Scalar]]) -> Callable[..., Scalar]:
+    """The term of a sum whose factors that function gives."""
+
+    def term(ctx: Any, place: Position, *operands: Any, **params: Any) -> Scalar:
+        dtype = sum_dtype(ctx.avals_out[0].dtype)
+        found = factors(ctx, place, *operands, **params)
+        return ctx.op("mul", *(converted(ctx, x, dtype) for x in found))
+
+    return term
 
 
 def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
     (summed, _), _ = params["dimension_numbers"]
-    product = _product_at(ctx, [index(0)] * len(summed), *operands, **params)
-    return converted(ctx, product, ctx.avals_out[0].dtype)
+    place = Position((1,) * len(summed), [index(0)] * len(summed))
+    return converted(ctx, _term(ctx, place, *operands, **params), ctx.avals_out[0].dtype)
 
 
-def _product_at(
-    ctx: Any, summed_coords: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
-) -> Scalar:
+def _factors(
+    ctx: Any, place: Position, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
+) -> list[Scalar]:
+    """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
     summed, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
     kept = iter(ctx.position.coords[len(batch[0]) :])
     dtype = sum_dtype(ctx.avals_out[0].dtype)
     factors = []
     for operand, summed_axes, batch_axes in zip((lhs, rhs), summed, batch):
-        given = dict(zip(summed_axes, summed_coords)) | dict(zip(batch_axes, batch_coords))
+        given = dict(zip(summed_axes, place.coords)) | dict(zip(batch_axes, batch_coords))
         axes = range(operand.aval.ndim)
         element = operand.at([given[axis] if axis in given else next(kept) for axis in axes])
         factors.append(converted(ctx, element, dtype))
-    return ctx.op("mul", *factors)
+    return factors
 
 
 def converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
     return x if x.dtype == dtype else ctx.op("convert", x, dtype=dtype)
 
 
+_term = product_of(_factors)
 REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
-PRODUCT = Product("add", zero_of, _summed_sizes, _term)
+PRODUCT = Product("add", zero_of, _summed_sizes, _term, factors=_factors)
 lowering_rules[dot_general_p] = _dot_general

@@ -39,16 +39,9 @@ def _window_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction:
     def term(
-        ctx: Any,
-        place: Position,
-        x: Any,
-        *,
-        window_strides: Any,
-        padding: Any,
-        base_dilation: Any,
-        window_dilation: Any,
-        **_: Any,
-    ) -> Scalar:
+        ctx: Any, place: Position, x: Any, *, window_strides: Any, padding: Any, base_dilation: Any,
+        window_dilation: Any, **_: Any,
+    ) -> Scalar:  # fmt: skip
         """The operand's element at `place` in the window that the result's position numbers."""
         at = [
             window * stride + i * spread - int(low)
@@ -76,17 +69,9 @@ def _select_and_gather_add(eqn: JaxprEqn, target: Target) -> Lowering:
 
 
 def _gathered(
-    ctx: Any,
-    source: Any,
-    operand: Any,
-    *,
-    select_prim: Any,
-    window_dimensions: Any,
-    window_strides: Any,
-    padding: Any,
-    base_dilation: Any,
-    window_dilation: Any,
-) -> Scalar:
+    ctx: Any, source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any,
+    window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any,
+) -> Scalar:  # fmt: skip
     """What the chosen element of a window carries: two walks at once, as in the impl rule."""
     dtype = operand.aval.dtype
     best = fill = ctx.constant(_IDENTITIES[select_prim](dtype), dtype)
@@ -130,16 +115,9 @@ def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> Lowering:
 
 
 def _from_window(
-    ctx: Any,
-    back: Sequence[int],
-    source: Any,
-    operand: Any,
-    *,
-    select_prim: Any,
-    window_dimensions: Any,
-    window_strides: Any,
-    padding: Any,
-) -> Scalar:
+    ctx: Any, back: Sequence[int], source: Any, operand: Any, *, select_prim: Any,
+    window_dimensions: Any, window_strides: Any, padding: Any,
+) -> Scalar:  # fmt: skip
     """What this element gets from one of its windows: the one that begins `back` windows before the last that
     begins at or before it."""
     window, number, conditions = [], index(0), []

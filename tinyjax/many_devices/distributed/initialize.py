@@ -2,8 +2,6 @@
 
 A process's number comes from `mpiexec -n 4 python program.py`, by MPI, or from the call, in programs that are
 started one by one.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
 """
 
 from __future__ import annotations
@@ -28,18 +26,13 @@ LAUNCHERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
 def initialize(
-    coordinator_address: str | None = None,
-    num_processes: int | None = None,
-    process_id: int | None = None,
-    local_device_ids: int | Sequence[int] | None = None,
-    cluster_detection_method: str | None = None,
-    initialization_timeout: int = 300,
-    heartbeat_timeout_seconds: int = 100,
-    shutdown_timeout_seconds: int = 300,
-    coordinator_bind_address: str | None = None,
-    slice_index: int | None = None,
+    coordinator_address: str | None = None, num_processes: int | None = None,
+    process_id: int | None = None, local_device_ids: int | Sequence[int] | None = None,
+    cluster_detection_method: str | None = None, initialization_timeout: int = 300,
+    heartbeat_timeout_seconds: int = 100, shutdown_timeout_seconds: int = 300,
+    coordinator_bind_address: str | None = None, slice_index: int | None = None,
     partition_index: int | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Joins the other processes of the program, each of which calls this before it uses a device.
 
     Started by `mpiexec -n 4 python program.py`, a process needs no arguments. Started by hand, each is

@@ -2,8 +2,6 @@
 
 pmap is shard_map over a mesh of one axis, with as many devices as there are slices; and slices are without
 the axis along which they were cut. Types say nothing of what varies, as with check_vma=False.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """
 
 from __future__ import annotations
@@ -15,13 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import primitives
-from tinyjax.core.api_util import (
-    FlatFun,
-    as_argnums,
-    check_callable,
-    fun_name,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, wraps
 from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
@@ -59,17 +51,11 @@ _current = _Tracing()
 
 
 def pmap(
-    fun: Callable,
-    axis_name: Hashable | None = None,
-    *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    static_broadcasted_argnums: int | Sequence[int] = (),
-    devices: Sequence[Device] | None = None,
-    backend: str | None = None,
-    axis_size: int | None = None,
+    fun: Callable, axis_name: Hashable | None = None, *, in_axes: Any = 0, out_axes: Any = 0,
+    static_broadcasted_argnums: int | Sequence[int] = (), devices: Sequence[Device] | None = None,
+    backend: str | None = None, axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
+) -> Callable[..., Any]:  # fmt: skip
     """`fun` on many devices at once: each computes with its own slice of the arguments.
 
     As vmap, with a device for each slice: `in_axes` and `out_axes` as there (a result for which

@@ -188,12 +188,7 @@ def bind_parts(
 
 
 def smap(
-    f: Callable | None = None,
-    /,
-    *,
-    in_axes: Any = Infer,
-    out_axes: Any,
-    axis_name: Hashable,
+    f: Callable | None = None, /, *, in_axes: Any = Infer, out_axes: Any, axis_name: Hashable
 ) -> Callable[..., Any]:
     """shard_map over one axis of the mesh of jax.set_mesh, written as vmap is: by in_axes and out_axes.
 

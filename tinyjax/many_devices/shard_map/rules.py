@@ -44,17 +44,9 @@ from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
 from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
-from tinyjax.transform.partial_eval import (
-    Parts,
-    linearize_jaxpr,
-    partial_eval_jaxpr,
-    with_outputs,
-)
+from tinyjax.transform.partial_eval import Parts, linearize_jaxpr, partial_eval_jaxpr, with_outputs
 from tinyjax.transform.remat.policies import EqnSplit, policy_rules, split_by_policy
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 Params = dict[str, Any]
@@ -185,11 +177,7 @@ def _run_now(
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     known_specs = drop(in_specs, unknown_ins) if any(unknown_ins) else in_specs
     known_out_specs = drop(out_specs, parts.later_outs) if any(unknown_ins) else out_specs
-    now = {
-        "jaxpr": known,
-        "in_specs": tuple(known_specs),
-        "out_specs": (*known_out_specs, *specs),
-    }
+    now = {"jaxpr": known, "in_specs": tuple(known_specs), "out_specs": (*known_out_specs, *specs)}
     computed = shard_map_p.bind(*inputs, **(params | now))
     outs, made = split_list(computed, len(parts.known_outs))
     operands = [i for kind, i in parts.residuals if kind == "in"]
@@ -297,10 +285,7 @@ def _transpose(cts: Any, *args: Any, **params: Any) -> list[Any]:
     jaxpr = _last_arguments_first(jaxpr, len(given))
     if not params["check_vma"]:
         given = [_shared_out(ct, spec, params) for ct, spec in zip(given, out_specs)]
-    specs = {
-        "in_specs": (*out_specs, *drop(in_specs, linear)),
-        "out_specs": tuple(ct_specs),
-    }
+    specs = {"in_specs": (*out_specs, *drop(in_specs, linear)), "out_specs": tuple(ct_specs)}
     outs = shard_map_p.bind(*given, *drop(args, linear), **(params | specs | {"jaxpr": jaxpr}))
     return operand_cotangents(args, outs, nonzero)
 

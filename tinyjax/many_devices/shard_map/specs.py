@@ -162,14 +162,9 @@ def _of_mesh(mesh: Mesh) -> str:
 
 
 def check_results(
-    fun: Callable,
-    mesh: Mesh,
-    axes: MeshAxes,
-    specs: Sequence[PartitionSpec],
-    avals: Sequence[ShapedArray],
-    tree: PyTreeDef,
-    check_vma: bool,
-) -> None:
+    fun: Callable, mesh: Mesh, axes: MeshAxes, specs: Sequence[PartitionSpec],
+    avals: Sequence[ShapedArray], tree: PyTreeDef, check_vma: bool,
+) -> None:  # fmt: skip
     """Raises ValueError for a spec that is longer than its result has axes, and with check_vma for one that
     leaves out an axis over which the result may vary."""
     paths = [keystr(path) for path, _ in tree_leaves_with_path(tree_unflatten(tree, avals))]

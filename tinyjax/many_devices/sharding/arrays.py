@@ -2,8 +2,6 @@
 
 An array of a mesh is made from a function that gives the elements at an index, from arrays on the devices, or
 from what this process has.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
 """
 
 from __future__ import annotations
@@ -30,10 +28,7 @@ from tinyjax.runtime.placement import commit
 
 
 def make_array_from_callback(
-    shape: Sequence[int],
-    sharding: Sharding,
-    data_callback: Callable[[Any], Any],
-    dtype: Any = None,
+    shape: Sequence[int], sharding: Sharding, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> ArrayImpl:
     """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
     for each index that some device of this process has. `dtype` is the one that the parts have.

@@ -3,8 +3,6 @@
 Within the block jit, device_put and with_sharding_constraint take `P("x")` for NamedSharding(mesh, P("x")),
 and arrays that are made there are on the mesh. While a function is traced the mesh is known without its
 devices.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.set_mesh.html
 """
 
 from __future__ import annotations
@@ -90,9 +88,7 @@ def mesh_of(params: Mapping[str, Any]) -> Any:
 
 
 def get_mesh() -> Mesh:
-    """The mesh that set_mesh has set; an empty one if there is none.
-
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html"""
+    """The mesh that set_mesh has set; an empty one if there is none."""
     return config.mesh if isinstance(config.mesh, Mesh) else Mesh(np.empty((), object), ())
 
 

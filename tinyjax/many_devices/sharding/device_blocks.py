@@ -4,8 +4,6 @@ The elements are in as many buffers as the mesh has OpenCL devices, each a block
 the array along none of the mesh's axes. Programs of shard_map read the blocks where they are. Whatever else
 needs the array, NumPy or a plain jitted function, has it joined in the host's memory first. Logical devices
 of one OpenCL device share its block.
-
-Source: https://docs.jax.dev/en/latest/jax.Array.html
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ defines what decides how arrays are split along it: the compiler ("Auto", as of 
 types of arrays, which are checked while a function is traced ("Explicit", as of make_mesh), or the program
 itself, which computes with parts ("Manual", within shard_map). An AbstractMesh is a mesh without its devices,
 for types of arrays. Its axes are "Explicit" by default.
-
-Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh
 """
 
 from __future__ import annotations
@@ -142,9 +140,7 @@ def _checked_types(types: Any, names: tuple) -> tuple[AxisType, ...]:
 
 
 class AbstractMesh(_Axes):
-    """The sizes, names and types of a mesh's axes, without its devices: "Explicit" ones by default.
-
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.AbstractMesh"""
+    """The sizes, names and types of a mesh's axes, without its devices: "Explicit" ones by default."""
 
     def __init__(
         self,
@@ -198,8 +194,7 @@ class AbstractMesh(_Axes):
 class Mesh(_Axes):
     """An array of devices, whose axes have names: "Auto" ones, unless `axis_types` says otherwise.
 
-    Raises ValueError if there are not as many names as axes, or a device stands twice.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh"""
+    Raises ValueError if there are not as many names as axes, or a device stands twice."""
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None):
         self.devices = np.array(devices, dtype=object)

@@ -3,8 +3,6 @@
 An axis that is split over mesh axes of sizes 4 and 2 has eight parts; a device's part is the number that its
 coordinates along those mesh axes make, the first one counting most. Devices that differ along other axes
 alone have the same part: they are replicas.
-
-Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding
 """
 
 from __future__ import annotations
@@ -34,8 +32,7 @@ class DuplicateSpecError(Exception):
 class NamedSharding(Sharding):
     """How an array lies on a mesh: along which axes, by a PartitionSpec.
 
-    Raises ValueError for an axis that the mesh does not have, DuplicateSpecError for one that is named twice.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedSharding"""
+    Raises ValueError for an axis that the mesh has not, DuplicateSpecError for one that is named twice."""
 
     explicit_type: Any  # aval -> aval
 

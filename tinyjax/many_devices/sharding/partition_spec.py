@@ -3,8 +3,6 @@
 P("x", None, ("y", "z")): axis 0 of the array is split over the devices along the mesh's axis "x", axis 1 is
 replicated, and axis 2 is split over "y", and each part of it over "z". Axes that are not named are
 replicated. It has names alone: sizes are the mesh's.
-
-Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.PartitionSpec
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ For an array of a given shape: which index each device has (`devices_indices_map
 (`shard_shape`), and whether two shardings put all elements at the same places (`is_equivalent_to`). The
 simplest one is here: all of the array is on one device. named_sharding.py has those that go by names of a
 mesh's axes.
-
-Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """
 
 from __future__ import annotations
@@ -149,8 +147,7 @@ class Sharding(OutSharding):
 class SingleDeviceSharding(Sharding):
     """The whole array is on one device.
 
-    Raises TypeError if `device` is none.
-    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.SingleDeviceSharding"""
+    Raises TypeError if `device` is none."""
 
     is_fully_replicated = True
 

@@ -3,8 +3,6 @@
 Devices that share one memory, such as those of a mesh of one machine's processors, need no copies. The array
 is one whole buffer, and its sharding is a label on it; a part is sliced on first use. (Several OpenCL devices
 have separate blocks: device_blocks.py.) Gives arrays `sharding`, `addressable_shards` and more.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.html
 """
 
 from __future__ import annotations

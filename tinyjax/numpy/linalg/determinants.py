@@ -3,8 +3,7 @@
 The derivative is the trace of adj(A) dA, where adj(A) = det(A) A^-1 if A has an inverse, and has no poles
 where it has not.
 
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function;
-for the derivative https://en.wikipedia.org/wiki/Jacobi%27s_formula
+Source: https://en.wikipedia.org/wiki/Jacobi%27s_formula
 """
 
 from __future__ import annotations

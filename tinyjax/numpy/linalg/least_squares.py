@@ -1,8 +1,7 @@
 """What singular values are good for: pinv, lstsq, matrix_rank, cond.
 
-Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function, and
-for the derivative of pinv G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear
-least squares problems whose variables separate" (1973)
+Source, for the derivative of pinv: G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and
+nonlinear least squares problems whose variables separate" (1973)
 """
 
 from __future__ import annotations

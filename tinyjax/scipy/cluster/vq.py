@@ -1,7 +1,4 @@
-"""`jax.scipy.cluster.vq`: the step of k-means that gives each observation to the nearest code.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.cluster.vq.vq.html
-"""
+"""`jax.scipy.cluster.vq`: the step of k-means that gives each observation to the nearest code."""
 
 from __future__ import annotations
 

@@ -50,14 +50,9 @@ def _qr(a: Any, mode: str, pivoting: bool) -> tuple[Array, ...]:
 
 
 def qr_multiply(
-    a: Any,
-    c: Any,
-    mode: str = "right",
-    pivoting: bool = False,
-    conjugate: bool = False,
-    overwrite_a: bool = False,
-    overwrite_c: bool = False,
-) -> tuple[Array, ...]:
+    a: Any, c: Any, mode: str = "right", pivoting: bool = False, conjugate: bool = False,
+    overwrite_a: bool = False, overwrite_c: bool = False,
+) -> tuple[Array, ...]:  # fmt: skip
     """(c Q, R), or (Q c, R) for mode 'left', and p with pivoting; of the economic qr of the matrix `a`.
 
     A vector c is a row for 'right', a column for 'left'. `conjugate` takes Q's conjugate. Raises ValueError
@@ -81,17 +76,10 @@ def qr_multiply(
 
 
 def eigh(
-    a: Any,
-    b: Any = None,
-    lower: bool = True,
-    eigvals_only: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    turbo: bool = True,
-    eigvals: None = None,
-    type: int = 1,
-    check_finite: bool = True,
-) -> Array | tuple[Array, Array]:
+    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False,
+    overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True, eigvals: None = None,
+    type: int = 1, check_finite: bool = True,
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """(w, v): eigenvalues, ascending, and eigenvectors of (a + a^H) / 2; w alone for eigvals_only.
 
     With a positive definite `b`, those of a v = w b v (type 1), a b v = w v (2) or b a v = w v (3).
@@ -195,15 +183,10 @@ def _product(x: Any, y: Any) -> Any:
 
 
 def eigh_tridiagonal(
-    d: Any,
-    e: Any,
-    *,
-    eigvals_only: bool = False,
-    select: str = "a",
-    select_range: tuple[float, float] | None = None,
-    tol: float | None = None,
+    d: Any, e: Any, *, eigvals_only: bool = False, select: str = "a",
+    select_range: tuple[float, float] | None = None, tol: float | None = None,
     key: Array | None = None,
-) -> Array | tuple[Array, Array]:
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """(w, v): the eigenvalues and eigenvectors of a symmetric matrix by its diagonal d and the one beside, e.
 
     d has shape (n,), e (n - 1,). select 'i' gives those of the places select_range[0] .. [1] alone. Found by

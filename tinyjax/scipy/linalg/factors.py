@@ -68,15 +68,9 @@ def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
 
 
 def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: int | str = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    debug: Any = None,
-    check_finite: bool = True,
-) -> Array:
+    a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
+    overwrite_b: bool = False, debug: Any = None, check_finite: bool = True,
+) -> Array:  # fmt: skip
     """X with op(a) X = b for triangular a; op transposes for trans=1 or "T", conjugates too for 2 or "C".
 
     `b` is a vector, or a matrix of columns, or a stack of these. Only one triangle of `a` is read, and no

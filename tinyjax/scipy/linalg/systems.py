@@ -82,15 +82,9 @@ def lu_solve(
 
 
 def solve(
-    a: Any,
-    b: Any,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    debug: bool = False,
-    check_finite: bool = True,
-    assume_a: str = "gen",
-) -> Array:
+    a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
+    debug: bool = False, check_finite: bool = True, assume_a: str = "gen",
+) -> Array:  # fmt: skip
     """X with a X = b. With assume_a="pos" `a` is positive definite, and solved by cholesky, of which only
     one triangle is read, the `lower` one or the upper.
 

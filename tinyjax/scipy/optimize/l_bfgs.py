@@ -30,17 +30,10 @@ class Steps(NamedTuple):
 
 
 def l_bfgs(
-    fun: Callable,
-    x: Any,
-    maxiter: Any = None,
-    norm: Any = jnp.inf,
-    maxcor: int = 10,
-    ftol: Any = 2.220446049250313e-09,
-    gtol: Any = 1e-5,
-    maxfun: Any = None,
-    maxgrad: Any = None,
+    fun: Callable, x: Any, maxiter: Any = None, norm: Any = jnp.inf, maxcor: int = 10,
+    ftol: Any = 2.220446049250313e-09, gtol: Any = 1e-5, maxfun: Any = None, maxgrad: Any = None,
     maxls: Any = 20,
-) -> OptimizeResults:
+) -> OptimizeResults:  # fmt: skip
     if maxiter is None and maxfun is None and maxgrad is None:
         maxiter = 200 * x.size
     maxiter, maxfun, maxgrad = (jnp.inf if n is None else n for n in (maxiter, maxfun, maxgrad))

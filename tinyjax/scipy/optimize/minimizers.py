@@ -1,7 +1,4 @@
-"""minimize: a smooth function's least value near a guess, by a method that is chosen by name.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.optimize.minimize.html
-"""
+"""minimize: a smooth function's least value near a guess, by a method that is chosen by name."""
 
 from __future__ import annotations
 

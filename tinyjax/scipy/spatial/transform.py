@@ -3,8 +3,6 @@
 A rotation is kept as a quaternion: four numbers that degenerate nowhere, whose product is the one rotation
 after the other. Everything works over the last axis, so that a Rotation holds one or many; it is a pytree
 with one leaf. The conversions are in quaternions.
-
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.spatial.transform
 """
 
 from __future__ import annotations

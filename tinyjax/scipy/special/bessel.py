@@ -2,7 +2,7 @@
 
 I(x) overflows from x = 92 on, exp(-|x|) I(x) does not.
 
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/10
+Source: https://dlmf.nist.gov/10
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 gamma(36) is beyond float32's range.
 
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/5
+Source: https://dlmf.nist.gov/5
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The slopes by the parameters are finite differences in float64, taken where SciPy computes the value. That by
 x is another value of the function.
 
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/13, 15
+Source: https://dlmf.nist.gov/13, 15
 """
 
 from __future__ import annotations

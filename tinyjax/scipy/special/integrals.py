@@ -3,7 +3,7 @@ Owen's functions.
 
 SciPy computes the value, and the derivative is the integrand.
 
-Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; https://dlmf.nist.gov/6, 7
+Source: https://dlmf.nist.gov/6, 7
 """
 
 from __future__ import annotations

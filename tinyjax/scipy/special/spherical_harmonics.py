@@ -2,7 +2,7 @@
 
 The derivative of the harmonic of order m by the polar angle is made of those of orders m - 1 and m + 1.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.special.sph_harm_y.html; https://dlmf.nist.gov/14.30
+Source: https://dlmf.nist.gov/14.30
 """
 
 from __future__ import annotations

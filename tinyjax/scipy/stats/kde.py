@@ -2,8 +2,7 @@
 
 The bandwidth turns the covariance of the samples into that of each bump.
 
-Sources: D. W. Scott, "Multivariate Density Estimation", 1992 (the factor)
-https://docs.jax.dev/en/latest/_autosummary/jax.scipy.stats.gaussian_kde.html
+Source: D. W. Scott, "Multivariate Density Estimation", 1992 (the factor)
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from tinyjax.studio.learn.blame import judge_fairly, judge_functions
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, Exercise, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
-from tinyjax.studio.learn.judge import Verdict, why
+from tinyjax.studio.learn.judge import Verdict, promise, why
 from tinyjax.studio.learn.other_ways import has_more, jax_links, other_answers
 from tinyjax.studio.learn.work_folder import WorkFolder
 
@@ -158,7 +158,7 @@ def test_functions(folder: WorkFolder, exercise: str, function: str | None) -> i
         count = f": {v.passed} of {len(e.tests)} tests pass" if v.state == "failed" else ""
         print(f"{v.state:8} {name}{count}")
         if v.state == "failed":
-            print(*(f"{'':9}{line}" for line in why(v.failure)), sep="\n")
+            print(*(f"{'':9}{line}" for line in explained_failure(v)), sep="\n")
     return 0 if all(v.state == "passed" for v in verdicts.values()) else 1
 
 
@@ -246,9 +246,16 @@ def needs_first(v: Verdict, verdicts: list[Verdict]) -> list[str]:
     return [f"{'':9}may be due to {names}: called here, and not right yet"] if wrong else []
 
 
+def explained_failure(v: Verdict) -> list[str]:
+    """What the failed test checks, and the first useful lines about its failure."""
+    lines = why(v.failure)
+    needs_another = lines and lines[0].startswith("needs another first")
+    return lines if needs_another or not v.test else [f"test: {promise(v.test)}", *lines]
+
+
 def told(v: Verdict) -> list[str]:
     """The first useful lines about a failure, and how to see all of it."""
-    lines = why(v.failure)
+    lines = explained_failure(v)
     needs_another = lines and lines[0].startswith("needs another first")
     more = [f"all of it: python -m pytest {v.test}"]
     if len(v.exercise.functions) > 1:

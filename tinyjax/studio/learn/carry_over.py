@@ -18,12 +18,7 @@ from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, place_of
-from tinyjax.studio.learn.functions import (
-    function_text,
-    functions_of,
-    names_of_module,
-    names_used,
-)
+from tinyjax.studio.learn.functions import function_text, functions_of, names_of_module, names_used
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder, write_copy, write_judges

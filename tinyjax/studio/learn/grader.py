@@ -7,6 +7,7 @@ writes a line of JSON about each test, and limits the time and the memory that a
 
 from __future__ import annotations
 
+import collections
 import faulthandler
 import hashlib
 import itertools
@@ -118,15 +119,30 @@ def short(line: str, most: int = 160) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
+def frames_of_exercises(tb: TracebackType | None) -> list[traceback.FrameSummary]:
+    """The frames of functions that the lesson asks for, the innermost last."""
+    known = functions_of_exercises()
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(tb)]
+    names = [(c.co_filename, c.co_qualname.partition(".<locals>")[0]) for c in codes]
+    return [f for name, f in zip(names, traceback.extract_tb(tb)) if name in known]
+
+
 def failure(error: BaseException) -> dict[str, Any]:
-    """The failure: the line of the test, the line in a file that the learner has changed, and the message."""
+    """The failure: the line of the test, the innermost line of a function to write, or else of a file that
+    the learner has changed, and the message."""
     tests = frames(error.__traceback__, FOLDER / "tests")
-    mine = [f for f in frames(error.__traceback__, SRC) if is_changed(f.filename)]
+    mine = frames_of_exercises(error.__traceback__)
+    message = first_lines(error)
+    if isinstance(error, RecursionError) and mine:
+        [(name, _)] = collections.Counter(f.name for f in mine).most_common(1)
+        mine = [f for f in mine if f.name == name][:1]
+        message.append(f"What {name} calls ends up in {name} again, without an end.")
+    mine = mine or [f for f in frames(error.__traceback__, SRC) if is_changed(f.filename)]
     return {
         "kind": type(error).__name__,
         "test": place(tests[0]) if tests else "",
         "place": place(mine[-1]) if mine else "",
-        "message": first_lines(error),
+        "message": message,
     }
 
 

@@ -97,6 +97,12 @@ def why(failure: dict[str, Any]) -> list[str]:
     return [line for line in [*lines, *(f"printed: {line}" for line in printed[-PRINTED:])] if line]
 
 
+def promise(test: str) -> str:
+    """What a test checks, in words: its name is a sentence."""
+    name = test.rpartition("::")[2].partition("[")[0]
+    return name.removeprefix("test_").replace("_", " ")
+
+
 # ---- running the tests ----
 
 

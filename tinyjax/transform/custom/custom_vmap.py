@@ -2,8 +2,6 @@
 
 A call is a primitive with a jaxpr, so that all other transformations look inside, and with the rule, which
 vmap calls in place of it.
-
-Source: https://docs.jax.dev/en/latest/jax.custom_batching.html
 """
 
 from __future__ import annotations

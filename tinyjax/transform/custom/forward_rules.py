@@ -73,9 +73,7 @@ defvectorized(stop_gradient_p)
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x`, a pytree of arrays, as a constant to differentiation: its tangents are zero, at all levels.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html"""
+    """`x`, a pytree of arrays, as a constant to differentiation: its tangents are zero, at all levels."""
     return tree_map(_stop_gradient, x)
 
 
@@ -204,8 +202,7 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
     `nondiff_argnums` or `nondiff_argnames` name can be any Python values, such as functions: the
     rule is given them first. What the function closes over is a constant to differentiation.
     Calls raise AttributeError as long as there is no rule, TypeError where the rule's results do not
-    fit those of the function.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html"""
+    fit those of the function."""
 
     rules = ("jvp",)
     jvp: Callable | None

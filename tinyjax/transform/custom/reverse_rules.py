@@ -138,14 +138,9 @@ def _check_for_tracers(name: str, position: int, value: Any) -> None:
 
 
 def _call_fwd(
-    fwd: Callable,
-    bwd: Callable,
-    fun: TypedFun,
-    names: tuple[str, str, str],
-    symbolic_zeros: bool,
-    primals: Sequence[Any],
-    perturbed: Sequence[bool],
-) -> tuple[list[Any], list[Any], Callable]:
+    fwd: Callable, bwd: Callable, fun: TypedFun, names: tuple[str, str, str], symbolic_zeros: bool,
+    primals: Sequence[Any], perturbed: Sequence[bool],
+) -> tuple[list[Any], list[Any], Callable]:  # fmt: skip
     """The results and residuals as flat lists, and bwd as a function of flat lists."""
     in_avals = [get_aval(x) for x in primals]
     if symbolic_zeros:

@@ -2,8 +2,6 @@
 
 custom_jvp replaces the derivative, custom_vjp both halves of reverse mode; here only the second half,
 transposition, is replaced: the function is linear, so its derivative is itself.
-
-Source: https://docs.jax.dev/en/latest/jax.custom_derivatives.html
 """
 
 from __future__ import annotations
@@ -60,28 +58,17 @@ def _linear_call_transpose(
             "linear_call is not transposed by its residuals: they are constants"
         )
     transpose, consts = transpose_thunk()
-    outs = linear_call_p.bind(
-        *consts,
-        *args[num_callee_consts:num_fixed],
-        *[instantiate_zeros(ct) for ct in cts],
-        callee=transpose,
-        transpose_thunk=lambda: (callee, args[:num_callee_consts]),
-        num_callee_consts=len(consts),
-        num_res=num_res,
-    )
+    operands = [*args[num_callee_consts:num_fixed], *[instantiate_zeros(ct) for ct in cts]]
+    functions = {"callee": transpose, "transpose_thunk": lambda: (callee, args[:num_callee_consts])}
+    counts = {"num_callee_consts": len(consts), "num_res": num_res}
+    outs = linear_call_p.bind(*consts, *operands, **functions, **counts)
     return [None] * num_fixed + outs
 
 
 def _linear_call_batch(
-    axis: AxisData,
-    vals: Any,
-    dims: Any,
-    *,
-    callee: ClosedJaxpr,
-    transpose_thunk: Callable[[], Transpose],
-    num_callee_consts: int,
-    num_res: int,
-) -> Any:
+    axis: AxisData, vals: Any, dims: Any, *, callee: ClosedJaxpr,
+    transpose_thunk: Callable[[], Transpose], num_callee_consts: int, num_res: int,
+) -> Any:  # fmt: skip
     batched, out_dims = batch_jaxpr(callee, axis, dims)
     num_fixed = num_callee_consts + num_res
 
@@ -99,13 +86,9 @@ def _linear_call_batch(
 
         return trace_to_jaxpr(placed, of_batch.in_avals), consts
 
-    outs = linear_call_p.bind(
-        *vals,
-        callee=batched,
-        transpose_thunk=functools.cache(batched_transpose),
-        num_callee_consts=num_callee_consts,
-        num_res=num_res,
-    )
+    functions = {"callee": batched, "transpose_thunk": functools.cache(batched_transpose)}
+    counts = {"num_callee_consts": num_callee_consts, "num_res": num_res}
+    outs = linear_call_p.bind(*vals, **functions, **counts)
     return outs, out_dims
 
 
@@ -145,13 +128,7 @@ def linear_call(
             )
         return transpose
 
-    outs = linear_call_p.bind(
-        *consts,
-        *residuals,
-        *linear,
-        callee=callee,
-        transpose_thunk=transpose_thunk,
-        num_callee_consts=len(consts),
-        num_res=len(residuals),
-    )
+    functions = {"callee": callee, "transpose_thunk": transpose_thunk}
+    counts = {"num_callee_consts": len(consts), "num_res": len(residuals)}
+    outs = linear_call_p.bind(*consts, *residuals, *linear, **functions, **counts)
     return tree_unflatten(flat_fun.out_tree, outs)

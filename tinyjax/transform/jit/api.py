@@ -14,12 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from tinyjax.core.api_util import (
-    FlatFun,
-    check_callable,
-    fun_name,
-    wraps,
-)
+from tinyjax.core.api_util import FlatFun, check_callable, fun_name, wraps
 from tinyjax.core.argument_names import named_avals
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Tracer, context, is_staging
@@ -198,17 +193,9 @@ class PjitFunction:
             places, out_places = placement.places.before_call(places, **params)
         place = self.device or _place_before_call(jaxpr, places, name, out_places)
         static = positions(self.static_argnums, len(args))
+        info = DebugInfo(self.fun, static, in_tree, out_tree)
         return Traced(
-            jaxpr,
-            in_tree,
-            out_tree,
-            name,
-            place,
-            consts,
-            donated,
-            places,
-            out_places,
-            DebugInfo(self.fun, static, in_tree, out_tree),
+            jaxpr, in_tree, out_tree, name, place, consts, donated, places, out_places, info
         )
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
@@ -309,8 +296,7 @@ def jit(
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
     the call; `inline` says when the equations take the place of a call (see Inline; True is JAX_LATE).
     `in_shardings` and `out_shardings` say where arguments and results are. Usable as a decorator, too.
-    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html"""
+    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range."""
     if fun is None:
         return functools.partial(
             jit,

@@ -3,8 +3,6 @@
 Grad of a jitted function compiles two jits: one of its results, which gives the residuals too, and one, of
 the transposed linear jaxpr, for the backward pass. The rules of all primitives that have a jaxpr as a
 parameter follow this pattern.
-
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
@@ -22,10 +21,7 @@ from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents, with_zeros
 from tinyjax.transform.linearize import LinearizeTrace, linearize_rules, partial_eval_rules
 from tinyjax.transform.partial_eval import linearize_jaxpr, partial_eval_jaxpr
-from tinyjax.transform.transposition import (
-    is_undefined_primal,
-    transpose_rules,
-)
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 from tinyjax.transform.transposition_of_jaxpr import operand_cotangents, transpose_jaxpr
 
 
@@ -95,9 +91,10 @@ def _bind_later(inputs: Sequence[Any], jaxpr: ClosedJaxpr, params: dict) -> list
 def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     linear = tuple(is_undefined_primal(x) for x in args)
     zero_cts = tuple(type(ct) is Zero for ct in cts)
-    new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts)
     inputs = [x for x in args if not is_undefined_primal(x)]
     inputs += [ct for ct in cts if type(ct) is not Zero]
+    in_avals = tuple(map(get_aval, inputs))
+    new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts, False, in_avals)
     outs = jit_p.bind(*inputs, **with_inputs(params, new_jaxpr))
     return operand_cotangents(args, outs, nonzero)
 

@@ -28,12 +28,7 @@ from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import DeviceOrSpread, commit, compile_device, devices_of
 from tinyjax.transform.jit.primitive import read_arguments
-from tinyjax.transform.jit.wrong_arguments import (
-    argument_name,
-    place_error,
-    tree_error,
-    type_error,
-)
+from tinyjax.transform.jit.wrong_arguments import argument_name, place_error, tree_error, type_error
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -47,9 +42,7 @@ if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """A function that can be called, and taken through the stages instead: what `jit` gives.
-
-    Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Wrapped"""
+    """A function that can be called, and taken through the stages instead: what `jit` gives."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -117,18 +110,11 @@ class Traced(_Signature):
     """A function as a jaxpr, with the trees of its arguments and results."""
 
     def __init__(
-        self,
-        jaxpr: ClosedJaxpr,
-        in_tree: PyTreeDef,
-        out_tree: PyTreeDef,
-        fun_name: str,
-        device: DeviceOrSpread | None,
-        consts: Sequence[Any] = (),
-        donated: Sequence[bool] = (),
-        places: Sequence[Any] = (),
-        out_places: Sequence[Any] = (),
+        self, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, fun_name: str,
+        device: DeviceOrSpread | None, consts: Sequence[Any] = (), donated: Sequence[bool] = (),
+        places: Sequence[Any] = (), out_places: Sequence[Any] = (),
         debug_info: DebugInfo | None = None,
-    ):
+    ):  # fmt: skip
         self.debug_info = debug_info
         self.places = tuple(places) or (None,) * len(jaxpr.in_avals)
         self.out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)
@@ -191,9 +177,7 @@ class Lowered(_Signature):
 
     def cost_analysis(self) -> dict[str, float]:
         """'flops', 'transcendentals' and 'bytes accessed' of the jaxpr's equations, if each ran by
-        itself; compile/fusion/cost_record.py defines the counts. Zeros are left out.
-
-        Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
+        itself; compile/fusion/cost_record.py defines the counts. Zeros are left out."""
         from tinyjax.compile.fusion.cost_record import jaxpr_cost
 
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
@@ -258,9 +242,7 @@ class Compiled(_Signature):
         return plan_cost(self.executable.lowered.plan).as_dict()
 
     def memory_analysis(self) -> CompiledMemoryStats:
-        """The bytes that a call takes, known before; `as_text("memory")` has a line for each array.
-
-        Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Compiled.memory_analysis"""
+        """The bytes that a call takes, known before; `as_text("memory")` has a line for each array."""
         from tinyjax.compile.cost import memory_stats
 
         lowered = self.executable.lowered

@@ -121,18 +121,10 @@ def split_by_policy(
     forced = unknown_results or (False,) * len(jaxpr.outvars)
     unknown_outs = tuple(f or v in unknown for v, f in zip(jaxpr.outvars, forced))
     available_outs = tuple(all_available or is_available(v) for v in jaxpr.outvars)
-    known = Jaxpr(
-        jaxpr.constvars,
-        drop(jaxpr.invars, unknown_ins),
-        [*drop(jaxpr.outvars, unknown_outs), *residuals],
-        known_eqns,
-    )
-    staged = Jaxpr(
-        jaxpr.constvars,
-        [*residuals, *pick(jaxpr.invars, available_ins)],
-        pick(jaxpr.outvars, available_outs),
-        staged_eqns,
-    )
+    known_results = [*drop(jaxpr.outvars, unknown_outs), *residuals]
+    known = Jaxpr(jaxpr.constvars, drop(jaxpr.invars, unknown_ins), known_results, known_eqns)
+    inputs = [*residuals, *pick(jaxpr.invars, available_ins)]
+    staged = Jaxpr(jaxpr.constvars, inputs, pick(jaxpr.outvars, available_outs), staged_eqns)
     consts = closed_jaxpr.consts
     closed = ClosedJaxpr(known, consts), ClosedJaxpr(staged, consts)
     return Split(*closed, unknown_outs, available_outs, len(residuals))

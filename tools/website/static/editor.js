@@ -3,6 +3,8 @@
 import * as kept from "./kept.js";
 import { tell } from "./notes.js";
 
+const RUN = /Mac|iP(hone|ad)/.test(navigator.platform) ? "\u2318+Enter" : "Ctrl+Enter";
+const KEYS = `${RUN} runs it. Tab indents; Escape, then Tab, leaves the editor.`;
 let codemirror; // loaded once, for all editors of the page
 
 export class Program {
@@ -44,12 +46,13 @@ export class Program {
     tell(loaded ? "" : "The editor could not be loaded: press again when the network is there.");
     if (this.view || !loaded) return;
     this.view = loaded.makeEditor(this.shown.textContent, {
-      label: "Program. Escape, then Tab, leaves the editor.",
+      label: `Program. ${KEYS}`,
       run: () => this.run(),
       changed: (text) => this.keep(text),
     });
     this.shown.hidden = true;
-    this.shown.before(this.view.dom);
+    const keys = Object.assign(document.createElement("p"), { className: "keys", textContent: KEYS });
+    this.shown.before(this.view.dom, keys);
     this.view.focus();
   }
 

@@ -10,14 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tinyjax.compile.kernel.kernel_ir import (
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Value,
-    statement_lines,
-)
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.substitution import every_statement, rewritten, with_parts
 from tinyjax.core.dtypes import short_name
 
@@ -29,14 +22,14 @@ class KernelFunction:
     One that is rare stays a call in the machine's code too; others are copied to where they are called."""
 
     name: str
-    parameters: tuple[Value, ...]
-    body: list[Statement]
-    result: Value
+    parameters: tuple[ir.Value, ...]
+    body: list[ir.Statement]
+    result: ir.Value
     is_rare: bool = False
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{p}: {short_name(p.dtype)}" for p in self.parameters)
-        lines = [line for statement in self.body for line in statement_lines(statement)]
+        lines = [line for statement in self.body for line in ir.statement_lines(statement)]
         return "\n  ".join(
             [f"function {self.name}({parameters}):", *lines, f"return {self.result}"]
         )
@@ -48,7 +41,7 @@ def widened(function: KernelFunction, width: int) -> KernelFunction:
     that say whether `any` element of one is true."""
     if width == 1:
         return function
-    lets = (s for s in every_statement(function.body) if isinstance(s, Let))
+    lets = (s for s in every_statement(function.body) if isinstance(s, ir.Let))
     alone = {let.target.name for let in lets if let.op == "any"}
     wide = changed(function, lambda v: v if v.name in alone else replace(v, width=width))
     return replace(wide, name=f"{function.name}_{width}")
@@ -59,7 +52,7 @@ def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFun
     changed: dict[str, Any] = {}
 
     def of_part(part: Any) -> Any:
-        if not isinstance(part, (Value, PrivateArray)):
+        if not isinstance(part, (ir.Value, ir.PrivateArray)):
             return part
         if part.name not in changed:
             changed[part.name] = change(part)
@@ -73,6 +66,6 @@ def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFun
     )
 
 
-def made(body: Sequence[Statement]) -> list[str]:
+def made(body: Sequence[ir.Statement]) -> list[str]:
     """The names of the values that the statements make, in order."""
-    return [s.target.name for s in every_statement(body) if isinstance(s, Let | Load)]
+    return [s.target.name for s in every_statement(body) if isinstance(s, ir.Let | ir.Load)]

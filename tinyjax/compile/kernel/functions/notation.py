@@ -24,21 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, made
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Const,
-    If,
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    Value,
-    While,
-    statements_of,
-)
 
 BOOL = np.dtype(bool)
 
@@ -49,13 +37,13 @@ class _Trace:
     """The statements of a definition so far; `names` has those of its values that a variable held."""
 
     def __init__(self) -> None:
-        self.body: list[Statement] = []
+        self.body: list[ir.Statement] = []
         self.names: dict[str, str] = {}
         self.count = 0
 
     def value(self, dtype: np.dtype) -> Number:
         self.count += 1
-        return Number(self, Value(f"?{self.count}", dtype))
+        return Number(self, ir.Value(f"?{self.count}", dtype))
 
     def read_names(self) -> None:
         """Values get the names of the variables that hold them in the definition, before the next statement
@@ -80,7 +68,7 @@ def _operator(name: str, is_reflected: bool = False, dtype: Any = None) -> Any:
 class Number:
     """A value of a definition; an operator on it makes another one."""
 
-    def __init__(self, trace: _Trace, value: Value):
+    def __init__(self, trace: _Trace, value: ir.Value):
         self.trace, self.value, self.dtype = trace, value, value.dtype
 
     __add__, __radd__ = _operator("add"), _operator("add", is_reflected=True)
@@ -116,9 +104,9 @@ def op(name: str, *args: Operand, dtype: np.dtype | None = None) -> Number:
     alike = args[1:] if name == "select" else args
     known = [arg.dtype for arg in alike if isinstance(arg, (Number, np.generic))]
     of = known[0] if known else np.dtype("int32" if isinstance(alike[-1], int) else "float32")
-    atoms = [arg.value if isinstance(arg, Number) else Const(of.type(arg), of) for arg in args]
+    atoms = [arg.value if isinstance(arg, Number) else ir.Const(of.type(arg), of) for arg in args]
     result = trace.value(dtype or of)
-    trace.body.append(Let(result.value, name, tuple(atoms)))
+    trace.body.append(ir.Let(result.value, name, tuple(atoms)))
     return result
 
 
@@ -189,19 +177,19 @@ def truncate(x: Number, dtype: str) -> Number:
     return op("truncate", x, dtype=np.dtype(dtype))
 
 
-def _variables(name: str, numbers: Sequence[Number]) -> list[PrivateArray]:
+def _variables(name: str, numbers: Sequence[Number]) -> list[ir.PrivateArray]:
     """Variables that can be assigned again, which hold the numbers first."""
     trace = numbers[0].trace
-    arrays = [PrivateArray(f"{name}_{n}", x.dtype, 1) for n, x in enumerate(numbers, 1)]
-    trace.body += [Allocate(array, None) for array in arrays]
-    trace.body += [Store(array, index(0), x.value) for array, x in zip(arrays, numbers)]
+    arrays = [ir.PrivateArray(f"{name}_{n}", x.dtype, 1) for n, x in enumerate(numbers, 1)]
+    trace.body += [ir.Allocate(array, None) for array in arrays]
+    trace.body += [ir.Store(array, index(0), x.value) for array, x in zip(arrays, numbers)]
     return arrays
 
 
-def _held(trace: _Trace, arrays: Sequence[PrivateArray]) -> list[Number]:
+def _held(trace: _Trace, arrays: Sequence[ir.PrivateArray]) -> list[Number]:
     """What variables hold now."""
     held = [trace.value(array.dtype) for array in arrays]
-    trace.body += [Load(x.value, array, index(0)) for x, array in zip(held, arrays)]
+    trace.body += [ir.Load(x.value, array, index(0)) for x, array in zip(held, arrays)]
     return held
 
 
@@ -215,8 +203,8 @@ def where_any(
     is_any = op("any", condition)
     outer, trace.body = trace.body, []
     for array, x, y in zip(arrays, rare(), usual):
-        trace.body.append(Store(array, index(0), select(condition, x, y).value))
-    outer.append(If(is_any.value, trace.body))
+        trace.body.append(ir.Store(array, index(0), select(condition, x, y).value))
+    outer.append(ir.If(is_any.value, trace.body))
     trace.body = outer
     return _held(trace, arrays)
 
@@ -233,8 +221,8 @@ def repeat(
     is_any = op("any", goes_on)
     head, trace.body = trace.body, []
     for array, x, y in zip(arrays, step(*now), now):
-        trace.body.append(Store(array, index(0), select(goes_on, x, y).value))
-    outer.append(While(head, is_any.value, trace.body))
+        trace.body.append(ir.Store(array, index(0), select(goes_on, x, y).value))
+    outer.append(ir.While(head, is_any.value, trace.body))
     trace.body = outer
     return _held(trace, arrays)
 
@@ -263,8 +251,8 @@ class Definition:
         trace = _Trace()
         code = self.function.__code__
         names = code.co_varnames[: code.co_argcount]
-        parameters = [Number(trace, Value(name, self.dtype)) for name in names]
-        with statements_of(None):
+        parameters = [Number(trace, ir.Value(name, self.dtype)) for name in names]
+        with ir.statements_of(None):
             result = self.function(*parameters).value
         values = tuple(parameter.value for parameter in parameters)
         function = KernelFunction(self.name, values, trace.body, result, self.is_rare)
@@ -295,7 +283,7 @@ def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
     for value in reversed(made(function.body)):
         base = bases[value] = names.get(value, base)
     bases[function.result.name] = names.get(function.result.name, "result")
-    arrays = [s.array for s in function.body if isinstance(s, Allocate)]
+    arrays = [s.array for s in function.body if isinstance(s, ir.Allocate)]
     new = {
         name: name for name in [*(p.name for p in function.parameters), *(a.name for a in arrays)]
     }

@@ -73,7 +73,7 @@ def _loop_html(loop: RecordedLoop) -> str:
     last = len(frames) - 1
     numbers = ",".join(map(str, frames))
     controls = (
-        "<div class=controls><button type=button class=play>play</button>"
+        "<div class=controls><button type=button class=play>Play</button>"
         f'<input type=range min=0 max={last} value={last} aria-label="iteration">'
         f"<output>after {loop.count:,} of {loop.count:,}</output></div>"
     )

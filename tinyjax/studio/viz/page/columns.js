@@ -44,7 +44,16 @@ function widen(bar, pixels) {
   const grow = Number(getComputedStyle(left).flexGrow) + Number(getComputedStyle(right).flexGrow);
   [left, right].forEach((column, i) => { column.style.flexGrow = String((grow * widths[i]) / each); });
   keepWidths();
-  bar.setAttribute("aria-valuenow", String(Math.round((100 * widths[0]) / each)));
+  sayShares();
+}
+
+/** Sets the value of each divider: the share of the left one of the two columns beside it, in percent. */
+function sayShares() {
+  for (const bar of document.querySelectorAll(".divider")) {
+    const columns = [bar.previousElementSibling, bar.nextElementSibling];
+    const [left, right] = columns.map((column) => Number(getComputedStyle(column).flexGrow));
+    bar.setAttribute("aria-valuenow", String(Math.round((100 * left) / (left + right))));
+  }
 }
 
 const KEPT = "tinyjax.explain.widths"; // in the browser: of each column, its share
@@ -70,6 +79,7 @@ function keptWidths() {
 function takeKeptWidths() {
   const kept = keptWidths();
   for (const [name, column] of columnsShown()) if (kept[name] > 0) column.style.flexGrow = String(kept[name]);
+  sayShares();
 }
 
 document.addEventListener("sought", (event) => {

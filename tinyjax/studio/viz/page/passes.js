@@ -73,7 +73,7 @@ function showPass(number) {
 
 function pane(kind, title, ...inside) {
   const box = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, ...inside);
-  return element("section", { class: `part ${kind}`, "aria-label": title }, element("h2", {}, title), box);
+  return element("section", { class: `part ${kind}` }, element("h2", {}, title), box);
 }
 
 function startPasses() {

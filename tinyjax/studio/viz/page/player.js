@@ -43,7 +43,8 @@ class Player {
 
   build() {
     const button = (kind, text, label, work) => {
-      const made = element("button", { type: "button", class: `move ${kind}`, "aria-label": label, title: label }, text);
+      const made = element("button", { type: "button", class: `move ${kind}`, title: label }, text);
+      if (!/\w/.test(text)) made.setAttribute("aria-label", label);
       made.addEventListener("click", work);
       return made;
     };
@@ -51,7 +52,7 @@ class Player {
     this.kernels.forEach((each, n) => this.choice.append(element("option", { value: n }, each.name)));
     this.choice.hidden = this.kernels.length < 2;
     this.choice.addEventListener("change", () => this.showKernel(Number(this.choice.value)));
-    this.playButton = button("play", "Play", "Play (space)", () => this.playOrStop());
+    this.playButton = button("play", "Play", "play or stop (space)", () => this.playOrStop());
     this.slider = element("input", { type: "range", min: 0, value: 0, "aria-label": "Step" });
     this.slider.addEventListener("input", () => { this.stop(); this.go(Number(this.slider.value)); });
     this.place = element("output", { class: "place" });

@@ -69,7 +69,7 @@ if (!globalThis.tinyjaxShows) { // once, also in a notebook with many of them
   const stop = (loop) => {
     clearInterval(playing.get(loop));
     playing.delete(loop);
-    loop.querySelector(".play").textContent = "play";
+    loop.querySelector(".play").textContent = "Play";
   };
   document.addEventListener("click", (event) => {
     const loop = event.target.closest?.(".tinyjax-show .play")?.closest(".loop");
@@ -79,7 +79,7 @@ if (!globalThis.tinyjaxShows) { // once, also in a notebook with many of them
     const last = Number(slider.max);
     let at = Number(slider.value) === last ? 0 : Number(slider.value);
     showFrame(loop, at);
-    loop.querySelector(".play").textContent = "stop";
+    loop.querySelector(".play").textContent = "Stop";
     playing.set(loop, setInterval(() => {
       at = Math.min(at + 1, last);
       showFrame(loop, at);

@@ -53,8 +53,8 @@ const about = element("p", { class: "what" });
 const rows = [];
 const carets = [];
 const list = element("ol", {});
-const program = element("div", { class: "scroll" });
-const rule = element("div", { class: "scroll" });
+const program = element("div", { class: "scroll", tabindex: "0" });
+const rule = element("div", { class: "scroll", tabindex: "0" });
 const operands = element("div", { class: "scroll" });
 const stack = element("ol", { class: "stack" });
 const graph = element("div", { class: "scroll graph-box" });
@@ -62,7 +62,7 @@ const listBox = element("div", { class: "scroll" }, list);
 
 function drawSteps() {
   const buttons = MOVES.map(([name, , label, target]) => {
-    const button = element("button", { type: "button", class: `move ${name}`, title: TITLES[name], "aria-label": TITLES[name] }, label);
+    const button = element("button", { type: "button", class: `move ${name}`, title: TITLES[name] }, label);
     button.addEventListener("click", () => go(target()));
     return button;
   });
@@ -244,7 +244,7 @@ function zoomButtons() {
     made.addEventListener("click", () => currentView() && GRAPH_KEYS[key](currentView()));
     return made;
   };
-  return [button("+", "+", "nearer"), button("−", "-", "farther"), button("fit", "0", "show all of it")];
+  return [button("+", "+", "nearer"), button("−", "-", "farther"), button("fit", "0", "fit: show all of it")];
 }
 
 function drawNode(svg, node, place) {

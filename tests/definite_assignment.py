@@ -13,25 +13,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-
-from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.stored import (
+from stored_elements import (
     IterationRange,
-    Linear,
     Stored,
     TooMany,
     Where,
-    as_index,
     covered,
     joined,
-    linear,
     renamed,
     variables,
 )
 
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index, Linear, as_index, index, index_var, linear
+from tinyjax.compile.schedules.schedule import ScheduleBuilder
+
 Places = dict[Index, Index]  # in place of loops' variables
 State = dict[str, tuple[Stored, ...]]  # what was stored so far, by the name of the memory
+
+
+def install() -> None:
+    """From now on, each kernel that a schedule makes is checked."""
+    finished = ScheduleBuilder.finished
+
+    def checked(builder: ScheduleBuilder) -> ir.Kernel:
+        kernel = finished(builder)
+        check_assignment(kernel)
+        return kernel
+
+    ScheduleBuilder.finished = checked  # type: ignore[method-assign]
 
 
 def check_assignment(kernel: ir.Kernel) -> None:
@@ -207,8 +217,8 @@ class _Walk:
         places: Places,
     ) -> bool:
         """Whether what is wanted is what the loops `ended` stored for some values of their variables, with
-        `places` for those around: a loop around the load that goes through the same values, or any index
-        within constant bounds."""
+        `places` for those around: a loop around the load that goes through the same values, any index
+        within constant bounds, or the first value."""
         if not ended:
             offset = as_index(linear(wanted.at), linear(renamed(stored.at, places)))
             if stored.end is not None:  # the very part
@@ -225,6 +235,7 @@ class _Walk:
         if loop.step == 1 and start.op == stop.op == "const":
             inside = (at for at in linear(wanted.at) if at and start.lo <= at.lo)
             found += [at for at in inside if at.hi < stop.lo]
+            found += [start] if start.lo < stop.lo else []
         return any(
             self._is_iteration(wanted, stored, inner, {**places, loop.variable: at}) for at in found
         )

@@ -1,9 +1,9 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stored_elements import IterationRange, Stored, Where, covered
 
 from tinyjax.compile.kernel.indices import index, index_value, index_var
-from tinyjax.compile.kernel.stored import IterationRange, Stored, Where, covered
 
 ROW, COLUMN = index_var("i", 0, 99), index_var("j", 0, 99)
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinyjax.compile.kernel.indices import ON_NUMBERS, Index, index
+from tinyjax.compile.kernel.indices import ON_NUMBERS, Index, index, linear
 
 MAX_ITERATIONS = 2**20  # of one store that are gone through one by one: some 100 ms, and as many MB
-
-Linear = dict[Index | None, int]  # what is added up: indices times numbers, and None times a number
 
 
 class Unknown(Exception):
@@ -63,30 +61,6 @@ class Stored:
 
 
 # ---- indices ----
-
-
-def linear(at: Index) -> Linear:
-    """The index as a sum: each variable, and each part that divides, with its factor."""
-    if at.op == "const":
-        return {None: at.args[0]}
-    if at.op in ("+", "-"):
-        total, sign = dict(linear(at.args[0])), 1 if at.op == "+" else -1
-        for part, factor in linear(at.args[1]).items():
-            total[part] = total.get(part, 0) + sign * factor
-        return {part: factor for part, factor in total.items() if factor}
-    if at.op == "*" and at.args[1].op == "const":
-        return {part: factor * at.args[1].args[0] for part, factor in linear(at.args[0]).items()}
-    return {at: 1}
-
-
-def as_index(total: Linear, without: Linear) -> Index:
-    """The sum as an index, less another."""
-    result = index(total.get(None, 0) - without.get(None, 0))
-    for part in {**total, **without}:
-        factor = total.get(part, 0) - without.get(part, 0)
-        if part is not None and factor:
-            result = result + part * factor
-    return result
 
 
 def renamed(at: Index, names: Mapping[Index, Index]) -> Index:

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from definite_assignment import check_assignment
+from stored_elements import MAX_ITERATIONS
 
-from tinyjax.compile.kernel.check_assignment import check_assignment
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -20,7 +23,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
     item_index,
 )
-from tinyjax.compile.kernel.stored import MAX_ITERATIONS
 
 F32, INT32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
@@ -160,3 +162,14 @@ def test_memory_that_holds_an_argument_first_can_be_loaded_and_is_stored():
     both = Buffer("xy", F32, 8, "inout")
     check(loop(ROW, Load(A, both, ROW), Store(both, ROW, A)), buffers=[both])
     refused("xy", loop(ROW, Load(A, both, ROW)), buffers=[both])
+
+
+def test_of_columns_in_blocks_the_first_of_any_block_is_stored():
+    kept = PrivateArray("kept", F32, 16)
+    block, place, number = (index_var(f"i{n}", 0, 1) for n in (3, 4, 5))
+    stores = loop(place, Store(kept, block * 8 + place * 4 + COLUMN, ONE), stop=2)
+    load = Load(A, kept, number * 8 + COLUMN)
+    columns = loop(COLUMN, loop(block, stores, stop=2), load, stop=4)
+    check(Allocate(kept, None), columns, ALL)
+    load = Load(A, kept, number * 8 + COLUMN + 1)
+    refused("kept", Allocate(kept, None), replace(columns, body=[columns.body[0], load]), ALL)

@@ -67,7 +67,7 @@ def jax_turn(library: str, workload: Workload, mode: str) -> Turn:
     return turn_of(lambda: function(*args), jax.block_until_ready)
 
 
-# ---- JAX, in an interpreter of its own ----
+# ---- JAX, in another interpreter ----
 
 
 def serve() -> None:

@@ -5,7 +5,7 @@
 Each program is run on one device, and by shard_map on two, on arrays of the same size: on devices that are
 one OpenCL device (JAX_NUM_CPU_DEVICES=2), where shard_map is compiled as one program, and on two OpenCL
 devices that share the processor's cores (POCL_DEVICES="pthread pthread basic"), where each runs a program of
-its own. Two GPUs would each do half of the work; these have no more cores than the one, and show what is
+its own. Two GPUs would each do half of the work; these share the cores of the one, and show what is
 lost. The best of many rounds, in which all take turns.
 """
 

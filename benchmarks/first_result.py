@@ -2,7 +2,7 @@
 
     python benchmarks/first_result.py --jax-python /path/to/python     # an interpreter that has JAX
 
-The function is a training step of an MLP. Each measurement is a process of its own: it imports the
+The function is a training step of an MLP. Each measurement is a new process: it imports the
 library, opens its devices and puts the arrays there; then the clock runs until the first result is there.
 Cold is with empty cache folders, warm with those that a run before has filled. All have their modules'
 bytecode, as pip leaves it. Contenders take turns.

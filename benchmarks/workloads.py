@@ -14,7 +14,7 @@ class Workload:
     """`make(jax)` gives the function to measure; `modes` says whether it is jitted, or run eagerly.
 
     `goal`: how many times as fast as JAX tinyjax wants to be, in the last of the modes; `numpy_goal`:
-    the same for NumPy. `numpy` is None for what NumPy does not do. Each `kind` has a mean of its own."""
+    the same for NumPy. `numpy` is None for what NumPy does not do. Each `kind` has its own mean."""
 
     name: str
     args: Callable[[], tuple]

@@ -41,7 +41,7 @@ class Graph(NamedTuple):
 def karate_club():
     """34 members of a karate club and their friendships; whom each followed when the club split.
 
-    There are no features: each member is one of its own. To train with: the instructor and the
+    There are no features but the member itself. To train with: the instructor and the
     administrator, over whose quarrel it split."""
     club = json.loads((SHIPPED / "karate_club.json").read_text())
     labels = np.array(club["clubs"], np.int32)

@@ -1,7 +1,7 @@
 """Gaussian process regression: a curve through points, with how sure it is, from one Cholesky factor.
 
-All values of the curve are jointly normal, and near ones are alike: the kernel says how much. What is
-known of the points then gives a mean and a spread everywhere. How smooth, how high and how noisy are
+All values of the curve are jointly normal, and near ones are alike, as the kernel measures. The known
+points then give a mean and a spread everywhere. How smooth, how high and how noisy are
 found by `grad` of the likelihood, which goes through `cholesky` (Rasmussen and Williams 2006, algorithm
 2.1, http://gaussianprocess.org/gpml).
 """

@@ -1,4 +1,4 @@
-"""A graph convolutional network: tells what a node is from its features and from who is beside it.
+"""A graph convolutional network: classifies a node by its features and those of its neighbours.
 
 Each layer multiplies the nodes' numbers by a matrix of weights, and then *mixes* them: each node gets a
 mean over itself and its neighbours (Kipf and Welling 2017, https://arxiv.org/abs/1609.02907). Mixing is

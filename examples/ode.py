@@ -54,7 +54,7 @@ def loss(log_rates, observed):
 
 
 def conserved(rates, state):
-    """A number that the exact solution keeps for ever, and so says how good the solver is."""
+    """A number that stays the same in the exact solution: its drift measures the solver."""
     a, b, c, d = rates
     hares, lynxes = state
     return c * hares - d * jnp.log(hares) + b * lynxes - a * jnp.log(lynxes)

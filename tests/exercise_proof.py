@@ -2,7 +2,7 @@
 
     python exercise_proof.py WORK_FOLDER < states.json
 
-Runs in a fresh process, in a work folder whose functions are all empty. A state says which code each
+Runs in a fresh process, in a work folder whose functions are all empty. A state has the code of each
 function has; each runs in a fork of the process, in which tinyjax and the tests are imported already: the
 functions are given other code objects. So a state costs what its tests cost, not an import. Devices are
 not yet looked for: the driver's threads would be missing in the forks.

@@ -1,4 +1,4 @@
-"""Where a wrong answer to an exercise would crash somewhere inside of tinyjax, a test says what is wrong.
+"""Where a wrong answer to an exercise would crash somewhere inside of tinyjax, a test explains the mistake.
 
 with explain_errors("the branches must agree on which results have a tangent"):
     jax.jvp(f, (x,), (1.0,))

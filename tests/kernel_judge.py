@@ -77,7 +77,7 @@ def computes_at_most(most, fun, *args):
 
 
 def loops_at_most(most, fun, *args):
-    """Expects no more loops of `lax` in the kernel."""
+    """Expects no loops of `lax` in the kernel."""
     loops = sum(eqn.primitive.name in ("scan", "while") for eqn in eqns_of_kernel(fun, *args))
     assert loops <= most, f"the kernel has {loops} loops, and should have at most {most}"
 

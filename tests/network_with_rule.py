@@ -1,4 +1,4 @@
-"""A small network with an activation that has a backward rule of its own."""
+"""A small network with an activation that has a custom backward rule."""
 
 import numpy as np
 

@@ -63,8 +63,8 @@ class Program:
 
 
 def disagreement(program: Program, jax: Any = None) -> str | None:
-    """What is wrong, in words; with `jax`, the real one, also where its results are elsewhere that somebody
-    asked for a place."""
+    """A description of what is wrong, or None; with the real `jax`, also of results with a requested sharding
+    that are elsewhere than JAX's."""
     args = _arguments(program)
     want = [np.asarray(x) for x in _function(program, tinyjax, None)(*args)]
     mesh = _mesh(program, tinyjax)

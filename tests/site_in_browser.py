@@ -154,8 +154,8 @@ def is_as_wide_as_the_screen(browser):
 
 
 def as_recorded(text):
-    """What may differ from the rendered page: spaces, addresses, the size of Python's int, and a warning,
-    which the page does not show."""
+    """The text without what may differ from the rendered page: spaces, addresses, the size of Python's int,
+    and a warning that the page does not show."""
     text = re.sub(r"NumPy runs the jaxprs: there is no OpenCL here.*", "", text)
     text = re.sub(r"0x\w+", "0x", re.sub(r"np\.int(32|64)", "np.int", text))
     text, numbers = without_fractions(text.strip())

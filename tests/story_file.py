@@ -43,7 +43,7 @@ def defines(node: ast.stmt, own: set[str]) -> bool:
 
 
 def expect(asked: str, got: Any, expected: Any) -> None:
-    """Raises AssertionError that says what was asked, what was expected and what came, in three lines."""
+    """Raises AssertionError with what was asked, what was expected and what came, in three lines."""
     if not is_same(got, expected):
         raise AssertionError(f"{asked}\nexpected: {expected}\ngot:      {got}")
 

@@ -15,7 +15,7 @@ workloads = sys.modules["workloads"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(workloads)
 
 
-# Of what is measured at several sizes, the smallest, which stands first.
+# The smallest workload of each function; it stands first.
 BY_NUMPY = {
     workload.numpy: workload for workload in reversed(workloads.WORKLOADS) if workload.numpy
 }

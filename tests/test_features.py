@@ -1,4 +1,4 @@
-"""The house does not mention its features: the words that it needs all the same are listed here."""
+"""The house does not mention its features: the words that it needs anyway are listed here."""
 
 import re
 import subprocess

@@ -19,7 +19,7 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("python -m tinyjax ")
 ]
-FAST = ("explain", "step", "graph tutorials", "learn start 01", "learn test", "learn hint")
+FAST = ("explain", "step", "graph tutorials", "learn start 01", "learn test")
 NO_NETWORK = re.compile("connection|name resolution|network is unreachable", re.IGNORECASE)
 
 

@@ -128,7 +128,10 @@ def test_places_runs_jitted_calls(monkeypatch):
         return x + 1
 
     places = SimpleNamespace(
-        run=run, asked=nothing, requests_of_call=nothing, call_in_parts=lambda *_: None
+        run=run,
+        requests_of_operation=nothing,
+        requests_of_call=nothing,
+        call_in_parts=lambda *_: None,
     )
     monkeypatch.setattr(placement, "places", places)
     assert jax.jit(add_one)(2.0) == 3.0

@@ -69,7 +69,7 @@ LATE = {
 
 
 def reason(module: str) -> str | None:
-    """Why LATE says that functions import a module; it may list the module's package."""
+    """The reason in LATE for which functions import a module; it may list the module's package."""
     parts = module.split(".")
     return next(
         (LATE[name] for i in range(len(parts)) if (name := ".".join(parts[: i + 1])) in LATE), None

@@ -1,4 +1,4 @@
-"""What is installed must be what is in the tree: every package, every data file, the command."""
+"""The installed package has all that is in the tree: every package, every data file, the command."""
 
 import os
 import re

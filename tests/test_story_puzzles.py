@@ -1,4 +1,4 @@
-"""The puzzles of lesson 0: each test says what it asked, what it expected and what came."""
+"""The puzzles of lesson 0: each test reports what it asked, what it expected and what came."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@
     python tools/check_random_programs.py --webassembly --naive  # kernels and their loop nests in wasmtime
 
 The programs are those of tests/random_programs. One that differs is cut down and printed as a script,
-and the run goes on; at the end it says what was covered. Programs run in a process of their own, which
+and the run goes on; at the end it lists what was covered. Programs run in a separate process, which
 may take so much memory and time.
 """
 
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Checks all programs, prints what differs, and says how many kinds of that there are."""
+    """Checks all programs, prints what differs, and counts the kinds of differences."""
     seen: Counter[str] = Counter()
     covered: dict[str, Counter[str]] = {}
     checked = loops = 0

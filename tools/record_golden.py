@@ -30,7 +30,7 @@ jnp: Any = importlib.import_module("jax.numpy")
 lax: Any = importlib.import_module("jax.lax")
 
 
-# ---- calls that JAX no more takes, or takes by now ----
+# ---- calls that JAX no longer takes, or takes by now ----
 
 
 class Failures:
@@ -134,18 +134,18 @@ def record_two_processes() -> str:
 
 
 def record_with_many_devices(cases: str) -> str:
-    """In a process of its own, which has several CPU devices."""
+    """In a new process, which has several CPU devices."""
     many_devices = importlib.import_module("golden_cases.many_devices")
     return json.dumps(many_devices.answers_with_many_devices(cases, "jax"), indent=1) + "\n"
 
 
 def record_shard_map() -> str:
-    """In a process of its own, which has eight CPU devices."""
+    """In a new process, which has eight CPU devices."""
     return importlib.import_module("golden_cases.shard_map").answers_of_jax()
 
 
 def record_optax() -> str:
-    """In a process of its own, as the tests do: needs optax."""
+    """In a new process, as the tests do: needs optax."""
     with_optax = importlib.import_module("golden_cases.with_optax")
     found = with_optax.answers("jax")
     failed = {
@@ -158,7 +158,7 @@ def record_optax() -> str:
 
 
 def record_chapter(chapter: str, kinds: list[str]) -> None:
-    """Writes data files of a chapter (golden_cases/chapters.py says which there are)."""
+    """Writes data files of a chapter (golden_cases/chapters.py lists them)."""
     codec = importlib.import_module("golden_cases.codec")
     chapters = importlib.import_module("golden_cases.chapters")
     inputs = importlib.import_module("golden_cases.inputs")

@@ -2,7 +2,7 @@
 
     python tools/render_stages.py
 
-Run it when a test says that the page is out of date, and read the difference before you commit it.
+Run it when a test finds the page out of date, and read the difference before you commit it.
 """
 
 import linecache

@@ -2,12 +2,12 @@
 
     python tools/render_tutorials.py            # all lessons, and the map of them
     python tools/render_tutorials.py 2 3        # lessons 2 and 3
-    python tools/render_tutorials.py --check    # writes nothing; says which pages are out of date
+    python tools/render_tutorials.py --check    # writes nothing; lists pages that are out of date
 
 A lesson is a plain script in cells (tinyjax/studio/learn/cells.py). What a code cell prints, and the value of
 a last line that is an expression, stand below it: text as text, a graph as a picture; if there is a question,
 folded below that. What a cell opened by `# %% varies` shows differs from run to run (times, names of
-devices): it is rendered, and not compared. Each lesson runs in a process of its own.
+devices): it is rendered, and not compared. Each lesson runs in a new process.
 
 Links in lessons are relative to tutorials/, and are rewritten for the page. At the end of the section
 "Exercises" a table of the lesson's exercises is put in, from tutorials/exercises.toml.
@@ -45,7 +45,7 @@ VARIES = "<!-- varies -->\n"  # stands before output that is not compared
 
 
 def run(cell: Cell, module: types.ModuleType) -> tuple[str, Any, str]:
-    """What the cell prints, the graph that it ends with or None, and the expression that gave it."""
+    """The cell's output, the graph that it ends with or None, and the expression that gave it."""
     tree = ast.parse("\n" * (cell.line - 1) + cell.text)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     value, expression, printed = None, "", io.StringIO()
@@ -203,7 +203,7 @@ def write_source(graph: Any, svg: Path) -> Path:
 
 
 def check(path: Path) -> list[str]:
-    """What of the written page, and of the source of its figures, is not what the lesson shows."""
+    """The differences between the written page, with the source of its figures, and what the lesson shows."""
     text, figures = render(path)
     page, folder = RENDERED / f"{path.stem}.md", RENDERED / "figures"
     expected = {

@@ -5,7 +5,7 @@
     python tools/run_library_tests.py --folder DIR    # leaves its reports there, and goes on from them
     python tools/run_library_tests.py optax -k muon   # only these tests, on tinyjax: writes nothing
 
-Each file of tests is run in a process of its own, as it is, and a file in which something fails is run on
+Each file of tests is run in a new process, as it is, and a file in which something fails is run on
 JAX, too: what fails there as well is not tinyjax's. A file that takes longer than TIME_LIMIT counts as one
 failure.
 """
@@ -18,6 +18,7 @@ import sys
 import tarfile
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,7 +104,7 @@ def _result(case: ElementTree.Element) -> Result:
 
 
 def section(library: str, ours: dict[str, Result], theirs: dict[str, Result]) -> tuple[str, str]:
-    """The library's row of the table, and the list of what fails on tinyjax alone."""
+    """The library's row of the table, and a line for each reason for which tests fail on tinyjax alone."""
 
     def number(outcome: str) -> int:
         return sum(result.outcome == outcome for result in ours.values())
@@ -113,7 +114,13 @@ def section(library: str, ours: dict[str, Result], theirs: dict[str, Result]) ->
     version = importlib.metadata.version(library)
     counts = [len(ours), *map(number, ("passed", "skipped", "failed")), len(failed & failed_on_jax)]
     row = f"| {library} {version} | " + " | ".join(map(str, counts)) + " |\n"
-    lines = [f"- `{name}`: `{ours[name].reason}`\n" for name in sorted(failed - failed_on_jax)]
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
+    for name in sorted(failed - failed_on_jax):
+        reasons[ours[name].reason][name.rstrip("0123456789")] += 1  # parameters have numbers
+    lines = [
+        f"- `{reason}`: {', '.join(f'`{name}` ({n})' for name, n in names.items())}\n"
+        for reason, names in reasons.items()
+    ]
     return row, f"\n## {library}: what fails on tinyjax alone\n\n" + (
         "".join(lines) or "Nothing.\n"
     )

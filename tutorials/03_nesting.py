@@ -232,7 +232,7 @@ attempt(push, lambda x: outer_pushed(x, HastyTrace), 1.0, CarefulTrace)
 # %% [markdown]
 # ## Leaks
 #
-# The message speaks of a tracer that *leaked*. Usually that happens in another way: a function that is
+# The message names a tracer that *leaked*. Usually that happens in another way: a function that is
 # transformed stores its argument somewhere, and it is used there later.
 
 # %%

@@ -105,8 +105,8 @@ print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 # %% [markdown]
 # Two calls with seven equations have become four equations. The first pass did most of that: what a call
 # computes replaces it (`inline_calls`, exercise 11.1). The value itself, which nobody asked
-# for, is gone, and so are two multiplications by 1.0. That is done by *rules*, each a line of a
-# table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with the
+# for, is gone, and so are two multiplications by 1.0. [Rules](glossary.md#rewrite-rule) do it, each a line
+# of a table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with the
 # kinds of numbers that they hold for (integers, unsigned integers, floats), and the reason why no
 # bit of any result is another:
 #

@@ -459,7 +459,7 @@ jax.config.update("tinyjax_fast", True)
 #
 # What can be done about a slow kernel? Fusion decides what a kernel computes: a naive loop nest, one element
 # at a time, by one work-item. What makes it fast is its **[schedule](glossary.md#schedule-of-a-kernel)**: a
-# list of *directives*, each of which rewrites one loop, named by its variable.
+# list of [directives](glossary.md#directive), each of which rewrites one loop, named by its variable.
 
 # %%
 table, scale = jnp.ones((60, 100)), jnp.ones(60)

@@ -241,8 +241,8 @@ print(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
 #
 # ## What it costs
 #
-# The residuals are kept until the way back: numbers per step, times the number of steps. `jax.checkpoint`
-# around the body keeps the carry alone, and computes the rest of each step once more on the way back.
+# The residuals are kept until the way back: numbers per step, times the number of steps.
+# [`jax.checkpoint`](glossary.md#checkpoint) around the body keeps the carry, and computes the rest once more.
 
 
 # %%

@@ -255,8 +255,8 @@ for items in (1, count):
 # %% [markdown]
 # Right would also be two launches, the first of which sums up runs. A queue begins a launch when the one
 # before is done: that is where tinyjax cuts a program into kernels, if something has to wait for all of
-# something else. (There is one exception to the law. Work-items of one *group* can wait for each other at a
-# *barrier*, and share *local memory* meanwhile. GPUs have a fast one, and there sums are added up that way.)
+# something else. (There is one exception to the law. Work-items of a [work-group](glossary.md#work-group) can
+# wait for each other at a *barrier*, and share *local memory*, which is fast on GPUs: sums are added up so.)
 #
 # ## Nobody waits
 #

@@ -148,7 +148,7 @@ for name, program in programs.items():
 # know better how something should be split, tell it, by `in_shardings` and `out_shardings` of `jit`, or in
 # the middle of a program by `lax.with_sharding_constraint`.
 #
-# That was the mode *Auto*. In a mesh made by `jax.make_mesh` the axes are *Explicit*: there, shardings are a
+# That was [Auto](glossary.md#axis-type). In a mesh made by `jax.make_mesh` axes are *Explicit*: shardings are
 # part of types, which are printed as `f32[8@x,6@y]`, and follow the same table while the function is traced.
 # Where Auto would have to guess, as in the product above, Explicit raises an error and asks you to say it.
 #

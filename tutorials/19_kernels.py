@@ -33,9 +33,9 @@ x = jnp.arange(12.0)
 # %% [markdown]
 # ## One kernel, many programs
 #
-# A [kernel](glossary.md#pallas) is a function that gets a Ref for each array, reads with `ref[...]`, writes
-# with `ref[...] = ...`, and returns nothing. It runs once for each [program](glossary.md#program-of-a-grid)
-# of the *grid*, and each one knows its number:
+# A [kernel](glossary.md#pallas) is a function that gets a [Ref](glossary.md#ref) for each array, reads with
+# `ref[...]`, writes with `ref[...] = ...`, and returns nothing. It runs once for each
+# [program](glossary.md#program-of-a-grid) of the [grid](glossary.md#grid), and each one knows its number:
 
 # %%
 
@@ -54,9 +54,9 @@ print(np.round(wave(x), 2))
 #
 # ## Blocks
 #
-# A program seldom needs all. A [BlockSpec](glossary.md#block-spec) gives it one *block* of an array: it has
-# the block's shape, and an *index map* from the program's numbers to the number of the block. The Refs then
-# hold that block, and the kernel can't reach the rest:
+# A program seldom needs all. A [BlockSpec](glossary.md#block-spec) gives it one [block](glossary.md#block) of
+# an array: it has the block's shape, and an [index map](glossary.md#index-map) from the program's numbers to
+# the number of the block. The Refs then hold that block, and the kernel can't reach the rest:
 
 # %%
 
@@ -146,7 +146,7 @@ except ValueError as error:
 # ## Loops, slices, scratch
 #
 # Within a program there are `lax.fori_loop` and `pl.ds(start, size)`, a slice that begins anywhere. A
-# *scratch* array is kept from program to program. One trap:
+# [scratch](glossary.md#scratch) array is kept from program to program. One trap:
 #
 # <details><summary>What do four elements from number 10 on give, of twelve?</summary>
 #

@@ -1,4 +1,4 @@
-"""Names that introductions still use and JAX has no more: they work, and say what they are called today."""
+"""Names that introductions still use and JAX has removed: they work, with a warning that has today's name."""
 
 import importlib
 import subprocess

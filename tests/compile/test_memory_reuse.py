@@ -1,4 +1,4 @@
-"""Which arrays take over memory that nothing reads any more. No device is needed for it."""
+"""Which arrays reuse memory that is no longer read. No device is needed for it."""
 
 from types import SimpleNamespace
 
@@ -23,11 +23,11 @@ def letters(variables):
     return "".join(names[v] for v in variables)
 
 
-# ---- who dies ----
+# ---- which values are no longer live ----
 
 
 def dying(number, *groups):
-    """The letters of what dies after group `number`; each group is (what it reads, what it makes)."""
+    """The letters of the values last read by group `number`; each group is (what it reads, what it makes)."""
     made = [SimpleNamespace(inputs=list(reads), outputs=list(makes)) for reads, makes in groups]
     last = {v: n for n, group in enumerate(made) for v in group.inputs}
     return letters(_dying(SimpleNamespace(groups=made), number, last))

@@ -87,7 +87,7 @@ def test_a_trace_is_current_in_its_own_thread_alone():
     with bind.set_current_trace(trace):
         of_another_thread = type(bind.context)()  # which finds there what the class has
         assert bind.context.trace is trace
-        assert of_another_thread.trace is not trace, "another thread has a trace of its own"
+        assert of_another_thread.trace is not trace, "another thread has another trace"
 
 
 def shapes(*shapes):

@@ -28,7 +28,7 @@ def jitted(x):
 
 
 def library(x):
-    """Of jits, for jnp.where is one in a jaxpr, and of a function with a rule of its own."""
+    """Of jits, for jnp.where is one in a jaxpr, and of a function with a custom rule."""
     return jnp.where(x > 0, x, x + 1) + jax.nn.relu(x)
 
 

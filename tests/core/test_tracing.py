@@ -268,7 +268,7 @@ def test_the_check_for_leaks_finds_one_and_only_that():
         try:
             trace_to_jaxpr(lambda x: [sin(x)], [scalar])
         except jax.errors.UnexpectedTracerError:
-            pytest.fail("nothing leaked: what of your own holds arguments or results to the end?")
+            pytest.fail("nothing leaked: what in your code holds arguments or results to the end?")
         with pytest.raises(jax.errors.UnexpectedTracerError, match="Leaked trace"):
             trace_to_jaxpr(lambda x: [kept.append(sin(x)) or x], [scalar])
 

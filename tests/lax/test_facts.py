@@ -1,4 +1,4 @@
-"""Each primitive declares its facts; the message says which one is missing, and where it goes."""
+"""Each primitive declares its facts; the message names the missing one, and where it goes."""
 
 import re
 from pathlib import Path

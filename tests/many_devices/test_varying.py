@@ -1,4 +1,4 @@
-"""Sums over devices, and what grad makes of them: types say who has equal values."""
+"""Sums over devices, and what grad makes of them: types tell which devices have equal values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A pass over a jaxpr that says what it will cost."""
+"""A pass over a jaxpr that counts its cost."""
 
 import numpy as np
 import pytest

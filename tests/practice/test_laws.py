@@ -76,7 +76,7 @@ def test_a_law_that_is_wrong_for_floats_is_wrong_for_a_hard_number(law):
     with np.errstate(all="ignore"):
         a, b = (np.asarray(side(numbers), F32) for side in (left, right))
     is_same = (a.view("u4") == b.view("u4")) | (np.isnan(a) & np.isnan(b))
-    assert not is_same.all(), f"no hard number says that this is wrong: {law}"
+    assert not is_same.all(), f"no hard number shows that this is wrong: {law}"
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values())

@@ -1,4 +1,4 @@
-"""The toy of lesson 7 that says what runs now and what waits."""
+"""The toy of lesson 7 that separates what runs now from what waits."""
 
 from judged import unchanged
 from practice.note_trace import Equation

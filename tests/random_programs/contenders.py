@@ -45,7 +45,7 @@ class Contender(NamedTuple):
     name: str
     engine: Callable[[Sequence[Kernel]], list[Run]] | None  # None: the driver's compiler
     has_schedules: bool = True
-    shares: bool = False  # no loop is one kernel of its own, and work-items share all kernels
+    shares: bool = False  # no loop is a separate kernel, and work-items share all kernels
 
     def lowered(self, lowered: Lowered) -> Lowered:
         """The program as this contender runs it."""

@@ -1,7 +1,7 @@
 """Random programs for shard_map: values and derivatives are compared with those of devices in NumPy.
 
 `draw(seed)` gives a program; `disagreement(program)` runs it, eagerly and compiled, with and without
-check_vma, and says what is wrong, if anything is. Its derivative along a direction is compared with that
+check_vma, and reports what is wrong, if anything is. Its derivative along a direction is compared with that
 of the NumPy program, taken from differences in float64, forwards and backwards."""
 
 from __future__ import annotations

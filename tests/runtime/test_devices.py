@@ -24,7 +24,7 @@ from tinyjax.runtime.placement import commit, committed_place
 
 
 def run(code, **environment):
-    """Runs `code` in a process of its own, and gives what it prints."""
+    """Runs `code` in a new process, and returns what it prints."""
     result = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -14,7 +14,7 @@ from tinyjax.runtime.step_program import HostStep
 
 
 class ListeningQueue(NumpyQueue):
-    """Where NumPy computes; `heard` says what it was asked for."""
+    """Where NumPy computes; `heard` lists the calls."""
 
     def __init__(self):
         super().__init__(Device("cpu", 0, "NumPy"))

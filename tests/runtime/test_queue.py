@@ -1,4 +1,4 @@
-"""A queue whose device has memory of its own: what goes there, and what comes back."""
+"""A queue whose device has separate memory: what goes there, and what comes back."""
 
 import numpy as np
 import pytest

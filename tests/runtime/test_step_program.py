@@ -1,6 +1,6 @@
 """Loops and branches as steps of a schedule, compared with eager evaluation.
 
-Memory that is used again is filled with rubbish first: whoever reads it too late fails."""
+Memory that is used again is filled with rubbish first: a step that reads it too late fails."""
 
 import re
 import subprocess
@@ -54,7 +54,7 @@ def steps(monkeypatch):
 
 @pytest.fixture
 def own_memory(monkeypatch):
-    """The device has memory of its own, as far as rows of arrays are concerned."""
+    """The device has separate memory, as far as rows of arrays are concerned."""
     for name in ("row", "row_place", "store_row", "copies_rows"):
         monkeypatch.setattr(SharedMemoryQueue, name, getattr(Queue, name))
 
@@ -145,7 +145,7 @@ def test_results_of_a_loop_are_memory_of_their_own(steps):
 
 
 def test_results_of_a_loop_stay_when_it_is_called_again():
-    def body(i, c, x):  # its result takes over the memory of i, which is of another dtype
+    def body(i, c, x):  # its result reuses the memory of i, which is of another dtype
         return jnp.sum(jnp.zeros(3).at[jnp.array([i, i])].mul(0.5) + x)
 
     f = jax.jit(lambda x: lax.fori_loop(0, 2, lambda i, c: body(i, c, x), x))

@@ -38,7 +38,7 @@ def test_a_footnote_is_needed_in_its_chapter(number):
 
 @pytest.mark.parametrize("step", jax.STEPS)
 def test_a_step_opens_with_what_it_is_and_then_says_more(step):
-    """One line that says what it is; then its source, or what must hold, or an example."""
+    """One line about what it is; then its source, or what must hold, or an example."""
     docstring = ast.get_docstring(ast.parse(path_of(step).read_text())) or ""
     what, _, more = docstring.partition("\n\n")
     assert what.endswith(".") and "\n" not in what and more.strip()

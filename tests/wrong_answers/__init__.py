@@ -4,7 +4,7 @@
         print(mutant.exercise.number, mutant.says)
 
 A file of tutorials/mutants/ has the wrong answers of a lesson that were thought of: each breaks a promise of
-the exercise, and `why` says which. It may have right ones too, in another style. It also lists those made
+the exercise, and `why` names it. It may have right ones too, in another style. It also lists those made
 by machine that no test can tell from the reference, with the reason. `failures_of` tries answers on the
 exercises' tests.
 """

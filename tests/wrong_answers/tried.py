@@ -82,7 +82,7 @@ class Prover(InForks):
 
     def where(self, error: BaseException) -> str:
         """Where it comes from: raised in the "answer", or in the "test" after the answer has returned; a
-        "refusal", which tinyjax raised with a message of its own; or a "crash" of tinyjax."""
+        "refusal", which tinyjax raised with a message; or a "crash" of tinyjax."""
         frames = list(traceback.walk_tb(error.__traceback__))
         for frame, line in reversed(frames):
             code = frame.f_code

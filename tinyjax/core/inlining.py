@@ -84,7 +84,7 @@ class _Inlining:
         the atoms of its results.
 
         Of an identity that is nothing: its results are its operands. Of a call that is not kept, it is all
-        that the called jaxpr computes, with a variable of its own for each that it binds. Else it is the
+        that the called jaxpr computes, with a fresh variable for each that it binds. Else it is the
         equation, with a `new` variable for each result."""
         if eqn.primitive.facts.is_identity:
             return invars

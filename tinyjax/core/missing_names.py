@@ -130,7 +130,7 @@ def dir_of(module: str) -> Callable[[], list[str]]:
 
 
 class MissingNames:
-    """Asked last for a module of tinyjax: raises ImportError if JAX has one, or another thing, of that
+    """The last finder of a module of tinyjax: raises ImportError if JAX has one, or another thing, of that
     name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too. One that JAX had once
     is what it is today."""
 

@@ -1,6 +1,6 @@
 """`jax_debug_nans` and `jax_debug_infs`: the operation that makes a NaN or an inf raises an error.
 
-It is one of core.watchers from when one of the flags is first set.
+The check joins `watchers` of core/bind.py when one of the flags is first set.
 
 Source: https://docs.jax.dev/en/latest/debugging/flags.html
 """

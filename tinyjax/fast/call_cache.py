@@ -122,14 +122,14 @@ def _remember(
         return
     jaxpr, out_tree, donated = traced[0]
     name = function.params["name"]
-    asked: Sequence[PlacementRequest] = ()
+    requests: Sequence[PlacementRequest] = ()
     if placement.places is not None:
         how = {"name": name, "donated_invars": donated}
         if (in_parts := placement.places.call_in_parts(jaxpr, arrays, how)) is not None:
             function.calls[key] = _Known(config.settings, in_parts, out_tree, [])
             return
-        asked = placement.places.requests_of_call(jaxpr, ())
-    place = function.device or place_of_call(jaxpr, arrays, name, asked)
+        requests = placement.places.requests_of_call(jaxpr, ())
+    place = function.device or place_of_call(jaxpr, arrays, name, requests)
     program = compiled(jaxpr, compile_device(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild
     if program is not None:

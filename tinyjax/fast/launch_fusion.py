@@ -1,6 +1,6 @@
 """Kernels that run one after the other, and the loops and branches around them, as one kernel.
 
-It buys, on top of inline_policy.py: a training step of an MLP (64-64-64-10, batch 16) takes 53 us instead of
+It saves, on top of inline_policy.py: a training step of an MLP (64-64-64-10, batch 16) takes 53 us instead of
 126, an attention of 32 by 16 takes 13 instead of 24, that of a CNN 2.9 ms instead of 5.1, and the gradient of
 an LSTM of 100 steps a third of the time.
 

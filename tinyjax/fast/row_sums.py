@@ -1,7 +1,7 @@
 """Adding many rows to rows at given places: a sum over a graph's edges, the gradient of an embedding.
 
-It buys: 50,000 rows of 16 float32s are added in 0.5 ms where `np.add.at` takes 14; 10,000 of 64 in 0.3 for
-10.
+It saves: 50,000 rows of 16 float32s are added in 0.5 ms instead of 14 by `np.add.at`, and 10,000 rows of 64
+in 0.3 instead of 10.
 
 A sum over a graph's edges is a product with a sparse matrix: it has a column for each update, with a single 1
 in the row where the update goes. SciPy's product goes through the columns in order, so that the sums are
@@ -54,7 +54,7 @@ def add_rows(target: np.ndarray, index: tuple[np.ndarray, ...], updates: np.ndar
     shape = target.shape[: len(index)]
     rows = target.reshape(int(np.prod(shape)), -1)
     places = np.ravel_multi_index(index, shape)
-    # Each row itself is the first that is added up to it.
+    # Each sum begins with the row itself.
     places = np.concatenate([np.arange(len(rows)), places])
     added = np.concatenate([rows, updates.reshape(len(updates), -1)])
     ones, columns = np.ones(len(added), target.dtype), np.arange(len(added) + 1)

@@ -44,7 +44,7 @@ def all_gather(
 ) -> Any:
     """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
 
-    `to` is the type of the result, where types say who has equal values ("invarying": all have)."""
+    `to` is the type of the result, where types tell which devices have equal values ("invarying": all)."""
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
     params = {"axis_name": names, "axis_size": group_size(names, groups), "tiled": tiled}
     gather = gather_to.get(to, all_gather_p.bind)

@@ -177,8 +177,8 @@ def gather(
 ) -> Array:  # fmt: skip
     """Windows of `slice_sizes` of `operand`, one at each index vector in the last axis of the indices.
 
-    `mode` says what a window gives that is not all inside (None is 'promise_in_bounds'), `fill_value`
-    what mode 'fill' gives. Most programs use jax.numpy indexing, which becomes a gather.
+    `mode` defines the result for a window that is not all inside (None is 'promise_in_bounds');
+    `fill_value` is that of mode 'fill'. Most programs use jax.numpy indexing, which becomes a gather.
     Raises TypeError where dimension_numbers do not fit, ValueError for indices that are no integers."""
     parsed_mode = GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
     if parsed_mode is not GatherScatterMode.FILL_OR_DROP:
@@ -235,9 +235,9 @@ def gather_along_axis(
     fill_value: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    """Of each vector of `a` along `axis` the elements that the matching vector of `indices` names.
+    """For each vector of `a` along `axis`: the elements that the matching vector of `indices` names.
 
-    Both have the same rank. What is out of range gives what `gather` does in this mode."""
+    Both have the same rank. Indices out of range give what `gather` gives in this mode."""
     axis = canonicalize_axis(axis, a.ndim)
     one_of_axis = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
     out_shape = broadcast_shapes(indices.shape, one_of_axis)

@@ -1,9 +1,9 @@
-"""jit's in_shardings and out_shardings: where arguments and results are, said with the function.
+"""jit's in_shardings and out_shardings: where arguments and results are, given with the function.
 
 A tree prefix becomes a sharding for each argument and each result, in parameters of the jit equation. An
-argument that was put nowhere is put there, one that is elsewhere is an error, and results are labelled. All
-that says where a program runs must name the same devices: its arguments, equations within, out_shardings and
-the current mesh.
+uncommitted argument is put there, one committed elsewhere is an error, and results are labelled. Everything
+that decides where a program runs must name the same devices: its arguments, equations within, out_shardings
+and the current mesh.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tinyjax.transform.jit.static_arguments import split_static
 
 
 class JitShardings:
-    """What a jitted function was given; equal if that is, so that traces can be shared."""
+    """The shardings that a jitted function was given; compared by value, so that traces can be shared."""
 
     def __init__(self, in_shardings: Any, out_shardings: Any):
         self.ins, self.outs = in_shardings, out_shardings
@@ -115,20 +115,20 @@ def _check(place: Any, shape: Sequence[int], of: str) -> None:
 
 
 def requests_of_call(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[PlacementRequest, ...]:
-    """The places that the current mesh, equations within a jitted program and out_shardings ask for."""
+    """The requests of the current mesh, of equations within a jitted program, and of out_shardings."""
     by_results = [PlacementRequest("out_shardings", place_of(concrete(p))) for p in out_places if p]
     return (*requests_of_set_mesh(), *requests_within(jaxpr), *by_results)
 
 
 def requests_of_set_mesh() -> tuple[PlacementRequest, ...]:
-    """What the block `with jax.set_mesh(mesh):` asks for, if there is one."""
+    """The request of the block `with jax.set_mesh(mesh):`, if there is one."""
     place = getattr(vars(config).get("mesh"), "replicated", None)
     return () if place is None else (PlacementRequest("the mesh of jax.set_mesh", place),)
 
 
 @cached_on_jaxpr
 def requests_within(jaxpr: ClosedJaxpr) -> tuple[PlacementRequest, ...]:
-    """What equations of a jaxpr ask for: of each set of devices the first."""
+    """The requests of a jaxpr's equations: the first for each set of devices."""
     if not any(map(_places_of, _equations(jaxpr))):  # most
         return ()
     found: dict[Any, PlacementRequest] = {}
@@ -145,7 +145,7 @@ def _equations(jaxpr: ClosedJaxpr) -> Iterator[JaxprEqn]:
 
 
 def _places_of(eqn: JaxprEqn) -> list[DeviceOrSpread]:
-    """The places that an equation asks for; one without devices is on the current mesh, which asks itself."""
+    """The places that an equation requests; one without devices is on the mesh, which has its request."""
     name = eqn.primitive.name
     if name == "jit":
         said = (*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ()))

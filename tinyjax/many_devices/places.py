@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 # ---- eager operations ----
 
 
-def asked(name: str, params: dict[str, Any]) -> tuple[PlacementRequest, ...]:
+def requests_of_operation(name: str, params: dict[str, Any]) -> tuple[PlacementRequest, ...]:
     """What the current mesh and the `out_sharding` of a primitive ask for; a sharding without devices is on
     the current mesh."""
     said = requested_sharding(name, params)
@@ -76,8 +76,8 @@ def run(
     arrays = put_arguments(arrays, ins) if any(ins) else arrays
     if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
         return in_parts(arrays)
-    asked = requests_of_call(jaxpr, out_places)
-    place = device or place_of_call(jaxpr, arrays, params["name"], asked)
+    requests = requests_of_call(jaxpr, out_places)
+    place = device or place_of_call(jaxpr, arrays, params["name"], requests)
     outs = run_compiled(jaxpr, place, arrays, params)
     put_outputs(outs, out_places)
     return outs
@@ -121,7 +121,7 @@ def output_shardings(traced: Traced, executable: Executable) -> list[Sharding]:
     places = [place and as_sharding(place) for place in traced.places]
     place = as_sharding(traced.device or executable.device)
     outs = place.of_results({"jaxpr": traced.jaxpr}, places)
-    return [asked or out for asked, out in zip(traced.out_places, outs)]
+    return [given or out for given, out in zip(traced.out_places, outs)]
 
 
 def are_alike(place: DeviceOrSpread, other: DeviceOrSpread, ndim: int) -> bool:

@@ -2,7 +2,7 @@
 
 A nest of loops, where the kernel allows it. The first axes of the grid, along which programs have their own
 blocks of the outputs, become axes of the arrays, by vmap: they run in parallel. Along the others, programs
-write to one block again and again: a scan, whose carry are these blocks.
+write to one block again and again: a scan, whose carry is these blocks.
 
     grid (i, j, k), output block (i, j)   ->   scan over k of vmap over i and j
 
@@ -72,7 +72,7 @@ def lowered(
 
 
 class _Nest:
-    """The grid as a loop over `inner` programs, each of which stands for all along the first `axes`."""
+    """The grid as a loop over `inner` programs, each mapped along the first `axes`."""
 
     def __init__(self, kernel: ClosedJaxpr, mapping: GridMapping, aliases: Aliases, axes: int):
         self.kernel, self.mapping, self.axes = kernel, mapping, axes
@@ -150,7 +150,7 @@ class _Nest:
         ]
 
     def begin(self, arrays: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
-        """What is carried to the first inner program: blocks of outputs, and scratch arrays."""
+        """The carry of the first inner program: blocks of outputs, and scratch arrays."""
         blocks = self.first_blocks(self.read(arrays, starts))
         return pick(blocks, self.is_carry) + list(map(empty, self.mapping.scratch_avals))
 
@@ -173,7 +173,7 @@ class _Nest:
         return [block_at(x, s, m) for x, s, m in zip(arrays, starts, self.mapping.inputs)]
 
     def first_blocks(self, ins: Sequence[Any]) -> list[Any]:
-        """What the outputs' blocks begin as: an input's, or nothing."""
+        """The first values of the outputs' blocks: an input's, or nothing."""
         return [
             ins[self.input_of[o]] if o in self.input_of else empty(m.ref_aval)
             for o, m in enumerate(self.mapping.outputs)
@@ -191,7 +191,7 @@ class _Nest:
 
 
 def _in_axis(places: dict[int, int], axis: int) -> int | None:
-    """Where in an operand an axis of the grid is, when vmap has taken those before it."""
+    """The position of an axis of the grid in an operand, once vmap has taken those before it."""
     if axis not in places:
         return None
     before = [p for a, p in places.items() if a < axis and p < places[axis]]

@@ -59,7 +59,7 @@ def block_numbers(mapping: BlockMapping) -> np.ndarray:
 
 
 def _check_revisits(output: BlockMapping) -> None:
-    """Each block must be that of programs that follow each other: of one run."""
+    """All programs of a block must follow each other: they are one run."""
     grid = output.indices.shape[:-1]
     numbers = block_numbers(output).reshape(math.prod(grid), output.aval.ndim)
     places = in_row_major(numbers, output.block_counts)

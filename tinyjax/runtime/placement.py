@@ -50,7 +50,7 @@ DeviceOrSpread = Device | Spread
 
 
 class PlacementRequest(NamedTuple):
-    """A place that something asks for: an argument, an equation, out_shardings."""
+    """A place that an argument, an equation or out_shardings request; `who` names which."""
 
     who: str
     place: DeviceOrSpread
@@ -118,8 +118,8 @@ def follow_operands(
     """Results are where their operands were put, or where something else asks for, or on a default device if
     one is configured just now."""
     name = primitive.name if primitive else "array"
-    asked = () if places is None else places.asked(name, params)
-    place = committed_place(operands, name, asked)
+    requests = () if places is None else places.requests_of_operation(name, params)
+    place = committed_place(operands, name, requests)
     if place is not None:
         put_results(place, name, params, operands, results)
     elif config.jax_default_device is not None:
@@ -128,24 +128,24 @@ def follow_operands(
 
 
 def committed_place(
-    values: Sequence[Any], name: str, asked: Sequence[PlacementRequest] = ()
+    values: Sequence[Any], name: str, requests: Sequence[PlacementRequest] = ()
 ) -> DeviceOrSpread | None:
-    """Where those values that are arrays were put, or else the first place that is asked for; None if there
+    """Where those values that are arrays were put, or else the first place that is requested; None if there
     is neither. Of several places over the same devices, the first.
 
     `name` is the function's whose arguments the values are. Raises ValueError for other devices."""
     committed = [x for x in values if getattr(x, "committed", False)]
-    if not committed and not asked:
+    if not committed and not requests:
         return None
-    place = committed[0]._device if committed else asked[0].place
-    for other in (*[x._device for x in committed], *[each.place for each in asked]):
+    place = committed[0]._device if committed else requests[0].place
+    for other in (*[x._device for x in committed], *[each.place for each in requests]):
         if other is not place and devices_of(other) != devices_of(place):
-            raise _incompatible_devices(values, name, asked)
+            raise _incompatible_devices(values, name, requests)
     return place
 
 
 def _incompatible_devices(
-    values: Sequence[Any], name: str, asked: Sequence[PlacementRequest]
+    values: Sequence[Any], name: str, requests: Sequence[PlacementRequest]
 ) -> ValueError:
     """Names the first, and the first that has other devices."""
     arguments = [
@@ -155,9 +155,9 @@ def _incompatible_devices(
         for i, x in enumerate(values)
         if getattr(x, "committed", False)
     ]
-    everybody = [*arguments, *asked]
-    first = everybody[0]
-    other = next(o for o in everybody if devices_of(o.place) != devices_of(first.place))
+    requesters = [*arguments, *requests]
+    first = requesters[0]
+    other = next(o for o in requesters if devices_of(o.place) != devices_of(first.place))
     got = " and ".join(
         f"{who} with device ids {[d.id for d in devices_of(place)]} on platform "
         f"{compile_device(place).platform.upper()}"

@@ -146,7 +146,7 @@ class JVPTrace(Trace):
         return x, zero_tangent(x)
 
     def primal(self, x: Any) -> Any:
-        """The primal of a tracer of this trace; all else, arrays or not, as it is."""
+        """The primal of a tracer of this trace; all else, array or not, as it is."""
         return x.primal if type(x) is JVPTracer and x._trace is self else x
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:

@@ -14,7 +14,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-# Of each package of npm: the version, the tarball's SHA-512, the file that pages load, and its name there.
+# For each package of npm: the version, the tarball's SHA-512, the file that pages load, and its name there.
 NPM = {
     "@viz-js/viz": (
         "3.31.0",

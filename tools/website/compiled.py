@@ -2,7 +2,7 @@
 
 Pyodide's standard library, NumPy and tinyjax are sources, and to compile those that a first cell imports
 would take half of the time. Here this is done once, by the very Pyodide that pages load, under Node. Of each
-file beside its source Python checks the source's digest, so that a changed one is compiled anew.
+file beside its source Python checks the source's digest, so that a changed one is compiled again.
 """
 
 from __future__ import annotations

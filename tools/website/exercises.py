@@ -1,6 +1,6 @@
-"""The exercises as pages, a lesson a page: each with its goal, what is to be written, hints and a verdict.
+"""The exercises as pages, a lesson a page: each with its goal, the code to write, hints and a verdict.
 
-What is to be written is what `python -m tinyjax learn start` hands out: the function, emptied.
+The code to write is what `python -m tinyjax learn start` hands out: the function, emptied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def write_exercises(pages: Pages) -> None:
             body += files_html(here)
             how = f"{how_of(here)} {KEYS}"
             there = relative(f"lessons/{name}", f"exercises/{name}")
-            lesson = f"[The lesson]({there}) tells what they are about."
+            lesson = f"[The lesson]({there}) explains their subject."
             pages.write(f"exercises/{name}", title, f"# {title}\n\n{how} {lesson}\n{body}")
             rows.append(f"- [{title_of(name)}]({name}.html): {len(here)}")
     listed = "\n".join(rows)
@@ -42,12 +42,12 @@ HOW = (
     "the tests that run are those that judge tinyjax itself."
 )
 HOW_OF_PRACTICE = (
-    "Each function below is empty. Choose *Write*, write it and press *Judge*: tests run it, and you are "
-    "told what fails first. What calls it, and what you can use, is in its file, at the end of the page."
+    "Each function below is empty. Choose *Write*, write it and press *Judge*: tests run it, and you see "
+    "what fails first. What calls it, and what you can use, is in its file, at the end of the page."
 )
 HOW_OF_THE_STORY = (
     "Puzzles of a line or two, a minute each: functions of the story's small JAX, emptied. Choose *Write*, "
-    "write the line and press *Judge*: you are told what was asked, what was expected and what came."
+    "write the line and press *Judge*: you see what was asked, what was expected and what came."
 )
 ABOUT = (
     "Functions of tinyjax's own source, emptied, for you to write again: here, or on your own machine by "
@@ -78,7 +78,7 @@ def target(exercise: Exercise) -> str:
 
 
 def function_html(pages: Pages, exercise: Exercise, place: int, page: str) -> str:
-    """A function that is to be written, as it is handed out."""
+    """A function to write, as it is handed out."""
     file, name = exercise.places[place]
     source = in_clone(file).read_text(encoding="utf-8")
     given = function_text(emptied(source, name, exercise.message(name)), name)

@@ -34,7 +34,7 @@ def write_names(pages: Pages) -> None:
         pages.write(f"api/{page}", page, "\n".join(parts))
     listed = "\n".join(f"- [{page}]({page}.html)" for page in grouped)
     words = "The names of JAX that tinyjax has, with what their docstrings say."
-    body = f"# Names\n\n{words} [A table](names.html) says which are missing.\n\n{listed}\n\n"
+    body = f"# Names\n\n{words} [A table](names.html) lists those that are missing.\n\n{listed}\n\n"
     pages.write("api/index", "Names", body + toctree([*grouped, "names"]))
     table = pages.with_links(
         (ROOT / "docs" / "names.md").read_text(encoding="utf-8"), "docs/names.md", "api/names"
@@ -65,7 +65,7 @@ def entries(module: str, names: list[str]) -> Iterator[str]:
 
 
 def entry(name: str, value: Any) -> str:
-    """One name. What has no docstring of its own, as a number has none, says its type."""
+    """One name, with its docstring, or its type if it has none, as a number."""
     said = inspect.getdoc(value) if callable(value) else f"a {type(value).__name__}"
     called = html.escape(f"{name}{signature(value)}")
     doc = f'<div class="doc">{prose(said)}</div>' if said else ""

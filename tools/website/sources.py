@@ -1,4 +1,4 @@
-"""The reading order as pages: of each file, what is said of a function beside its code.
+"""The reading order as pages: the text about each function of a file beside its code.
 
 A docstring at the left, and at the right the lines of the function without it. Nothing else of the file is
 left out.

@@ -26,7 +26,7 @@ def blurred(x: Any, times: int, rate: Any, edge: str) -> Any:
 
 def compiled() -> Any:
     """`blurred`, jitted, by one call of `jax.jit`. Its arguments can be given by position or by name. An
-    experiment, which has a few different `times` and `edge` and hundreds of rates, traces it as seldom as
+    experiment, which has a few different `times` and `edge` and hundreds of rates, traces it as rarely as
     possible."""
     return jax.jit(blurred, static_argnames=("times", "edge"))
 

@@ -52,7 +52,7 @@ def test_what_computes_several_values_comes_before_all_that_read_them(swapped):
 
 
 def test_what_argmin_looks_for_again_is_not_added_up_again():
-    """Two sums of the same numbers, each in an order of its own, may differ: then no element is the least."""
+    """Two sums of the same numbers, each in another order, may differ: then no element is the least."""
     jaxpr = make_jaxpr(lambda x: jnp.argmin(jnp.sqrt((x * x).sum(-1)), -1))(aval(5, 4, 3)).jaxpr
     sums, best = fuse(jaxpr, for_one_item(CPU))
     assert sums.outputs == best.inputs == [jaxpr.eqns[-1].invars[0]]

@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 
 
 def refused(what, words, *body):
-    """A kernel of these statements is refused in these words; `what` says what is wrong with it."""
+    """A kernel of these statements is refused with this message; `what` is the mistake in it."""
     try:
         check_kernel(kernel(*body))
     except KernelError as error:

@@ -72,7 +72,7 @@ def test_the_last_group_combines_what_all_have_left(columns):
 
 
 def tile_of_products():
-    """Four tiles of two rows and four columns; what is computed of them is stored in a loop of its own."""
+    """Four tiles of two rows and four columns; what is computed of them is stored in a separate loop."""
     return scheduled(scaled_rows(4, 7), [*tile(("i1", "i2"), 2, 4, ""), Parallelize("i1_outer", 2)])
 
 

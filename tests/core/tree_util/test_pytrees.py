@@ -202,7 +202,7 @@ def test_unflatten_leaves_the_leaves_as_they_are_and_may_be_called_again():
     with unchanged(leaves=leaves), explain_errors("the caller's list is left as it is"):
         first, second = treedef.unflatten(leaves), treedef.unflatten(leaves)
     assert first == second == {"a": [1, (None, 0)], "b": ()}, "a leaf may be anything"
-    assert first["a"] is not second["a"], "each call makes a tree of its own"
+    assert first["a"] is not second["a"], "each call makes a new tree"
     lone = [3]
     assert (structure(0).unflatten(lone), lone) == (3, [3])
 

@@ -115,7 +115,7 @@ def test_so_do_those_of_a_jitted_one(line):
 
 
 def test_the_gradient_of_shared_weights_is_summed_though_nobody_says_so(line):
-    """The type of w says that it is equal on all devices, so that of its gradient does."""
+    """By its type, w is equal on all devices, and so is its gradient."""
     grad = jax.grad(lambda w, a: jnp.sum(w * a))
     f = jax.shard_map(grad, mesh=line, in_specs=(P(), P("x")), out_specs=P())
     assert f(jnp.ones(2), jnp.arange(8.0)).tolist() == [12.0, 16.0]

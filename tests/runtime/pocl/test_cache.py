@@ -20,7 +20,7 @@ print(jax.jit(lambda x: x * 2.0)(3.0), jax.devices("cpu")[0].device_kind)
 
 
 def run(before="", **environment):
-    """A jitted function in a process of its own, which has no cache folder but those that are given."""
+    """A jitted function in a new process, which has no cache folders but these."""
     unset = ("XDG_CACHE_HOME", "POCL_CACHE_DIR")
     inherited = {name: value for name, value in os.environ.items() if name not in unset}
     command, environment = [sys.executable, "-c", before + PROGRAM], inherited | environment
@@ -31,7 +31,7 @@ def run(before="", **environment):
 
 @pytest.fixture
 def no_folder(tmp_path):
-    """A path where there can be no folder, whoever asks: it is below a file."""
+    """A path where there can be no folder, even for root: it is below a file."""
     (tmp_path / "file").touch()
     return str(tmp_path / "file" / "cache")
 

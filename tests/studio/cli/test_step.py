@@ -213,7 +213,7 @@ def test_lines_fit_a_narrow_terminal(step, monkeypatch):
 
 
 def on_a_terminal(arguments, **environment):
-    """What the command shows on a terminal of its own."""
+    """What the command shows on a new terminal."""
     program, terminal = pty.openpty()
     command = [sys.executable, "-m", "tinyjax", "step", *arguments.split()]
     process = subprocess.Popen(

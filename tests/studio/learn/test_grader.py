@@ -29,7 +29,7 @@ def grader(tmp_path, monkeypatch):
 
 @pytest.fixture
 def lines_of(grader):
-    """What is reported of a comparison that fails."""
+    """The message of a comparison that fails."""
 
     def lines_of(compare):
         with pytest.raises(AssertionError) as caught:
@@ -52,7 +52,7 @@ def test_arrays_alone_are_told_where_a_test_says_nothing_of_them(lines_of):
 
 @pytest.fixture
 def failure_of(grader, tmp_path, monkeypatch):
-    """What is reported of an error in the file of the exercise."""
+    """The message of an error in the file of the exercise."""
 
     def failure_of(source):
         file = tmp_path / "src" / "practice" / "toy.py"

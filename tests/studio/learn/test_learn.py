@@ -1,4 +1,4 @@
-"""`learn`, as a learner uses it: on three exercises of its own, functions of tinyjax.core.lists."""
+"""`learn`, as a learner uses it: on three exercises made for it, functions of tinyjax.core.lists."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What answers may not do is found by reading them; what a reference does, they may do too."""
+"""Reading finds what answers may not do; they may do what a reference does."""
 
 import pytest
 from wrong_answers import right

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises fail, and the message says what is wrong.
+"""Wrong answers to the exercises fail, and the message names the mistake.
 
 The slow tests try all, those that were thought of and those that a machine makes; tools/try_wrong_answers.py
 tries those of one lesson: run it on a lesson whose exercises or tests you change. A wrong answer that passes

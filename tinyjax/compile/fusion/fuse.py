@@ -446,9 +446,9 @@ class _Plan:
     def _why_not_read(self, inputs: Mapping[Var, bool], group: KernelGroup) -> str:
         """Why the work-items of a group's kernel can't read all of these values; empty if they can.
 
-        What the group itself makes (`home` says which group makes a value) can be read at the element's own
-        place alone: these are True in `inputs`. What another group makes must be there before: that has a
-        smaller depth. Values that no group makes are arguments."""
+        What the group itself makes can be read at the element's own place alone: these are True in `inputs`.
+        What another group makes must be there before: that has a smaller depth. `home` maps a value to the
+        group that makes it; other values are arguments."""
         for u, same_place in inputs.items():
             maker = self.home.get(u)
             if maker is group and not same_place:

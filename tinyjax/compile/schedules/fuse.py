@@ -1,8 +1,8 @@
 """Fuse: loops that are nested perfectly, as one.
 
 Most elementwise kernels have a single loop: the elements are numbered as they lie in memory, and the position
-`i1 * 100 + i2` is that number. What asks for a row or a column by itself needs division for it: `i1` is
-`i1_i2 / 100`. Where that is too slow, loops stay.
+`i1 * 100 + i2` is that number. An operation that needs the row or the column alone divides: `i1` is
+`i1_i2 / 100`. Where that is too slow, the loops stay.
 
     for i1 in 0 .. 20:               for i1_i2 in 0 .. 2000:
       for i2 in 0 .. 100:              a:f32 = a_in[i1_i2]
@@ -32,7 +32,7 @@ from tinyjax.compile.schedules.directive import (
 
 @dataclass(frozen=True)
 class Fuse(Directive):
-    """The loops over `axes`, each of which is all that the one before it has inside, as one loop.
+    """Perfectly nested loops over `axes`, as one loop.
 
     Its axis has their names, joined by _. With `may_divide`, indices may be found by division."""
 

@@ -29,7 +29,7 @@ Config.mesh = Config.block_mesh = None  # type: ignore[attr-defined]
 
 
 class AxisType(enum.Enum):
-    """Who decides how arrays are split along an axis of a mesh."""
+    """What decides how arrays are split along an axis of a mesh."""
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -40,7 +40,7 @@ class AxisType(enum.Enum):
 
 
 class AbstractDevice(NamedTuple):
-    """What a mesh without devices still knows of them."""
+    """The kind of the devices of a mesh that does not have them."""
 
     device_kind: str
     num_cores: int | None
@@ -253,7 +253,7 @@ class Mesh(_Axes):
         return Mesh(**{name: getattr(self, name) for name in kept} | changes)
 
     def __enter__(self) -> Mesh:
-        """`with mesh:` is the older way; only with_sharding_constraint knows of it. Use jax.set_mesh."""
+        """`with mesh:` is the older way; only with_sharding_constraint reads it. Use jax.set_mesh."""
         self._before.append(config.block_mesh)
         vars(config)["block_mesh"] = self
         return self

@@ -1,4 +1,4 @@
-"""The order of what is done to a Ref, in a picture: arrows of values alone don't show it.
+"""The order of a Ref's reads and writes, in a picture: arrows of values alone don't show it.
 
 A dashed arrow goes from each equation that reads or writes a Ref to the next.
 """
@@ -15,7 +15,7 @@ from tinyjax.studio.viz.style import NodeStyle
 
 
 class RefOrder:
-    """Which box was the last that used each Ref; None: the one that made it, which an arrow shows anyway."""
+    """The last box that used each Ref; None if it is the one that made it, which an arrow shows anyway."""
 
     def __init__(self) -> None:
         self.last: dict[Var, str | None] = {}
@@ -25,7 +25,7 @@ class RefOrder:
     def arrows(
         self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], legend_styles: list[NodeStyle]
     ) -> None:
-        """An arrow to this equation's box from the last that used the same Ref, if there was one."""
+        """An arrow to this equation's box from the last one that used the same Ref, if any."""
         for x in _refs(eqn.invars):
             before = self.last.get(x, self.entry)
             if before is not None:
@@ -36,7 +36,7 @@ class RefOrder:
 
     @contextlib.contextmanager
     def inside(self, eqn: JaxprEqn) -> Iterator[None]:
-        """While the jaxprs of a call or a loop are drawn, whose variables for the Refs are others."""
+        """While the jaxprs of a call or a loop are drawn: there the Refs have other variables."""
         refs, around, latest = _refs(eqn.invars), self.entry, self.latest
         self.entry = next((self.last[x] for x in refs if self.last.get(x)), around)
         yield

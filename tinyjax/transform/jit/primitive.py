@@ -79,14 +79,14 @@ def place_of_call(
     jaxpr: ClosedJaxpr,
     arrays: Sequence[ArrayImpl],
     name: str,
-    asked: Sequence[PlacementRequest] = (),
+    requests: Sequence[PlacementRequest] = (),
 ) -> Any:
-    """Where those arguments were put that the jaxpr reads, or else the first place that is `asked` for; None
+    """Where those arguments were put that the jaxpr reads, or else the first place of `requests`; None
     if there is none. Raises ValueError if two of them have other devices."""
-    if not asked and not any(map(is_committed, arrays)):
+    if not requests and not any(map(is_committed, arrays)):
         return None
     read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
-    return committed_place(read, name, asked)
+    return committed_place(read, name, requests)
 
 
 @cached_on_jaxpr

@@ -34,8 +34,8 @@ class SaveableType(Answer):
 
 @dataclass(frozen=True)
 class Offloadable(Answer):
-    """Kept, moved from one kind of memory to another until it is needed. A device of tinyjax has one
-    memory: this is Saveable here, whatever the two are called."""
+    """Kept, in another kind of memory until it is needed. A device of tinyjax has one kind, so this is the
+    same as Saveable here."""
 
     src: Any
     dst: Any
@@ -56,10 +56,10 @@ def nothing_saveable(*_: Any, **__: Any) -> bool:
 
 
 class Split(NamedTuple):
-    """`known` is the function of the known inputs: it gives the known results, then residuals.
+    """`known` maps the known inputs to the known results and the residuals.
 
-    `staged` is that of the residuals and the available inputs. It computes what is unknown, and again
-    all that is known and not saved: it gives the results that are available there."""
+    `staged` maps the residuals and the available inputs to the results that are available there. It computes
+    what is unknown, and again what is known and not saved."""
 
     known: ClosedJaxpr
     staged: ClosedJaxpr
@@ -79,7 +79,7 @@ class EqnSplit(NamedTuple):
 
 
 # primitive -> (policy, which operands are unknown, and which available, eqn) -> EqnSplit; for those
-# with jaxprs as parameters, which the policy is asked about equation by equation
+# with jaxprs as parameters, so that the policy decides about each equation inside
 policy_rules: dict[Primitive, Callable[..., EqnSplit]] = {}
 
 
@@ -94,12 +94,12 @@ def split_by_policy(
 ) -> Split:
     """Splits a jaxpr; `available_ins` are the inputs that the staged part is given too.
 
-    The results that `unknown_results` names (an entry a result) are left to the staged part also where
-    they are known; with `all_available`, it gives all results."""
+    `unknown_results` (a bool for each result) marks results that the staged part computes even where they
+    are known; with `all_available`, the staged part gives all results."""
     jaxpr = closed_jaxpr.jaxpr
     unknown = set(pick(jaxpr.invars, unknown_ins))
     available = {*jaxpr.constvars, *pick(jaxpr.invars, available_ins)}
-    residuals: dict[Any, None] = {}  # in the order in which they are asked for
+    residuals: dict[Any, None] = {}  # in the order of their first use
     known_eqns: list[JaxprEqn] = []
     staged_eqns: list[JaxprEqn] = []
 
@@ -133,7 +133,7 @@ def split_by_policy(
 def _split_eqn(
     policy: Policy, unknown: Sequence[bool], available: Sequence[bool], eqn: JaxprEqn
 ) -> EqnSplit:
-    """The rule of all primitives that have none of their own."""
+    """The default rule."""
     if any(unknown):
         return only_staged(eqn, available)
     no, yes = ([flag] * len(eqn.outvars) for flag in (False, True))
@@ -143,7 +143,7 @@ def _split_eqn(
 
 
 def only_staged(eqn: JaxprEqn, available: Sequence[bool]) -> EqnSplit:
-    """An equation that is left to the staged part; the operands that this has not are kept for it."""
+    """An equation for the staged part; operands that are not available there become residuals."""
     every = [True] * len(eqn.outvars)
     return EqnSplit([], [eqn], every, every, drop(eqn.invars, available))
 

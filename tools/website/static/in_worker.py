@@ -118,8 +118,8 @@ def is_to_load(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def at_work(show, found: dict):
-    """While the reader's program runs: what it prints is shown, there is nobody to ask, and what goes wrong
-    is told."""
+    """While the reader's program runs: what it prints is shown, there is nobody to ask, and errors are
+    shown."""
     printed = Printed(show)
     before, sys.stdin = sys.stdin, NoPrompt()
     try:

@@ -33,7 +33,7 @@ export function reveal(element) {
   if (height && by) scrollBy({ top: by, behavior: still ? "auto" : "smooth" });
 }
 
-/** Shows in this element what a program prints; null begins anew. */
+/** Shows in this element what a program prints; null begins again. */
 export function printingIn(element) {
   return (text) => (text === null ? element.replaceChildren() : element.append(text));
 }

@@ -61,7 +61,7 @@ export class Python {
     else asked.resolve(message.answer);
   }
 
-  /** End all that runs. What is asked next starts Python anew. */
+  /** End all that runs. The next request starts Python again. */
   stop(why = "stopped") {
     this.worker?.terminate();
     this.worker = this.ready = null;

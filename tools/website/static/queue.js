@@ -1,4 +1,4 @@
-// What is to run on a page, one after the other: all of it shares one Python.
+// What runs on a page, one after the other: all of it shares one Python.
 
 import { Python } from "./python.js";
 

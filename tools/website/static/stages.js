@@ -2,7 +2,7 @@
 
 import { STATIC } from "./python.js";
 
-/** Lets the frame show what Python said of a function (`stages` of in_worker.py), as often as there is more. */
+/** Lets the frame show Python's answer about a function (`stages` of in_worker.py), as often as there is more. */
 export function stagesIn(frame) {
   let shown = null;
   addEventListener("message", (event) => {

@@ -125,7 +125,7 @@ class Lifetimes:
         return Chart(title, self.labels(), bars + [b for b in planned.bars if b.kind == "body"])
 
     def body_bars(self, memory: MemoryPlan, bars: Sequence[Bar]) -> Iterator[Bar]:
-        """What the steps of a loop's body need, beside what the plan of the whole has."""
+        """The memory of a loop's body, besides that of the whole plan."""
         for step in memory.bodies:
             nbytes = memory.live[step] - sum(bar.nbytes for bar in bars if bar.lives_at(step))
             if nbytes > 0:

@@ -10,6 +10,7 @@ Sphinx makes the pages, the navigation and the search; what only this site has i
 """
 
 import argparse
+import importlib.util
 import shutil
 import sys
 import tempfile
@@ -100,6 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="a folder that keeps what npm has fetched")
     options = parser.parse_args(argv)
     site = options.output
+    if importlib.util.find_spec("sphinx") is None:
+        parser.error('there is no Sphinx: pip install -e ".[site]"')
     if site.exists() and not (site / "searchindex.js").exists():
         parser.error(f"{site} is there, and is no site: name another folder")
     shutil.rmtree(site, ignore_errors=True)

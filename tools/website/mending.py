@@ -6,7 +6,7 @@ WORDS = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
-    '<th class="head"><p></p></th>': "<td></td>",  # a corner of a table is no heading
+    '<th class="head"><p></p></th>': '<th class="head"><p class="unseen">row</p></th>',
     '<div id="search-results">': "<h1>Search</h1>"
     '<form class="bar" action="search.html"><label>for <input name="q"></label>'
     '<button class="run">Search</button></form><div id="search-results">',

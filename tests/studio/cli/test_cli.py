@@ -18,12 +18,17 @@ def test_help_lists_every_command(capsys):
     assert all(name in shown for name in COMMANDS)
 
 
-@pytest.mark.parametrize("argv", [[], ["no-such-command"]])
-def test_a_missing_or_unknown_command_is_refused_with_the_usage(argv, capsys):
+def test_an_unknown_command_is_refused_with_the_usage(capsys):
     with pytest.raises(SystemExit) as stop:
-        main(argv)
+        main(["no-such-command"])
     assert stop.value.code == 2
     assert "usage: tinyjax" in capsys.readouterr().err
+
+
+def test_without_a_command_all_are_listed(capsys):
+    assert main([]) == 2
+    shown = capsys.readouterr().err
+    assert "Which command? `tour`" in shown and all(name in shown for name in COMMANDS)
 
 
 def test_the_package_runs_as_a_module():

@@ -22,7 +22,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the subcommand named in `argv` (by default, the command line); return the exit status."""
     parser = argparse.ArgumentParser(prog="tinyjax", description="JAX that you can read.")
-    subparsers = parser.add_subparsers(dest="command", required=True)
+    subparsers = parser.add_subparsers(dest="command")
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").partition("\n")[0]  # python -OO drops docstrings
         subparser = subparsers.add_parser(name, help=summary, description=summary)
@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     make_printable()
     words = sys.argv[1:] if argv is None else list(argv)
     options = parser.parse_args(words, argparse.Namespace(words=words))
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        print("\nWhich command? `tour` shows what there is.", file=sys.stderr)
+        return 2
     try:
         return COMMANDS[options.command].run(options)
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe

@@ -82,7 +82,9 @@ def function_at(place: str) -> tuple[Callable[..., Any], ModuleType]:
     """The function at `module:function` or `file.py:function`, and its module."""
     module, _, function = place.rpartition(":")
     if not (module and function):
-        raise argparse.ArgumentTypeError(f"{place!r} is not of the form module:function")
+        raise argparse.ArgumentTypeError(
+            f"{place!r} is not of the form module:function, such as wave.py:f"
+        )
     if "" not in sys.path:
         sys.path.insert(0, "")
     install_as_jax()  # for programs that import jax

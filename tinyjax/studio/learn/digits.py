@@ -119,6 +119,9 @@ def main(functions: set[tuple[str, str]]) -> None:
     show(images[TRAINING:], answers, 4)
     right = int(np.sum(answers == labels[TRAINING:]))
     print(f"\n{right} of the {len(answers)} digits that it had not seen are read rightly.")
+    if not functions:
+        print("All functions are the reference: none of yours has passed yet.")
+        return
     print(
         f"{len(functions & at_work)} of your {len(functions)} functions, those in practice/ included, "
         "were at work.\nThe others are for what this program does not do: toys and uses of practice/, other "

@@ -128,6 +128,9 @@ def test_a_tracer_of_this_trace_has_a_primal_and_a_tangent():
     trace = story.JVPTrace(story.EvalTrace())
     expect("primal_and_tangent of a tracer with primal 3.0 and tangent 0.5",
            trace.primal_and_tangent(tracer(trace)), (3.0, 0.5))  # fmt: skip
+    for tangent in (XS, 0.0):
+        found = trace.primal_and_tangent(tracer(trace, 3.0, tangent))[1]
+        expect(f"the tangent of a tracer with tangent {tangent}", found is tangent, True)
 
 
 def test_what_another_trace_made_does_not_move_in_this_one():

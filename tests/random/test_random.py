@@ -189,6 +189,15 @@ def test_bits_become_the_fraction_of_a_float_from_one_up_to_two(dtype):
     np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps], told)
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1)])
+def test_of_64_bits_each_that_fits_counts_and_any_rank_will_do(shape):
+    with jax.enable_x64():
+        bits = jnp.asarray(np.full(shape, 2**64 - 1, "uint64"))
+        floats = one_to_two(bits, 64, np.dtype("float64"))
+        assert (floats.shape, floats.dtype) == (shape, np.float64)
+        assert (floats == 2 - 2.0**-52).all(), f"all bits are set, which is not {floats}"
+
+
 @pytest.mark.skipif(not find_spec("ml_dtypes"), reason="ml_dtypes, which has bfloat16, is missing")
 def test_bits_of_another_width_than_the_float_are_converted():
     floats = one_to_two(jnp.array([0, 128, 255], "uint8"), 8, jnp.bfloat16.dtype)

@@ -148,6 +148,12 @@ def test_a_batch_of_numbers_fits_a_batch_of_arrays():
         assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
 
 
+def test_a_shared_row_may_be_as_long_as_the_batch_of_numbers():
+    numbers, row = np.array([1, 10], np.float32), np.array([3, 4], np.float32)
+    for operands, dims in [([numbers, row], [0, None]), ([row, numbers], [None, 0])]:
+        assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
 HYPERCUBE = np.arange(48, dtype=np.float32).reshape(2, 1, 4, 3, 2)
 
 

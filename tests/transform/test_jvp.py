@@ -365,8 +365,10 @@ def test_a_rule_gets_all_operands_in_order_and_a_zero_for_each_that_does_not_mov
     with unchanged(operands=operands, params=params):
         outs = trace.process_primitive(p, operands, params)
     assert seen.pop() == (1.0, 2.0, 3.0, 4, [True, False, True])
-    trace.process_primitive(p, [1.0, 2.0, JVPTracer(trace, 3.0, 5.0)], params)
-    assert seen == [(1.0, 2.0, 3.0, 4, [True, True, False])], "the third alone may move"
+    trace.process_primitive(p, [1.0, 2.0, JVPTracer(trace, 3.0, 5.0)], {"scale": 6})
+    assert seen == [(1.0, 2.0, 3.0, 6, [True, True, False])], (
+        "the third alone may move, and each call has its own parameters"
+    )
     assert outs[0] == 1.0 and type(outs) is list
     pairs = [trace.primal_and_tangent(out) for out in outs[1:]]
     assert pairs == [(2.0, 5.0), (0.0, 7.0)], "a primal may be 0.0 and still move"

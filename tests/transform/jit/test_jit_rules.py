@@ -107,13 +107,15 @@ def test_a_batch_may_have_any_axes_and_many_results(in_axes, no_compiler):
 
 def test_names_and_other_parameters_are_kept_by_both_rules():
     x, n, y = np.ones((2, 3), np.float32), 4, np.ones(3, np.float32)
-    (before,) = jax.make_jaxpr(jax.jit(three))(x[0], n, y).eqns
-    mapped = jax.make_jaxpr(jax.vmap(jax.jit(three), (0, None, None)))(x, n, y)
-    moved = jax.make_jaxpr(lambda x: jax.jvp(lambda x: jax.jit(three)(x, n, y)[0], (x,), (x,)))(y)
+    jitted = jax.jit(three, keep_unused=True)
+    (before,) = jax.make_jaxpr(jitted)(x[0], n, y).eqns
+    mapped = jax.make_jaxpr(jax.vmap(jitted, (0, None, None)))(x, n, y)
+    moved = jax.make_jaxpr(lambda x: jax.jvp(lambda x: jitted(x, n, y)[0], (x,), (x,)))(y)
     for closed in (mapped, moved):
         (eqn,) = [e for e in closed.eqns if e.primitive is jit_p]
         assert eqn.params["name"] == before.params["name"] == "three"
-        assert eqn.params["inline"] == before.params["inline"]
+        for name in ("inline", "keep_unused"):
+            assert eqn.params[name] == before.params[name], f"the parameter {name} is to stay"
 
 
 def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent(no_compiler):

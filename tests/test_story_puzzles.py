@@ -424,9 +424,12 @@ def test_a_program_serves_all_arguments_of_its_shapes():
         ("a matrix", (3.0, ROWS)),
         ("an array first", (XS, XS)),
         ("one argument", (3.0,)),
+        ("a matrix of as many elements", (3.0, np.zeros((3, 1)))),
     ):
         same = story.key_of(other) == story.key_of((3.0, XS))
         expect(f"whether {words} has the key of (3.0, an array of 3)", bool(same), False)
+    same = story.key_of((3.0, XS, 3.0)) == story.key_of((3.0, XS, XS))
+    expect("key_of((3.0, xs, 3.0)) == key_of((3.0, xs, xs))", bool(same), False)
 
 
 def test_a_function_is_traced_once_for_all_arguments_of_a_shape():

@@ -58,6 +58,9 @@ def test_a_window_that_does_not_fit_is_refused_before_anything_is_computed(windo
         out = abstract_eval_rules[moving_mean_p](ShapedArray((4,), ROWS.dtype), window=window)
         pytest.fail(f"a window of {window} does not fit 4 numbers, but {out} is what came out")
     assert "window" in str(raised.value)
+    with pytest.raises(ValueError, match=f"{window}"):
+        out = abstract_eval_rules[moving_mean_p](ShapedArray((6, 4), ROWS.dtype), window=window)
+        pytest.fail(f"a window of {window} does not fit rows of 4 numbers, but {out} came out")
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])

@@ -449,6 +449,8 @@ def test_nested_vmaps_map_two_axes():
 
 def test_keyword_arguments_are_mapped_along_axis_0():
     np.testing.assert_array_equal(jax.vmap(lambda a, b: add(a, b))(x, b=x), 2 * x)
+    found = jax.vmap(lambda x, y: x * y, in_axes=None)(2.0, y=np.arange(3.0))
+    np.testing.assert_array_equal(found, [0, 2, 4], "also where in_axes is None")
 
 
 def test_a_batched_and_an_unbatched_operand_need_no_copies():

@@ -113,6 +113,11 @@ def test_where_nothing_moves_the_tangent_is_a_zero_of_the_results_type(area_p):
     x = np.ones((2, 3), np.float32)
     tangent = jvp_rules[area_p]((x, x), (zero(), 100.0))[1]
     assert repr(tangent) == "Zero(f32[2,3])"
+    five_p = bind.Primitive("five")
+    five_p.def_abstract_eval(lambda x: x.update(shape=(5,)))
+    five_p.def_impl(lambda x: np.zeros(5, np.float32))
+    defjvp(five_p, None)
+    assert repr(jvp_rules[five_p]((x,), (x,))[1]) == "Zero(f32[5])", "of the result, not of x"
 
 
 def test_rules_may_use_the_result_which_is_computed_once(area_p):

@@ -239,6 +239,8 @@ def test_a_node_gets_its_children_as_a_tuple_also_none_and_many():
 def test_unflatten_takes_its_leaves_from_any_iterable():
     treedef = structure([1, (2, 3)])
     assert treedef.unflatten(iter("abc")) == ["a", ("b", "c")]
+    for leaf in (None, (), 0):
+        assert structure((1,)).unflatten([leaf]) == (leaf,), "a leaf may be anything"
 
 
 @pytest.mark.parametrize("leaves, word", [([1], "Too few"), ([1, 2, 3], "Too many")])

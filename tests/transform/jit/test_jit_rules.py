@@ -78,8 +78,9 @@ def test_what_is_traced_alike_has_one_key_and_the_arguments_stay():
     assert first == same and hash(first) == hash(same)
     others = [f.cache_key(args, {"k": k})[1] for k in (4, 3.0, "3")] + [f.cache_key(args, {})[1]]
     assert len({first, *others}) == 5
-    with jax.enable_x64(True):
-        assert f.cache_key(args, kwargs)[1] != first
+    for change in (jax.enable_x64(True), jax.disable_jit(), jax.numpy_rank_promotion("raise")):
+        with change:
+            assert f.cache_key(args, kwargs)[1] != first, "the whole configuration counts"
 
 
 # ---- vmap and jvp ----

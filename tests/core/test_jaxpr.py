@@ -141,6 +141,9 @@ def test_a_result_must_have_the_aval_that_the_rule_says():
     a, b = Var(scalar), Var(ShapedArray((3,), np.dtype("float32")))
     with pytest.raises(JaxprTypeError, match=r"sin gives f32\[\], but the variable is f32\[3\]"):
         check_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(primitives.sin_p, [a], [b], {})]))
+    first = [JaxprEqn(primitives.sin_p, [a], [Var(scalar)], {}) for _ in range(5)]
+    with pytest.raises(JaxprTypeError, match=r"sin gives f32\[\], but the variable is f32\[3\]"):
+        check_jaxpr(Jaxpr([], [a], [b], [*first, JaxprEqn(primitives.sin_p, [a], [b], {})]))
 
 
 def test_the_wrong_number_of_arguments_is_an_error():

@@ -7,7 +7,7 @@ from judged import SMALL_FLOAT, each_error, error_passes, identity_primitive, ra
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.core.bind import impl_rules
+from tinyjax.core.bind import extend_axis_env, impl_rules
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.dtypes import float0
 from tinyjax.transform.batching import batch_rules
@@ -81,6 +81,11 @@ def test_what_is_traced_alike_has_one_key_and_the_arguments_stay():
     for change in (jax.enable_x64(True), jax.disable_jit(), jax.numpy_rank_promotion("raise")):
         with change:
             assert f.cache_key(args, kwargs)[1] != first, "the whole configuration counts"
+    keys = []
+    for axes in ((("i", 2), ("i", 3)), (("i", 3), ("i", 2))):
+        with extend_axis_env(axes):
+            keys.append(f.cache_key(args, kwargs)[1])
+    assert keys[0] != keys[1], "of two axes of one name the inner one is meant"
 
 
 # ---- vmap and jvp ----

@@ -156,6 +156,8 @@ def test_the_tangent_is_the_sum_of_what_each_operand_adds():
     three = [lambda t, *_, k=k: t * k for k in (1.0, 10.0, 100.0)]
     expect("of three operands, whose rules are t, 10 t and 100 t, all move with 2.0",
            story.tangent_out(three, (2.0, 2.0, 2.0), (0.0, 0.0, 0.0), {}), np.float32(222.0))  # fmt: skip
+    expect("of two operands with one and the same rule, t",
+           story.tangent_out([three[0]] * 2, (2.0, 5.0), (0.0, 0.0), {}), np.float32(7.0))  # fmt: skip
 
 
 def test_operands_that_do_not_move_add_nothing():

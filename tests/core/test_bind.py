@@ -307,6 +307,8 @@ def test_a_primitive_in_the_making_is_run_at_each_call_and_its_errors_go_on(erro
     p = bind.Primitive("p")
     p.def_impl(lambda x: x * 2)
     assert [p.bind(2.0), p.bind(5.0)] == [4.0, 10.0]
+    p.def_impl(lambda x, *, by=0: x * by)
+    assert p.bind(2.0, by=3) == 6.0, "it is given the parameters"
     with error_passes(error()) as raised:
         p.def_impl(raises(raised))
         p.bind(1.0)

@@ -46,6 +46,8 @@ def test_threefry_takes_words_of_any_shapes_that_fit_and_leaves_them_as_they_are
     x = np.arange(3, dtype="uint32") * np.uint32(2**30)
     with unchanged(key=key, x=x):
         found = threefry2x32(key, key + np.uint32(1), x, x[:1])
+        turned = threefry2x32(key, key, x[:1], x)
+        assert [word.shape for word in turned] == [word.shape for word in found]
     for i in range(2):
         for j in range(3):
             one = threefry2x32(key[i], key[i] + np.uint32(1), x[j : j + 1], x[:1])

@@ -124,6 +124,8 @@ def test_rules_may_use_the_result_which_is_computed_once(area_p):
     defjvp2(area_p, lambda g, out, x, y: mul(g, out), lambda g, out, x, y: mul(g, x))
     assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 260.0, "10 * 6 + 100 * 2"
     assert area_p.calls == [1], "bind the primitive once, and hand its result to each rule"
+    defjvp(area_p, *[lambda g, x, y: g] * 2)
+    assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 110.0, "of one rule, for both"
 
 
 def test_rules_and_the_primitive_are_given_the_parameters():
@@ -450,6 +452,10 @@ def test_a_primitive_with_several_results_has_a_tangent_for_each():
     assert trace.primal_and_tangent(moving) == (3.0, 1.0)
     assert not isinstance(still, bind.Tracer), "a result whose tangent is a Zero is no tracer"
     assert still == 5.0
+    jvp_rules[both_p] = lambda primals, tangents: ([2.0, 2.0], [tangents[0], 7.0])
+    with bind.set_current_trace(trace):
+        outs = both_p.bind(JVPTracer(trace, 3.0, 1.0))
+    assert [trace.primal_and_tangent(x) for x in outs] == [(2.0, 1.0), (2.0, 7.0)], "equal primals"
 
 
 # ---- jvp ----

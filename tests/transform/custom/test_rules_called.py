@@ -42,7 +42,9 @@ def test_of_four_arguments_any_may_have_no_rule_and_each_rule_is_called_once():
 def test_the_function_is_called_once_whatever_number_of_rules_there_is():
     calls = []
     rules = [lambda t, out, *xs: t] * 3
-    _sum_of_rules(lambda *xs: calls.append(xs) or sum(xs), rules, (1.0, 2.0, 3.0), (1.0, 1.0, 1.0))
+    fun = lambda *xs: calls.append(xs) or sum(xs)  # noqa: E731
+    _, tangent = _sum_of_rules(fun, rules, (1.0, 2.0, 3.0), (1.0, 10.0, 100.0))
+    assert float(tangent) == 111.0, "one rule may be that of several arguments"
     assert calls == [(1.0, 2.0, 3.0)], f"once, with the primals, and not {calls}"
 
 

@@ -20,7 +20,7 @@ from website.sources import STEPS, file_of, pieces, source_html
 from website.taught import lessons_of_names
 
 from tinyjax.studio.learn.cells import read_cells
-from tinyjax.studio.learn.exercises import ROOT, load
+from tinyjax.studio.learn.exercises import ROOT, lesson_number, load
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> & `</code>`"
 
@@ -56,7 +56,7 @@ def test_an_exercise_has_what_is_handed_out_and_hides_its_hints(tmp_path):
 
 
 def test_files_of_the_practice_are_shown_with_each_exercise_emptied():
-    lab = [exercise for exercise in load() if exercise.lesson == 19]
+    lab = [exercise for exercise in load() if exercise.lesson == lesson_number("19")]
     page = files_html(lab)
     assert page.count("### practice/") == 3
     for exercise in lab:

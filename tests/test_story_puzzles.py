@@ -92,6 +92,9 @@ def test_minus_of_tracers():
     for (words, program), expected in zip(cases.items(), (-3.0, 2.0, -2.0, -2.0)):
         got = in_trace(Numbers(), program)
         expect(f"{words}, where x is 3.0 and y is 5.0", getattr(got, "value", got), expected)
+    for words, program, expected in (("0 - x", lambda: 0 - x, -3.0), ("x - 0", lambda: x - 0, 3.0)):
+        got = in_trace(Numbers(), program)
+        expect(f"{words}, where x is 3.0", getattr(got, "value", got), expected)
 
 
 # ---- jvp ----
@@ -128,6 +131,9 @@ def test_a_tracer_of_this_trace_has_a_primal_and_a_tangent():
     trace = story.JVPTrace(story.EvalTrace())
     expect("primal_and_tangent of a tracer with primal 3.0 and tangent 0.5",
            trace.primal_and_tangent(tracer(trace)), (3.0, 0.5))  # fmt: skip
+    for tangent in (XS, 0.0):
+        found = trace.primal_and_tangent(tracer(trace, 3.0, tangent))[1]
+        expect(f"the tangent of a tracer with tangent {tangent}", found is tangent, True)
 
 
 def test_what_another_trace_made_does_not_move_in_this_one():
@@ -147,6 +153,11 @@ def test_the_tangent_is_the_sum_of_what_each_operand_adds():
     expect(asked, story.tangent_out(RULES, (1.0, 10.0), (3.0, 5.0), {}), np.float32(35.0))
     expect("the same with by=2", story.tangent_out(RULES, (1.0, 10.0), (3.0, 5.0), {"by": 2}),
            np.float32(70.0))  # fmt: skip
+    three = [lambda t, *_, k=k: t * k for k in (1.0, 10.0, 100.0)]
+    expect("of three operands, whose rules are t, 10 t and 100 t, all move with 2.0",
+           story.tangent_out(three, (2.0, 2.0, 2.0), (0.0, 0.0, 0.0), {}), np.float32(222.0))  # fmt: skip
+    expect("of two operands with one and the same rule, t",
+           story.tangent_out([three[0]] * 2, (2.0, 5.0), (0.0, 0.0), {}), np.float32(7.0))  # fmt: skip
 
 
 def test_operands_that_do_not_move_add_nothing():
@@ -202,6 +213,8 @@ def test_a_batch_is_what_the_tracer_holds_and_a_number_stays():
 def test_what_is_the_same_for_all_examples_is_repeated():
     trace, outer = story.BatchTrace(story.EvalTrace(), 2), story.BatchTrace(story.EvalTrace(), 3)
     expect("batch_of an array from outside, for 2 examples", trace.batch_of(XS), np.stack([XS, XS]))
+    expect("batch_of a matrix of 2 rows from outside, for 2 examples",
+           trace.batch_of(ROWS), np.stack([ROWS, ROWS]))  # fmt: skip
     x = story.BatchTracer(outer, ROWS)
     got = in_trace(Words(), trace.batch_of, x)
     expect("batch_of a tracer of another trace", got, f"broadcast({x}, axis=0, size=2)")
@@ -255,6 +268,9 @@ def test_each_primitive_becomes_an_equation():
     expect("the operand of the sine is x's variable", first.invars == [x.var], True)
     expect("those of the first product", second.invars == [first.outvar, 2.0], True)
     expect("those of the second", third.invars == [second.outvar, x.var], True)
+    trace, _, _ = noted(lambda x: story.sin(x) * story.sin(x), 3.0)
+    expect("the equations of sin(x) * sin(x)", [eqn.primitive.name for eqn in trace.eqns],
+           ["sin", "sin", "mul"])  # fmt: skip
 
 
 def test_the_result_is_a_tracer_of_the_equations_variable():
@@ -295,6 +311,9 @@ def test_an_equation_is_run_with_its_parameters():
     env = {a: XS}
     story.eval_eqn(story.JaxprEqn(story.broadcast_p, [a], {"axis": 0, "size": 2}, b), env)
     expect("b = broadcast a, axis=0, size=2", env.get(b), np.stack([XS, XS]))
+    env = {a: 0.0}
+    in_trace(Words(), story.eval_eqn, story.JaxprEqn(story.sin_p, [a], {}, b), env)
+    expect("b = sin a, where a is 0.0, in a trace that answers in words", env[b], "sin(0.0)")
     jaxpr = story.make_jaxpr(story.f)(3.0)
     expect("eval_jaxpr(make_jaxpr(f)(3.0), 2.0)", story.eval_jaxpr(jaxpr, 2.0),
            [np.float32(2 * np.sin(2.0))])  # fmt: skip
@@ -309,6 +328,7 @@ def test_what_needs_a_tangent_waits():
         ("a tangent", (t,), unknown),
         ("a tangent and a number", (t, 3.0), unknown),
         ("a number and a tangent", (3.0, t), unknown),
+        ("two numbers and a tangent", (3.0, 4.0, t), unknown),
         ("a tracer of another trace", (foreign, 3.0), known),
     ):
         got = trace.trace_for(args)
@@ -389,6 +409,8 @@ def test_a_work_item_loads_its_own_element_or_the_only_one():
            "const float a = a_in[item];")  # fmt: skip
     expect("load_line('b', an array of one)", story.load_line("b", story.Var((1,))),
            "const float b = b_in[item];")  # fmt: skip
+    expect("load_line('b', a matrix)", story.load_line("b", story.Var((2, 3))),
+           "const float b = b_in[item];")  # fmt: skip
     expect("load_line('c', a number)", story.load_line("c", story.Var(())),
            "const float c = c_in[0];")  # fmt: skip
 
@@ -421,9 +443,12 @@ def test_a_program_serves_all_arguments_of_its_shapes():
         ("a matrix", (3.0, ROWS)),
         ("an array first", (XS, XS)),
         ("one argument", (3.0,)),
+        ("a matrix of as many elements", (3.0, np.zeros((3, 1)))),
     ):
         same = story.key_of(other) == story.key_of((3.0, XS))
         expect(f"whether {words} has the key of (3.0, an array of 3)", bool(same), False)
+    same = story.key_of((3.0, XS, 3.0)) == story.key_of((3.0, XS, XS))
+    expect("key_of((3.0, xs, 3.0)) == key_of((3.0, xs, xs))", bool(same), False)
 
 
 def test_a_function_is_traced_once_for_all_arguments_of_a_shape():

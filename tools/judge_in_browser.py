@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "tests")]
 from website.packs import judge_files, lesson_files, write_pack  # noqa: E402
 from wrong_answers import thought_of  # type: ignore[import-not-found]  # noqa: E402
 
-from tinyjax.studio.learn.exercises import NAMES, Exercise, in_clone, load  # noqa: E402
+from tinyjax.studio.learn.exercises import NAMES, Exercise, in_clone, lesson_number, load  # noqa: E402
 from tinyjax.studio.learn.functions import function_text  # noqa: E402
 from tinyjax.studio.learn.in_process import ELSEWHERE  # noqa: E402
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pyodide", type=Path, required=True, help="a folder with Pyodide")
-    parser.add_argument("lessons", nargs="*", type=int, help="their numbers; default: all")
+    parser.add_argument("lessons", nargs="*", type=lesson_number, help="as 2 or 11b; default: all")
     options = parser.parse_args(argv)
     lessons = options.lessons or range(len(NAMES))
     exercises = [exercise for exercise in load() if exercise.lesson in lessons]

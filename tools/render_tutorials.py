@@ -100,7 +100,7 @@ def render(path: Path) -> tuple[str, list[Figure]]:
 
 
 def lessons() -> list[Path]:
-    return sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))
+    return sorted(TUTORIALS.glob("[0-9][0-9]*_*.py"))
 
 
 def navigation(path: Path) -> str:
@@ -125,7 +125,7 @@ def page_links(text: str) -> str:
     """Links that are relative to tutorials/, made relative to the folder of the pages."""
 
     def rewritten(link: re.Match) -> str:
-        if lesson := re.fullmatch(r"(\d\d_\w+)\.py(#.*)?", link[1]):
+        if lesson := re.fullmatch(r"(\d\d\w?_\w+)\.py(#.*)?", link[1]):
             return f"]({lesson[1]}.md{lesson[2] or ''})"
         return f"](../{link[1]})"
 
@@ -137,15 +137,17 @@ def with_exercises(text: str, path: Path) -> str:
     section = re.search(r"^## Exercises\n.*?(?=\n## |\Z)", text, re.DOTALL | re.MULTILINE)
     if section is None:
         return text
-    number = int(path.stem[:2])
+    label = path.stem.partition("_")[0]
     everything = tomllib.loads((TUTORIALS / "exercises.toml").read_text()).get("exercise", [])
     rows = ["| | exercise | grade | what to write |", "|---|---|---|---|"]
-    for place, exercise in enumerate([e for e in everything if e["lesson"] == number], 1):
+    for place, exercise in enumerate(
+        [e for e in everything if str(e["lesson"]).zfill(2) == label], 1
+    ):
         functions = ", ".join(f"`{function.split(':')[1]}`" for function in exercise["functions"])
         goal = " ".join(exercise["goal"].split()).replace("|", r"\|")
         what = f"{functions}<br>{goal}"
         rows.append(
-            f"| {number:02}.{place} | {exercise['name']} | {'★' * exercise['grade']} | {what} |"
+            f"| {label}.{place} | {exercise['name']} | {'★' * exercise['grade']} | {what} |"
         )
     if len(rows) == 2:
         return text
@@ -226,7 +228,8 @@ def unlike(name: str, written: str, now: str) -> Iterator[str]:
     )
     if old_words == new_words and all(map(nearly, old_numbers, new_numbers)):
         return
-    yield f"{name} is out of date: run tools/render_tutorials.py {name[:2]}, and read what changed"
+    label = name.partition("_")[0]
+    yield f"{name} is out of date: run tools/render_tutorials.py {label}, and read what changed"
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "written", "now", lineterm="")
     yield from itertools.islice(lines, 40)
 
@@ -254,11 +257,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Render or check the lessons that the command line names; return the exit status."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
-    parser.add_argument("lesson", nargs="*", type=int, help="numbers of lessons; default: all")
+    parser.add_argument("lesson", nargs="*", help="as 2 or 11b; default: all")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     options = parser.parse_args(argv)
 
-    chosen = [p for p in lessons() if not options.lesson or int(p.name[:2]) in options.lesson]
+    labels = {label.zfill(2) for label in options.lesson}
+    chosen = [p for p in lessons() if not labels or p.stem.partition("_")[0] in labels]
     os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # what is compiled is there when it is called
     can_fork = "forkserver" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if can_fork else "spawn")

@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import wrong_answers  # type: ignore[import-not-found]  # noqa: E402
 
-from tinyjax.studio.learn.exercises import NAMES  # noqa: E402
+from tinyjax.studio.learn.exercises import NAMES, lesson_number  # noqa: E402
 
 README = ROOT / "tutorials" / "README.md"
 BEGIN, END = "<!-- wrong answers: written by tools/try_wrong_answers.py -->", "<!-- end -->"
@@ -29,7 +29,7 @@ BEGIN, END = "<!-- wrong answers: written by tools/try_wrong_answers.py -->", "<
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("lessons", nargs="*", type=int, help="their numbers; default: all")
+    parser.add_argument("lessons", nargs="*", type=lesson_number, help="as 2 or 11b; default: all")
     parser.add_argument(
         "--made", type=int, default=wrong_answers.MADE, help="by machine, an exercise"
     )

@@ -334,7 +334,7 @@ print(compiled(jnp.arange(3.0)))
 
 # %% [markdown]
 # One line of groups: all four equations are computed together, in one kernel. What that means is
-# the subject of the [next](11_lowering.py) [two](12_fusion.py) lessons; `lowered.as_text()` shows
+# the subject of the [next](11_lowering.py) [three](12_fusion.py) lessons; `lowered.as_text()` shows
 # the program. A compiled function compiles nothing any more. It takes what it was made for, and
 # refuses all else. (The static `n` is inside of it, and not given again.)
 

@@ -12,16 +12,14 @@ ask_first()  # with --ask: questions come before their answers
 #
 # - name the stages between a jaxpr and a device, and print what each one made;
 # - say what simplification may change, and why it must leave `x + 0.0` alone;
-# - predict a kernel from the equations;
-# - step through a kernel in Python, with pdb;
-# - point at a line of C, and say which line of Python it is from.
+# - predict a kernel from the equations.
 
 # %%
 import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.compile.codegen.codegen import CPU, GPU, kernel_text
+from tinyjax.compile.codegen.codegen import CPU, kernel_text
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
 
@@ -58,12 +56,14 @@ print(kernel_text(kernel))  # 4. generate code
 # %% [markdown]
 # Read the last two side by side. The kernel is a list of statements: load an element, two
 # operations, store the result. The C has one line for each. `tj_sin` is a sine that comes with
-# tinyjax, in C, and is put before the kernel. The rest of this lesson goes through the stages one
-# by one. Only fusion has to wait: it has the [next lesson](12_fusion.py) to itself.
+# tinyjax, in C, and is put before the kernel.
+# The first two stages, and how a kernel is made of equations, are this lesson. The kernel itself, and the
+# C that it becomes, are the [next](11b_kernel_to_c.py). Fusion has to wait: it has
+# [lesson 12](12_fusion.py) to itself.
 #
 # ## C for readers of Python
 #
-# This and two later lessons read kernels, and only this much of **[C](glossary.md#c)**:
+# This and three later lessons read kernels, and only this much of **[C](glossary.md#c)**:
 #
 # | in C | what it says |
 # |---|---|
@@ -205,6 +205,13 @@ print(inspect.getsource(rules._reshape))
 # With rules for single elements, a kernel is written *from its end*. To store the result, we need
 # an element of it. For that, we need elements of its operands, and so on, back to the arguments,
 # which are loaded from memory. Here is the idea, for elementwise equations:
+#
+# <details><summary><code>toy_kernel</code> starts at the result, which is the last thing to be stored. Which
+# line will it write first, and how many lines are there for <code>x</code>, which is used twice?</summary>
+#
+# The load of `x`, and that is the only line for it: an operation is written after its operands, and each
+# value once.
+# </details>
 
 
 # %%
@@ -237,7 +244,7 @@ print(*toy_kernel(closed.jaxpr), sep="\n")
 #
 # With a loop around these lines, it is a **naive loop nest**: one element at a time. Exercise 11.5 writes
 # it in a toy language of five statements ([practice/toy_kernel.py](practice/toy_kernel.py)). The compiler's
-# own is [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it, which are exercise 11.8:
+# own is [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it, which are exercise 11b.3:
 
 # %%
 from practice.naive_nest import naive_nest
@@ -247,191 +254,9 @@ print(toy.variable, "from", toy.start, "to", toy.stop)
 print(*toy.body, sep="\n")
 
 # %% [markdown]
+# This toy language has five statements. The compiler's own has ten, can be checked and run in Python, and
+# becomes C: that is the [next lesson](11b_kernel_to_c.py).
 #
-# ## The kernel language
-#
-# Between the equations and C there is another language, with ten kinds of statements: `Let` computes,
-# `Load` reads and `Store` writes an element; `Combine` adds to an accumulator, or multiplies, or takes the
-# maximum; `Allocate` makes a small array of one work-item's own (a `PrivateArray`); `For`, `While` and `If`
-# have statements inside; `Barrier` and `IfLast` are for work-items that wait for each other (lesson 17).
-# A kernel is a piece of data. You can print it, look at its parts, check it, run it.
-
-# %%
-from tinyjax.compile.kernel import kernel_ir
-
-load = kernel.body[0]
-print("target:", load.target, " source:", load.source, " index:", load.index)
-print(inspect.getsource(kernel_ir.Load))
-print(inspect.getsource(kernel_ir.Store))
-
-# %% [markdown]
-# What do "a vector" and `end` mean? Give the kernel a hundred elements:
-#
-# <details><summary>A hundred elements, sixteen at a time: how many iterations are that, and what does the
-# last one do?</summary>
-#
-# Seven. The last one has four elements left, and says so: before 100.
-# </details>
-
-# %%
-x = jnp.arange(100.0)
-plan = make_plan(simplify(jax.make_jaxpr(f)(x)), CPU)
-(vector_kernel,) = plan.all_kernels()
-print(vector_kernel)
-
-# %% [markdown]
-# Processors can do the same operation on several numbers at once. `x16` is a
-# **[vector](glossary.md#vector)**: sixteen neighbours in one variable. So there are 7 iterations for 100
-# elements, and the last has only four. `a_in[i1_outer * 16 x16 before 100]` loads sixteen from there
-# on, those before the end, 100. In place of the others it takes copies of the first, so that there is
-# something to compute with; the store leaves them out.
-#
-# A GPU would be served badly by that. It runs neighbouring work-items together, so these should have
-# neighbouring elements: of n work-items, number 3 has elements 3, 3 + n, 3 + 2 n, and so on. What
-# differs between devices stands in one small record, the **[target](glossary.md#target)**. The same
-# equations for the other one:
-
-# %%
-print(make_plan(simplify(jax.make_jaxpr(f)(x)), GPU).all_kernels()[0])
-
-# %% [markdown]
-# ## Proved before it runs
-#
-# A kernel that reads beside its memory may crash, or worse, give wrong numbers. C does not notice.
-# So each kernel is checked before it is built. That is possible because an index knows the range
-# of its values:
-
-# %%
-from tinyjax.compile.kernel.indices import index, index_var
-
-i = index_var("i", 0, 6)  # a loop variable, from 0 to 6
-at = i * 16 + 1
-print(at, "is at least", at.lo, "and at most", at.hi)
-
-# %% [markdown]
-# If the lowest is not negative, and the highest is within the memory, no access can go wrong, whatever the
-# loop does. For a wide one, the highest is that of its last element; with an `end`, it is the last one before
-# the end. (The element at the index itself is read in any case, also where the `end` leaves nothing.) Here is
-# a kernel with a mistake in it, written by hand:
-#
-# <details><summary>Here is a kernel that moves eight numbers one place down. Will the check accept
-# it?</summary>
-#
-# No: in its last iteration it would read a ninth.
-# </details>
-
-# %%
-from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store, Value
-
-F32 = np.dtype("float32")
-x_in, y_out = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
-i, a = index_var("i", 0, 7), Value("a", F32)
-shift = For(i, index(0), index(8), [Load(a, x_in, i + 1), Store(y_out, i, a)])
-mistaken = Kernel("shift", [x_in, y_out], 1, [shift])
-print(mistaken)
-try:
-    check_kernel(mistaken)
-except KernelError as error:
-    print("KernelError:", error)
-
-# %% [markdown]
-# The tests also prove that nothing is read, or left as a result, before it was stored
-# ([definite_assignment.py](../tests/definite_assignment.py)): a kernel that forgets one element of its
-# result is refused there.
-#
-# ## Run it in Python
-#
-# [interpret.py](../tinyjax/compile/kernel/interpret.py) runs a kernel in Python: each loop a Python loop,
-# each number a NumPy number. Memory is a list of flat arrays, one for each of the kernel's
-# parameters.
-
-# %%
-from tinyjax.compile.kernel.interpret import interpret_kernel
-
-memory = [np.arange(100, dtype=np.float32), np.zeros(100, np.float32)]
-interpret_kernel(vector_kernel, memory)
-print(memory[1][:5])
-print(np.sin(memory[0][:5]) * memory[0][:5])
-
-# %% [markdown]
-# It is slow, and right; code generation is tested against it without a device. And it is a place to look
-# at. `viz.kernel(f, x)` plays it, for a small x: which elements each step loads and stores. To see each
-# statement at work, write `import pdb; pdb.runcall(interpret_kernel, kernel, memory)` in place of the
-# call. `n` and `s` go on, and `p scope` shows the variables. Here is the same as a program: run one
-# statement, look at what it made.
-
-# %%
-from tinyjax.compile.kernel import interpret
-
-scope = {"a_in": np.array([3.0], np.float32), "c_out": np.zeros(1, np.float32)}
-for statement in kernel.body:
-    interpret._run_together([interpret._run([statement], scope, is_last=True)])
-    values = {name: round(value.item(), 4) for name, value in scope.items()}
-    print(f"{next(kernel_ir.statement_lines(statement)):16}", values)
-
-# %% [markdown]
-# ## One statement, one line of C
-#
-# What is left is to print. For the toy's five statements, that takes a dozen lines (half of exercise 11.9):
-
-# %%
-from practice.toy_kernel import c_lines
-
-print(*c_lines([toy]), sep="\n")
-
-# %% [markdown]
-# And the real one, for a hundred elements (its other half is how it prints loops). `float16` is OpenCL's
-# type for sixteen floats, and what is done to it is done to all of them:
-
-# %%
-print(kernel_text(vector_kernel))
-
-# %% [markdown]
-# ## Who wrote this line?
-#
-# Each statement remembers the equation that it was made for, and each equation the line of Python
-# where its primitive was bound. Nothing that the compiler does loses that. So any line of C can be
-# traced back, also after `grad` and `vmap`:
-
-# %%
-from tinyjax.compile.explain import explain_lines
-
-gradient = jax.make_jaxpr(jax.vmap(jax.grad(f)))(jnp.arange(3.0))
-for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
-    print(line[5:])  # before it stands the line's number in the program
-
-# %% [markdown]
-# All of it is from one line of Python: the forward pass, and the backward pass that nobody wrote.
-# The shell shows this for any function, with times, on a page where each line lights up related ones in
-# all stages:
-#
-# ```sh
-# python -m tinyjax explain tutorials/wave.py:f --args "jnp.arange(100.0)" --transform grad,vmap
-# ```
-#
-# ## What is no kernel
-#
-# To sort, one needs all elements before one can place the first. A kernel can do that too, as it does
-# within a loop, but NumPy sorts faster. So `sort` is a host step, and only `sort`: what comes before
-# and after is compiled.
-
-# %%
-sorted_waves = jax.make_jaxpr(lambda x: jnp.sort(f(x)) * 2.0)(x)
-print(*groups_lines(make_plan(simplify(sorted_waves), CPU)), sep="\n")
-
-# %% [markdown]
-# ## On the device
-#
-# `compile` hands the text to the OpenCL driver, which makes machine code of it. The result must be
-# that of NumPy, up to the rounding of `sin`: no two libraries agree on the last bit of it.
-
-# %%
-compiled = jax.jit(f).lower(x).compile()
-difference = np.abs(compiled(x) - f(x)).max()
-print("largest difference is small:", difference < 1e-5)
-
-# %% [markdown]
 # ## Where tinyjax differs from JAX
 #
 # Everything below the jaxpr. JAX translates a jaxpr to StableHLO, and hands that to XLA. XLA goes
@@ -441,23 +266,21 @@ print("largest difference is small:", difference < 1e-5)
 #
 # ## The picture
 #
-# The program with the sort. A frame is a step: a kernel, or the host. A thick arrow is an array in
-# memory, a thin one never leaves registers.
+# The gradient of a jitted `f`, as it was traced and after each pass that changed it.
 
 # %%
 from tinyjax import viz
 
-cpu = jax.devices("cpu")[0]
-viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)))
+viz.pass_graph(jax.grad(jax.jit(f)), 3.0)
 
 # %% [markdown]
 # ## Summary
 #
-# - A jaxpr is simplified, cut into groups, written in a kernel language, checked, and printed as
-#   OpenCL C.
+# - Tracing, simplification, planning and code generation each give a result that can be printed.
+# - A pass goes from jaxpr to jaxpr, and may change no bit of a result: many laws of school do not hold for
+#   floats.
 # - A lowering rule computes one element of a result; a kernel is written from its results back
 #   to its arguments.
-# - Each stage is data: print it, run it in Python, or ask of any line of C where it is from.
 #
 # Questions people ask: [where StableHLO and XLA come
 # in](questions.md#where-do-stablehlo-and-xla-come-in).
@@ -489,7 +312,4 @@ viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)
 #
 # - `jax/_src/interpreters/mlir.py`: `jaxpr_subcomp` and the lowering rules, from primitives to
 #   StableHLO
-# - `jax/_src/compiler.py`: where StableHLO is handed to XLA
-# - XLA itself: `xla/hlo/transforms/simplifiers/algebraic_simplifier.cc`, `xla/service/cpu/` and
-#   `xla/service/gpu/`
-# - `jax/_src/pallas/`: kernels that one writes oneself, in a kernel language for Python
+# - XLA itself: `xla/hlo/transforms/simplifiers/algebraic_simplifier.cc`

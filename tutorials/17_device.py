@@ -5,7 +5,7 @@ ask_first()  # with --ask: questions come before their answers
 # %% [markdown]
 # # 17. From text to device
 #
-# [Lesson 11](11_lowering.py) ended with a text in OpenCL C. Who runs it? After this lesson you can
+# [Lesson 11b](11b_kernel_to_c.py) ended with a text in OpenCL C. Who runs it? After this lesson you can
 #
 # - build and launch a kernel by hand, in forty lines, and name each thing that takes part;
 # - say what a work-item is, how many a kernel gets, and why 100 elements get one;

@@ -10,6 +10,7 @@ from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
 
 F32 = np.dtype("float32")
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
+PAIR = Value("p", F32, 2)
 A, B, AT = Value("a", F32), Value("b", F32), index_var("i", 0, 7)
 
 
@@ -38,6 +39,12 @@ def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_th
         ([Load(A, X, (AT * 2).min(6)), Store(OUT, (AT * 2).min(6), A)], "pieces that overlap"),
         ([Load(A, X, AT, index(8)), Store(OUT, AT, A)], "all of a vector, or a part of it"),
         ([Load(Value("a", F32, 2), X, AT), Store(OUT, AT, A)], "its neighbour is loaded, too"),
+        ([Load(A, X, AT), Store(OUT, AT, Value("a", F32, 2))], "its neighbour is stored, too"),
+        (
+            [Load(PAIR, X, AT, None, 2), Store(OUT, AT, PAIR)],
+            "every other one is loaded, and not stored",
+        ),
+        ([Load(A, X, (AT * 2).max(3)), Store(OUT, (AT * 2).max(3), A)], "pieces that overlap"),
     ],
 )
 def test_else_it_does_not(body, why):

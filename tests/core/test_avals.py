@@ -89,7 +89,9 @@ def test_with_x64_numbers_and_numpy_values_have_64_bits():
 
 def test_what_merely_has_an_attribute_aval_is_no_array():
     var = Var(get_aval(1.0))
-    for value in (SimpleNamespace(aval="rubbish"), var, np.array("two"), np.array([None]), (1.0,)):
+    shaped = SimpleNamespace(shape=(2,), dtype=np.dtype("float32"), ndim=1, size=2)
+    others = (var, shaped, np.array("two"), np.array([None]), (1.0,), np.dtype("float32"))
+    for value in (SimpleNamespace(aval="rubbish"), *others):
         with pytest.raises(TypeError, match="is not a valid JAX"):
             aval = get_aval(value)
             pytest.fail(f"{value!r} is no array, but {aval} is what came out")

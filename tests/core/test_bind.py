@@ -41,6 +41,7 @@ def test_bind_hands_itself_operands_and_parameters_to_the_current_trace():
     p = bind.Primitive("p")
     with bind.set_current_trace(Notes()):
         assert p.bind(1, 2, axis=0) == (p, (1, 2), {"axis": 0})
+        assert p.bind(1, a=None, b=()) == (p, (1,), {"a": None, "b": ()}), "all parameters"
 
 
 def test_a_trace_is_current_within_its_block_and_the_one_before_it_after():
@@ -53,6 +54,9 @@ def test_a_trace_is_current_within_its_block_and_the_one_before_it_after():
             "after the inner block, the outer trace is current again"
         )
     assert bind.context.trace is before, "after the block, the trace before it is current again"
+    with bind.set_current_trace(outer):
+        bind.context.trace = inner
+    assert bind.context.trace is before, "whatever is current where the block ends"
 
 
 def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
@@ -62,7 +66,7 @@ def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
     assert bind.context.trace is before
 
 
-@pytest.mark.parametrize("error", [StopIteration, AttributeError, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [StopIteration, AttributeError, KeyboardInterrupt, GeneratorExit])
 def test_a_block_lets_every_error_go_on(error):
     with error_passes(error()) as raised, bind.set_current_trace(Notes()):
         raise raised
@@ -109,6 +113,7 @@ def shapes(*shapes):
         ([(1, 4), (3, 1), (1, 1)], (3, 4)),
         ([(2, 1, 1), (1, 3, 1), (1, 1, 0)], (2, 3, 0)),
         ([(5,), (), (5,), (1,)], (5,)),
+        ([(), (), (), (2, 1), (1, 3)], (2, 3)),
         ([(1, 2, 1, 3), (4, 1, 1, 1)], (4, 2, 1, 3)),
         ([], ()),
     ],
@@ -165,6 +170,16 @@ def test_broadcast_dimensions_say_where_each_dimension_goes_and_ones_stretch():
     x = np.arange(2.0).reshape(2, 1)
     out = broadcast_in_dim(x, (2, 3, 4), (0, 2))
     np.testing.assert_array_equal(out, np.broadcast_to(x[:, None, :], (2, 3, 4)))
+
+
+@pytest.mark.parametrize("dimensions", [(0,), (1,), (0, 1), (0, 2), (1, 2)])
+def test_sizes_do_not_say_where_a_dimension_goes(dimensions):
+    x = np.arange(3.0 ** len(dimensions)).reshape((3,) * len(dimensions))
+    shape = (3,) * (max(len(dimensions), dimensions[-1]) + 1)
+    new = tuple(i for i in range(len(shape)) if i not in dimensions)
+    want = np.broadcast_to(np.expand_dims(x, new), shape)
+    told = f"the dimensions of a {x.shape} go to {dimensions} of {shape}"
+    np.testing.assert_array_equal(broadcast_in_dim(x, shape, dimensions), want, told)
 
 
 def test_dimensions_may_change_their_order_which_is_a_transposition_before():
@@ -292,6 +307,8 @@ def test_a_primitive_in_the_making_is_run_at_each_call_and_its_errors_go_on(erro
     p = bind.Primitive("p")
     p.def_impl(lambda x: x * 2)
     assert [p.bind(2.0), p.bind(5.0)] == [4.0, 10.0]
+    p.def_impl(lambda x, *, by=0: x * by)
+    assert p.bind(2.0, by=3) == 6.0, "it is given the parameters"
     with error_passes(error()) as raised:
         p.def_impl(raises(raised))
         p.bind(1.0)

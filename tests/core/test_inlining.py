@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from explain_errors import explain_errors
 from judged import Thrown, error_passes, raises
 
 import tinyjax as jax
@@ -287,6 +288,9 @@ def test_calls_that_keep_names_stay_and_read_what_was_opened_before():
 def test_what_moves_a_value_to_a_device_is_gone_as_a_program_runs_on_one():
     _, after = opened(lambda x: primitives.sin(jax.device_put(wave(x))), 3.0)
     assert names(after) == ["sin", "mul", "sin"]
+    with explain_errors("what moves several values has all of them for its results"):
+        _, after = opened(lambda x, y: jax.device_put((y, x)), 3.0, 4.0)
+    assert after.jaxpr.outvars == after.jaxpr.invars[::-1], "each of several results is its operand"
 
 
 def test_equations_know_the_lines_of_python_that_they_are_from():

@@ -57,8 +57,10 @@ def test_while_a_jaxpr_runs_the_users_line_is_that_of_each_equation(monkeypatch)
     note_p.def_abstract_eval(lambda aval: aval)
     a, b = Var(scalar), Var(scalar)
     line = ("program.py", 7, "f")
-    eval_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(note_p, [a], [b], {}, line)]), [], 1.0)
-    assert lines == [line]
+    c = Var(scalar)
+    eqns = [JaxprEqn(note_p, [a], [b], {}, line), JaxprEqn(note_p, [b], [c], {})]
+    eval_jaxpr(Jaxpr([], [a], [c], eqns), [], 1.0)
+    assert lines == [line, None], "an equation of no line is of no line"
     assert bind.context.source_info == around, "afterwards the line is what it was before"
 
 
@@ -139,6 +141,9 @@ def test_a_result_must_have_the_aval_that_the_rule_says():
     a, b = Var(scalar), Var(ShapedArray((3,), np.dtype("float32")))
     with pytest.raises(JaxprTypeError, match=r"sin gives f32\[\], but the variable is f32\[3\]"):
         check_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(primitives.sin_p, [a], [b], {})]))
+    first = [JaxprEqn(primitives.sin_p, [a], [Var(scalar)], {}) for _ in range(5)]
+    with pytest.raises(JaxprTypeError, match=r"sin gives f32\[\], but the variable is f32\[3\]"):
+        check_jaxpr(Jaxpr([], [a], [b], [*first, JaxprEqn(primitives.sin_p, [a], [b], {})]))
 
 
 def test_the_wrong_number_of_arguments_is_an_error():
@@ -236,6 +241,11 @@ def test_of_three_constants_arguments_and_results_each_may_go(used):
     assert used_consts == used_args == flags
     assert smaller.constvars == pick(consts, used) and smaller.outvars == pick(results, used)
     assert smaller.eqns == pick(eqns, used) and smaller.invars == args
+    result, same = Var(scalar), Jaxpr(consts, args, results[:1] * 3, eqns)
+    assert dce_jaxpr(same, flags)[0].outvars == results[:1] * sum(flags), "one may be there twice"
+    many_p = bind.Primitive("many")
+    many = Jaxpr([], [*consts, *args], [result], [JaxprEqn(many_p, [*consts, *args], [result], {})])
+    assert dce_jaxpr(many, [True])[2] == [True] * 6, "all operands of an equation are needed"
 
 
 @each_error

@@ -143,6 +143,10 @@ def test_an_operation_is_written_as_an_equation():
     out = trace.add_eqn(primitives.reduce_sum_p, [x], params)
     (eqn,) = trace.eqns
     assert (eqn.primitive, eqn.invars, eqn.params) == (primitives.reduce_sum_p, [x.atom], params)
+    any_p, any_params = bind.Primitive("any"), {"a": False, "b": None, "c": 0, "d": ()}
+    any_p.def_abstract_eval(lambda aval, **_: aval)
+    trace.add_eqn(any_p, [x], any_params)
+    assert trace.eqns.pop().params == any_params
     assert eqn.outvars == [out.atom] and out.atom is not x.atom
     assert out.aval.shape == eqn.outvars[0].aval.shape == (3,)
 

@@ -84,6 +84,9 @@ def test_adam_takes_a_schedule():
     _, (once, _, _), (twice, _, _) = states(adam, [G, G])
     close(once, X - 0.1 * np.sign(G))
     close(twice, X - 0.15 * np.sign(G))
+    adam = optimizers.adam(lambda i: (0.1, 0.2)[i])
+    _, (once, _, _), (twice, _, _) = states(adam, [G, G])
+    close(twice, X - 0.3 * np.sign(G), "the schedule is given the number of the step as it is")
 
 
 # ---- trees ----

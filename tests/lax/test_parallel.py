@@ -9,7 +9,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.jaxpr import eval_jaxpr, subjaxprs
-from tinyjax.transform.batching import AxisData, axis_batch_rules
+from tinyjax.transform.batching import AxisData, axis_batch_rules, not_mapped
 
 x = np.array([1.0, 2.0, 4.0], np.float32)
 table = np.arange(6.0, dtype=np.float32).reshape(2, 3)
@@ -117,6 +117,8 @@ def test_devices_may_meet_in_groups():
     got, _ = rule(devices, (np.array([1, 2, 3, 8], np.float32),), (0,), **groups)
     np.testing.assert_array_equal(got, [9, 5, 5, 9], "each is given the sum of its group")
     assert dim == 0
+    got, dim = rule(devices, (np.float32(3),), (not_mapped,), **groups)
+    np.testing.assert_array_equal(got, [6, 6, 6, 6], "of what is the same for all, too")
 
 
 def test_another_name_stays_and_so_does_the_batch_dim():

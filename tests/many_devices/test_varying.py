@@ -67,10 +67,12 @@ def test_cotangents_have_the_types_of_what_they_belong_to(mesh):
         seen["w"] = jax.typeof(back(spread)[0]).vma
         one, back = jax.vjp(lambda c: lax.psum(c, "x"), c)
         seen["c"] = jax.typeof(back(one)[0]).vma
+        both, back = jax.vjp(lambda a: lax.psum(a, ("x", "y")), a)
+        seen["both"] = jax.typeof(back(both)[0]).vma
         return total
 
     of_parts(mesh, look, P("x", "y"), P(None, "y"), P("x"), out=P(None, "y"))(A, A[:2], A)
-    assert seen == {"a": {"x", "y"}, "w": {"y"}, "c": {"x"}}
+    assert seen == {"a": {"x", "y"}, "w": {"y"}, "c": {"x"}, "both": {"x", "y"}}
 
 
 # ---- without types, under vmap ----
@@ -92,6 +94,9 @@ def test_a_sum_over_a_name_and_a_position_is_spread_out_and_summed():
     grad = jax.grad(lambda a: lax.psum(jnp.sin(a), ("i", 0)))
     got = jax.vmap(grad, axis_name="i")(A)
     np.testing.assert_allclose(got, 4 * np.cos(A), rtol=1e-6, err_msg="each of four got the sum")
+    name = ("a name", "of two")
+    got = jax.vmap(jax.grad(lambda a: lax.psum(jnp.sin(a), (name, 0))), axis_name=name)(A)
+    np.testing.assert_allclose(got, 4 * np.cos(A), rtol=1e-6, err_msg="a name may be no text")
     named = [params["axes"] for params in psums(lambda a: lax.psum(a, ("i", 0)), A[0], i=4)]
     assert named == [("i", 0), ("i",)], "the cotangent is summed over the names alone"
 

@@ -42,6 +42,11 @@ def test_the_interval_is_halved_until_it_is_no_longer_than_the_tolerance():
     assert counts == [2, 2, 0], "halvings of an interval of 1 down to 0.25, to 0.3 and to 1"
 
 
+def test_a_tolerance_may_be_as_small_as_floats_are():
+    place, _ = bisection.bisect(lambda x: x - 3e-12, 0.0, 1e-11, 1e-14)
+    assert abs(float(place) - 3e-12) <= 1e-14
+
+
 def test_the_middle_of_the_last_interval_is_the_place():
     place, _ = bisection.bisect(lambda x: x - 0.7, 0.0, 1.0, 0.25)
     assert float(place) == 0.625, (

@@ -35,6 +35,12 @@ def test_the_rate_is_halved_until_the_step_is_good():
     assert (float(new), float(rate)) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("rate, steep", [(2.0**40, 1.0), (1.0, 2.0**30)])
+def test_the_rate_is_halved_as_often_as_it_takes(rate, steep):
+    new, taken = descent_step(lambda x: steep * x * x / 2, 1.0, rate)
+    assert (float(new), float(taken)) == (0.0, 1 / steep)
+
+
 def test_a_step_that_is_just_good_is_taken():
     new, rate = descent_step(lambda x: x * x / 2, 1.0, rate=1.0)
     assert (float(new), float(rate)) == (0.0, 1.0)

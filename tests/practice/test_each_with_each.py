@@ -111,3 +111,8 @@ def test_an_entry_of_the_table_may_be_an_array_or_a_tree():
     assert table["far"].shape == (3, 4)
     out = predictions(lambda m, x: m["weight"] * x * m["scale"], models(2, 3), inputs(5, 3))
     assert out.shape == (2, 5, 3)
+    whole = {"weight": np.ones((2, 3), int), "bias": np.arange(2), "scale": 2}
+    out = predictions(
+        lambda m, x: m["scale"] * (m["weight"] @ x) + m["bias"], whole, np.eye(3, dtype=int)
+    )
+    assert out.tolist() == [[2, 2, 2], [3, 3, 3]] and out.dtype == np.int32

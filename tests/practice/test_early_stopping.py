@@ -29,6 +29,13 @@ def test_it_ends_when_patience_is_over_and_gives_the_best_not_the_last():
     assert trained([5.0, 3.0, 1.0, 2.0, 0.5, 2.0, 2.0, 2.0], patience=1) == (2.0, 1.0, 3)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "int32"])
+def test_a_loss_of_any_dtype_keeps_it(dtype):
+    losses = jnp.array([5, 3, 1, 2, 2], dtype)
+    _, loss, _ = train(count, lambda p: losses[p.astype(int)], jnp.float32(0.0), 1, 100)
+    assert loss.dtype == losses.dtype and loss == 1
+
+
 def test_patience_begins_anew_with_each_best():
     table = [9.0, 9.5, 8.0, 8.5, 7.0, 7.5, 7.5, 7.5, 7.5]
     assert trained(table, patience=2) == (4.0, 7.0, 6)

@@ -52,6 +52,14 @@ def test_each_device_keeps_its_part_of_the_params():
     assert value.is_fully_replicated
 
 
+@pytest.mark.parametrize("rate", [0.0, 1e-5, -3])
+def test_any_rate_will_do(rate):
+    with jax.disable_jit():
+        step = fully_sharded_step(lambda p, batch: jnp.mean(batch) * jnp.sum(p), mesh(2), rate)
+        params, _ = step(np.zeros(4, np.float32), np.ones(4, np.float32))
+    np.testing.assert_allclose(params, np.full(4, -rate), rtol=1e-6)
+
+
 def test_a_device_computes_with_all_params_and_its_part_of_the_batch():
     seen = []
 

@@ -27,6 +27,8 @@ def test_whole_numbers_stay_whole_numbers():
 @pytest.mark.parametrize("m, k, n", [(8, 8, 8), (16, 8, 24), (8, 32, 8), (16, 24, 8)])
 def test_products_are_summed_over_all_tiles(m, k, n):
     agree(kernels.matmul, spec.matmul, floats(m, k), floats(k, n))
+    halves = [x.astype(np.float16) for x in (floats(m, k), floats(k, n))]
+    agree(kernels.matmul, spec.matmul, *halves, rtol=5e-2)
 
 
 def test_the_tiles_of_one_sum_follow_each_other():
@@ -89,7 +91,7 @@ def test_an_infinity_counts_only_where_it_is_covered():
 
 
 @pytest.mark.parametrize(
-    "image, window", [((8, 8), (1, 1)), ((20, 13), (3, 2)), ((10, 18), (3, 5))]
+    "image, window", [((8, 8), (1, 1)), ((20, 13), (3, 2)), ((10, 18), (3, 5)), ((9, 9), (3, 3))]
 )
 def test_an_image_is_convolved_also_at_its_edges(image, window):
     agree(kernels.convolve_image, spec.convolve_image, floats(*image), floats(*window), rtol=1e-4)

@@ -106,6 +106,7 @@ def test_an_infinity_before_the_end_counts(last):
 @pytest.mark.parametrize("shape", [(4, 8), (12, 3), (10, 7), (1, 5)])
 def test_each_row_has_its_mean(shape):
     agree(kernels.row_means, spec.row_means, floats(*shape))
+    agree(kernels.row_means, spec.row_means, floats(*shape).astype(np.float16), rtol=1e-2)
 
 
 def test_a_program_has_four_rows():

@@ -64,6 +64,16 @@ def test_each_layer_that_is_put_together_is_a_new_one():
     assert (second.weight, second.bias, second.activation) == (3, 4, "sin")
 
 
+@pytest.mark.parametrize("activation", ["", " tanh"])
+def test_a_layer_is_flattened_as_it_is_now_and_its_activation_may_be_any_text(activation):
+    layer = Layer(2, 3, "sin")
+    tree_flatten(layer)
+    layer.weight, layer.bias, layer.activation = 1, None, activation
+    leaves, structure = tree_flatten(layer)
+    again = tree_unflatten(structure, leaves)
+    assert (again.weight, again.bias, again.activation) == (1, None, activation)
+
+
 def test_layers_in_a_list_keep_their_own_activations_and_gradients():
     layers, x = [Layer(1, 1, "sin"), Layer(1, 1, "cos"), Layer(1, 1, "tanh")], jnp.array([0.5])
     doubled = tree_map(lambda x: 2 * x, layers)

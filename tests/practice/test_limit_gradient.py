@@ -30,6 +30,8 @@ def test_forwards_nothing_happens():
     same = limit_gradient(tree, 0.1)
     assert jax.tree.structure(same) == jax.tree.structure(tree)
     assert float(same["a"]) == 3.0 and np.asarray(same["b"]).tolist() == [1.0, 2.0]
+    zero, _ = jax.vjp(lambda x: limit_gradient(x, 0.1), np.float32(-0.0))
+    assert np.signbit(zero), "what is given comes back bit for bit, -0.0 too"
 
 
 def test_a_long_gradient_keeps_its_direction_and_has_the_limit_as_length():

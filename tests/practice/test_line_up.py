@@ -74,5 +74,8 @@ def test_a_batch_may_be_of_one_or_of_none_and_operands_are_left_as_they_are():
         with unchanged(x=x, y=y):
             out = batch_product(x, 1, y, 0)
         assert out.shape == (size, 3, 2) and out.dtype == np.float16
+    x, y = numbers(2, 3), numbers(2, 3)
+    with unchanged(x=x, y=y):
+        batch_product(x, 0, y, 0)
     x = np.array([1.0, np.nan, np.inf])
     np.testing.assert_array_equal(batch_product(x, 0, np.array(2.0), None), [2, np.nan, np.inf])

@@ -58,6 +58,9 @@ def test_a_window_that_does_not_fit_is_refused_before_anything_is_computed(windo
         out = abstract_eval_rules[moving_mean_p](ShapedArray((4,), ROWS.dtype), window=window)
         pytest.fail(f"a window of {window} does not fit 4 numbers, but {out} is what came out")
     assert "window" in str(raised.value)
+    with pytest.raises(ValueError, match=f"{window}"):
+        out = abstract_eval_rules[moving_mean_p](ShapedArray((6, 4), ROWS.dtype), window=window)
+        pytest.fail(f"a window of {window} does not fit rows of 4 numbers, but {out} came out")
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
@@ -157,6 +160,11 @@ def test_the_batching_rule_takes_four_axes_and_the_window_that_is_given(dim):
             out, out_dim = module.moving_mean_batch([x], [dim], window=window)
         loop = [moving_mean(example, window) for example in np.moveaxis(x, dim, 0)]
         np.testing.assert_allclose(np.moveaxis(np.asarray(out), out_dim, 0), loop, rtol=1e-6)
+    five = np.expand_dims(x, 0)
+    out, out_dim = module.moving_mean_batch((five,), (dim + 1,), window=1)
+    np.testing.assert_array_equal(
+        np.moveaxis(np.asarray(out), out_dim, 0), np.moveaxis(five, dim + 1, 0), "five axes"
+    )
 
 
 def test_a_batch_may_be_of_one_or_of_none_and_of_any_floats():

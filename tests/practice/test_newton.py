@@ -5,6 +5,7 @@ import pytest
 from judged import each_error, error_passes, raises, unchanged
 from practice.newton import find_root
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
 
 forces = np.array([1.0, -3.0, 0.5, 12.0], np.float32)
@@ -57,6 +58,13 @@ def test_without_a_step_the_guess_is_given_back():
 def test_all_steps_are_made_also_where_the_value_is_small():
     x = find_root(lambda x: x * x - 2e-4, np.float32([1.0]), steps=12)
     np.testing.assert_allclose(x, [np.sqrt(2e-4)], rtol=5e-3)
+
+
+def test_a_guess_of_64_bits_is_solved_in_64_bits():
+    with jax.enable_x64():
+        x = find_root(lambda x: x * x - 2.0, np.array([1.0]), steps=8)
+        assert x.dtype == np.float64
+        np.testing.assert_allclose(x, [2**0.5], rtol=1e-10)
 
 
 def test_where_the_value_is_no_number_neither_is_the_result():

@@ -22,7 +22,9 @@ def test_each_operation_is_noted_with_a_new_name_for_its_result():
 
 
 def test_an_operand_that_is_no_note_stands_as_it_is():
-    assert written(lambda x: mul(2.0, x), 3.0) == [("b", mul_p, (2.0, "a"))]
+    for number, x in ((2.0, 3.0), (2, 3), (np.float32(2), 3.0)):
+        ((_, _, operands),) = written(lambda x: mul(number, x), x)  # noqa: B023
+        assert operands[0] is number and operands[1] == "a"
 
 
 def test_what_comes_back_is_a_note_of_the_results_name_and_aval():

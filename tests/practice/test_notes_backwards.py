@@ -1,5 +1,6 @@
 """The toy of lesson 8 that runs a linear program backwards."""
 
+import numpy as np
 import pytest
 from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation
@@ -25,6 +26,7 @@ def test_each_equation_is_undone_from_the_last_to_the_first():
 
 def test_the_result_counts_what_is_given():
     assert counted([eq("b", mul_p, "a", 2.0)], "b", ct=10.0) == {"b": 10.0, "a": 20.0}
+    assert counted([eq("b", mul_p, "a", 2.0)], "b", ct=0.0) == {"b": 0.0, "a": 0.0}
 
 
 def test_what_is_used_twice_counts_the_sum():
@@ -34,6 +36,13 @@ def test_what_is_used_twice_counts_the_sum():
 
 def test_what_is_used_twice_by_one_equation_counts_twice():
     assert counted([eq("b", add_p, "a", "a")], "b")["a"] == 2.0
+
+
+def test_what_a_rule_gives_to_two_operands_is_not_changed_by_what_one_of_them_counts_besides():
+    program, ct = [eq("b", add_p, "a", "c"), eq("d", add_p, "a", "b")], np.ones(2)
+    with unchanged(ct=ct):
+        counts = run_backwards(program, "d", ct)
+    assert {name: float(ct[0]) for name, ct in counts.items()} == {"d": 1, "b": 1, "a": 2, "c": 1}
 
 
 def test_two_arguments_count_each_their_own():

@@ -50,6 +50,7 @@ def test_other_sums_and_differences_stay_what_they_are():
         lambda x, y: jnp.log(x + y),
         lambda x, y: jnp.log(1.0 - x),
         lambda x, y: jnp.exp(x) - 2.0,
+        lambda x, y: jnp.exp(x) - 1.0001,
         lambda x, y: 1.0 - jnp.exp(x),
         lambda x, y: jnp.exp(x) - y,
         lambda x, y: jnp.exp(x) + 1.0,
@@ -98,8 +99,9 @@ def test_so_are_the_body_of_a_loop_and_the_branches_of_a_cond():
 
 
 def test_a_changed_equation_is_of_the_line_that_it_was():
-    lines = [eqn.source_info for eqn in jax.make_jaxpr(log_of_sum)(0.25).jaxpr.eqns]
-    assert [eqn.source_info for eqn in rewritten(log_of_sum, 0.25).eqns][-1] == lines[-1]
+    for fun in (log_of_sum, lambda x: jnp.exp(x) - 1.0):
+        lines = [eqn.source_info for eqn in jax.make_jaxpr(fun)(0.25).jaxpr.eqns]
+        assert [eqn.source_info for eqn in rewritten(fun, 0.25).eqns][-1] == lines[-1]
 
 
 def test_the_given_jaxpr_is_left_as_it_is():

@@ -101,6 +101,19 @@ def test_w_and_batches_and_rates_are_left_as_they_are():
         fit(step, jnp.asarray(w), given, rates)
 
 
+def test_batches_of_whole_numbers_stay_whole_numbers():
+    seen = []
+
+    def add(w, x, y, rate):
+        seen.append((x.dtype.name, y.dtype.name))
+        return w + x.dtype.type(y.sum())
+
+    given = [(np.ones((n, 3), np.int16), np.full(n, 2, np.int8)) for n in (3, 2)]
+    with jax.disable_jit():
+        found = fit(add, jnp.zeros(2, "int16"), given, [1, 1])
+    assert set(seen) == {("int16", "int8")} and found.tolist() == [10, 10]
+
+
 def test_an_error_of_the_step_goes_on():
     with error_passes(Thrown()) as error:
         fit(raises(error), W, batches(3), [1.0])

@@ -40,6 +40,9 @@ def test_the_given_dict_is_left_as_it_is():
     given = {"a": 3.0}
     run_notes(f_notes, given)
     assert given == {"a": 3.0}, f"the dict that was given is now {given}"
+    nothing = {}
+    run_notes([eq("a", sin_p, 2.0)], nothing)
+    assert nothing == {}, f"the empty dict that was given is now {nothing}"
 
 
 def test_the_equations_are_bound_so_that_notes_can_be_transformed():

@@ -99,6 +99,13 @@ def test_an_error_of_the_step_goes_on():
             scan_of_batch(raises(error), operands(dims), dims, 3)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float16", "bool"])
+def test_a_state_of_any_dtype_that_is_the_same_for_all_keeps_it(dtype):
+    state, xs = np.ones(2, dtype), np.zeros((3, 4), np.float32)
+    states, _ = scan_of_batch(lambda w, h, x: (h, x), (1.0, state, xs), (None, None, 0), 3)
+    assert (states.dtype, states.shape) == (state.dtype, (3, 2))
+
+
 EACH_DIMS = [(w, h, x) for w in (0, None) for h in (0, None) for x in (0, None)]
 
 

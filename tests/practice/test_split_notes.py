@@ -1,5 +1,6 @@
 """The toy of lesson 7 that separates what runs now from what waits."""
 
+import numpy as np
 from judged import unchanged
 from practice.note_trace import Equation
 from practice.split_notes import filled_in, split_notes
@@ -56,6 +57,11 @@ def test_what_only_runs_now_is_no_residual():
 def test_values_among_the_operands_are_known():
     now, later, residuals = split_notes([eq("c", mul_p, 2.0, "a"), eq("d", mul_p, 3.0, "b")], {"a"})
     assert (names(now), names(later), residuals) == (["c"], ["d"], [])
+    array = np.ones(2)
+    now, later, residuals = split_notes(
+        [eq("c", mul_p, array, "a"), eq("d", mul_p, "b", array)], {"a"}
+    )
+    assert (names(now), names(later), residuals) == (["c"], ["d"], []), "values may be arrays"
 
 
 def test_if_all_is_known_all_runs_now_and_if_nothing_is_all_waits():

@@ -45,6 +45,10 @@ def test_a_function_is_called_once_with_all_numbers():
 
     switch_of_many(INDICES, [noting, noting, noting], XS)
     assert shapes == [(4,), (4,), (4,)], f"each function once, with 4 numbers; called with {shapes}"
+    seen = []
+    switch_of_many(INDICES, [lambda x: seen.append(np.asarray(x)) or x] * 3, XS)
+    for x in seen:
+        np.testing.assert_array_equal(x, XS, "with the xs of all examples")
 
 
 def test_an_infinite_slope_of_another_function_does_not_spoil_the_gradient():

@@ -49,6 +49,9 @@ def test_a_store_at_another_index_stays_one_too():
     loop = For("j", 0, 32, [Load("k", "k_in", 2), Store("b_out", 7, "k")])
     (vectors,) = vectors_and_rest(loop, 16)
     assert vectors.body == loop.body
+    loop = For("j", 0, 32, [Load("k", "k_in", "i"), Store("b_out", "i", "k")])
+    (vectors,) = vectors_and_rest(loop, 16)
+    assert vectors.body == loop.body, "i is the variable of another loop, around this one"
 
 
 def test_a_loop_that_adds_up_stays_whole():

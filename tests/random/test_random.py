@@ -46,6 +46,8 @@ def test_threefry_takes_words_of_any_shapes_that_fit_and_leaves_them_as_they_are
     x = np.arange(3, dtype="uint32") * np.uint32(2**30)
     with unchanged(key=key, x=x):
         found = threefry2x32(key, key + np.uint32(1), x, x[:1])
+        turned = threefry2x32(key, key, x[:1], x)
+        assert [word.shape for word in turned] == [word.shape for word in found]
     for i in range(2):
         for j in range(3):
             one = threefry2x32(key[i], key[i] + np.uint32(1), x[j : j + 1], x[:1])
@@ -187,6 +189,15 @@ def test_bits_become_the_fraction_of_a_float_from_one_up_to_two(dtype):
     assert floats.dtype == dtype
     told = f"bits 00..0, 10..0 and 11..1 make 1, 1.5 and the {dtype} just below 2"
     np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps], told)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1)])
+def test_of_64_bits_each_that_fits_counts_and_any_rank_will_do(shape):
+    with jax.enable_x64():
+        bits = jnp.asarray(np.full(shape, 2**64 - 1, "uint64"))
+        floats = one_to_two(bits, 64, np.dtype("float64"))
+        assert (floats.shape, floats.dtype) == (shape, np.float64)
+        assert (floats == 2 - 2.0**-52).all(), f"all bits are set, which is not {floats}"
 
 
 @pytest.mark.skipif(not find_spec("ml_dtypes"), reason="ml_dtypes, which has bfloat16, is missing")

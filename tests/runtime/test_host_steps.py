@@ -57,6 +57,14 @@ def test_each_of_several_results_has_its_slot():
     np.testing.assert_array_equal(values, 10 * np.sort(X))
 
 
+def test_a_value_may_be_each_of_two_operands():
+    (eqn,) = jax.make_jaxpr(lax.mul)(X, X).eqns
+    queue = ListeningQueue()
+    slots = [Memory(queue, None, X, X.shape, X.dtype, None), None]
+    HostStep(eqn, [0, 0], [1], []).run(queue, slots)
+    np.testing.assert_array_equal(slots[1].host, X * X)
+
+
 def of_ones_own(impl, **options):
     """A function that binds a primitive with this impl rule; its results have the type of its operand."""
     primitive = Primitive("of_ones_own", **options)

@@ -1,5 +1,8 @@
 """A queue whose device has separate memory: what goes there, and what comes back."""
 
+import functools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from judged import each_error, error_passes, raises
@@ -74,6 +77,20 @@ def test_memory_of_the_device_is_its_own(queue):
     np.testing.assert_array_equal(first, np.zeros(4))
     first[:] = 2
     np.testing.assert_array_equal(queue.read(memory), np.zeros(4))
+
+
+def test_reading_waits_for_the_copy(queue, monkeypatch):
+    """Here a copy that is not waited for is never made."""
+    memory, copy = queue.upload(np.ones(4, np.float32)), queue.cl.enqueue_copy
+
+    def lazy(*args, is_blocking=True, **options):
+        now = functools.partial(copy, *args, is_blocking=True, **options)
+        return now() if is_blocking else SimpleNamespace(wait=now)
+
+    monkeypatch.setattr(queue.cl, "enqueue_copy", lazy)
+    monkeypatch.setattr(np, "empty", np.zeros)
+    got = queue.read(memory)
+    np.testing.assert_array_equal(got, np.ones(4), "given before the elements were there")
 
 
 def test_what_reads_a_result_waits_for_the_kernel_that_makes_it(queue):

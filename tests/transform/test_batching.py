@@ -148,6 +148,12 @@ def test_a_batch_of_numbers_fits_a_batch_of_arrays():
         assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
 
 
+def test_a_shared_row_may_be_as_long_as_the_batch_of_numbers():
+    numbers, row = np.array([1, 10], np.float32), np.array([3, 4], np.float32)
+    for operands, dims in [([numbers, row], [0, None]), ([row, numbers], [None, 0])]:
+        assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
 HYPERCUBE = np.arange(48, dtype=np.float32).reshape(2, 1, 4, 3, 2)
 
 
@@ -441,6 +447,8 @@ def test_nested_vmaps_map_two_axes():
 
 def test_keyword_arguments_are_mapped_along_axis_0():
     np.testing.assert_array_equal(jax.vmap(lambda a, b: add(a, b))(x, b=x), 2 * x)
+    found = jax.vmap(lambda x, y: x * y, in_axes=None)(2.0, y=np.arange(3.0))
+    np.testing.assert_array_equal(found, [0, 2, 4], "also where in_axes is None")
 
 
 def test_a_batched_and_an_unbatched_operand_need_no_copies():

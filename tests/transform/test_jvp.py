@@ -113,12 +113,19 @@ def test_where_nothing_moves_the_tangent_is_a_zero_of_the_results_type(area_p):
     x = np.ones((2, 3), np.float32)
     tangent = jvp_rules[area_p]((x, x), (zero(), 100.0))[1]
     assert repr(tangent) == "Zero(f32[2,3])"
+    five_p = bind.Primitive("five")
+    five_p.def_abstract_eval(lambda x: x.update(shape=(5,)))
+    five_p.def_impl(lambda x: np.zeros(5, np.float32))
+    defjvp(five_p, None)
+    assert repr(jvp_rules[five_p]((x,), (x,))[1]) == "Zero(f32[5])", "of the result, not of x"
 
 
 def test_rules_may_use_the_result_which_is_computed_once(area_p):
     defjvp2(area_p, lambda g, out, x, y: mul(g, out), lambda g, out, x, y: mul(g, x))
     assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 260.0, "10 * 6 + 100 * 2"
     assert area_p.calls == [1], "bind the primitive once, and hand its result to each rule"
+    defjvp(area_p, *[lambda g, x, y: g] * 2)
+    assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 110.0, "of one rule, for both"
 
 
 def test_rules_and_the_primitive_are_given_the_parameters():
@@ -365,8 +372,10 @@ def test_a_rule_gets_all_operands_in_order_and_a_zero_for_each_that_does_not_mov
     with unchanged(operands=operands, params=params):
         outs = trace.process_primitive(p, operands, params)
     assert seen.pop() == (1.0, 2.0, 3.0, 4, [True, False, True])
-    trace.process_primitive(p, [1.0, 2.0, JVPTracer(trace, 3.0, 5.0)], params)
-    assert seen == [(1.0, 2.0, 3.0, 4, [True, True, False])], "the third alone may move"
+    trace.process_primitive(p, [1.0, 2.0, JVPTracer(trace, 3.0, 5.0)], {"scale": 6})
+    assert seen == [(1.0, 2.0, 3.0, 6, [True, True, False])], (
+        "the third alone may move, and each call has its own parameters"
+    )
     assert outs[0] == 1.0 and type(outs) is list
     pairs = [trace.primal_and_tangent(out) for out in outs[1:]]
     assert pairs == [(2.0, 5.0), (0.0, 7.0)], "a primal may be 0.0 and still move"
@@ -443,6 +452,10 @@ def test_a_primitive_with_several_results_has_a_tangent_for_each():
     assert trace.primal_and_tangent(moving) == (3.0, 1.0)
     assert not isinstance(still, bind.Tracer), "a result whose tangent is a Zero is no tracer"
     assert still == 5.0
+    jvp_rules[both_p] = lambda primals, tangents: ([2.0, 2.0], [tangents[0], 7.0])
+    with bind.set_current_trace(trace):
+        outs = both_p.bind(JVPTracer(trace, 3.0, 1.0))
+    assert [trace.primal_and_tangent(x) for x in outs] == [(2.0, 1.0), (2.0, 7.0)], "equal primals"
 
 
 # ---- jvp ----

@@ -313,6 +313,15 @@ def test_a_value_that_is_used_twice_gets_the_sum_of_the_cotangents():
     )
 
 
+def test_what_one_equation_uses_twice_or_is_a_result_twice_counts_twice():
+    (ct,) = pulled_back(lambda x: add(x, x), [5.0], aval())
+    assert float(ct) == 10.0, "x + x moves twice as far as x"
+    y, x = Var(aval()), Var(aval())
+    jaxpr = Jaxpr([], [x], [y, y, x], [JaxprEqn(primitives.neg_p, [x], [y], {})])
+    (ct,) = run_backwards(jaxpr, [], [linear_of(aval())], [1.0, 10.0, 100.0])
+    assert float(ct) == 89.0, "y is a result twice: it counts 1 and 10"
+
+
 def test_of_three_arguments_results_and_uses_each_counts():
     def fun(x, y, z):
         w = neg(z)
@@ -421,6 +430,15 @@ def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch)
         backward_pass(jaxpr, [], [linear_of(aval())], [1.0])
     left, bind.context.source_info = bind.context.source_info, None
     assert lines == [("program.py", 7, "f")] * 2
+    lines, noting = [], lambda ct, x: lines.append(bind.context.source_info) or [ct]
+    monkeypatch.setitem(transpose_rules, note_p, noting)
+    middle = Var(aval())
+    eqns = [
+        JaxprEqn(note_p, [x], [middle], {}, ("program.py", 1, "f")),
+        JaxprEqn(note_p, [middle], [out], {}, ("program.py", 2, "f")),
+    ]
+    backward_pass(Jaxpr([], [x], [out], eqns), [], [linear_of(aval())], [1.0])
+    assert [line for _, line, _ in lines] == [2, 1], "each equation has its own line"
     assert left is None, "afterwards the line is what it was before, also after an error"
 
 

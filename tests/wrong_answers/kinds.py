@@ -4,8 +4,9 @@
         print(change.says)      # by hand: with set_current_trace(t) -> no finally
 
 Where changes.py turns around an operator, a kind changes what nobody looks at while all goes well: a trace
-that is put in charge without a `finally`, an error that is caught, elements after the second, a dtype, the
-caller's list, the result of an earlier call.
+that is put in charge without a `finally`, an error that is caught, elements after the second, what stands
+there twice, a 0 that is not None, parameters, a dtype, the caller's list or array, the result of an earlier
+call.
 """
 
 from __future__ import annotations
@@ -111,6 +112,46 @@ def _few(function: ast.AST) -> Iterator[Changed]:
         yield f"the first two: {items}", copied
 
 
+def _pairs_once(function: ast.AST) -> Iterator[Changed]:
+    """Of pairs that begin alike only the last: `zip` as a dict, which loses what stands there twice."""
+    for copied, loop in _each(function, (ast.For, ast.comprehension)):
+        call = loop.iter  # type: ignore[attr-defined]
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "zip" and len(call.args) == 2:
+            pairs = ast.unparse(call)
+            loop.iter = ast.parse(f"dict({pairs}).items()", mode="eval").body  # type: ignore
+            yield f"once: {pairs}", copied
+
+
+def _truth(function: ast.AST) -> Iterator[Changed]:
+    """Whether something is true in place of whether it is None: 0, () and arrays are taken for None."""
+    for copied, node in _each(function, ast.Compare):
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and ast.unparse(node).endswith(" None"):  # type: ignore
+            is_none = isinstance(node.ops[0], ast.Is)  # type: ignore[attr-defined]
+            asked = node.left  # type: ignore[attr-defined]
+            new = ast.UnaryOp(ast.Not(), asked) if is_none else asked
+            yield f"truth: {ast.unparse(node)}", _replaced(copied, node, new)
+
+
+def _in_place(function: ast.AST) -> Iterator[Changed]:
+    """`x = x + y` as `x += y`, which changes an array or a list that others have, too."""
+    for copied, node in _each(function, ast.Assign):
+        value = node.value  # type: ignore[attr-defined]
+        target = node.targets[0]  # type: ignore[attr-defined]
+        if isinstance(value, ast.BinOp) and ast.unparse(value.left) == ast.unparse(target):
+            new = ast.AugAssign(target, value.op, value.right)
+            yield f"in place: {ast.unparse(node)}", _replaced(copied, node, [new])
+
+
+def _parameters_lost(function: ast.AST) -> Iterator[Changed]:
+    """A call without its `**parameters`."""
+    for copied, call in _each(function, ast.Call):
+        lost = [k for k in call.keywords if k.arg is None]  # type: ignore[attr-defined]
+        if lost:
+            says = f"without **: {ast.unparse(call).splitlines()[0]}"
+            call.keywords = [k for k in call.keywords if k.arg]  # type: ignore[attr-defined]
+            yield says, copied
+
+
 def _one_dtype(function: ast.AST) -> Iterator[Changed]:
     """float32 in place of any other dtype."""
     for copied, node in _each(function, ast.Attribute):
@@ -159,6 +200,10 @@ KINDS: tuple[Callable, ...] = (
     _by_hand,
     _errors_caught,
     _few,
+    _pairs_once,
+    _truth,
+    _in_place,
+    _parameters_lost,
     _one_dtype,
     _kept,
     _arguments_changed,

@@ -25,6 +25,7 @@ from exercise_proof import IMPORTED_LATE, Codes, InForks, Living, codes_of, ente
 
 from tinyjax.studio.learn.exercises import in_clone
 from tinyjax.studio.learn.functions import with_function
+from tinyjax.studio.learn.handed_out import module_name
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 2  # of the processor's time, for all tests of an answer
@@ -40,11 +41,12 @@ class EndlessError(Exception):
 class Prover(InForks):
     """Runs the tests of each answer until one fails."""
 
-    # The compiler too: it is the reference's, which can be imported before an answer is entered.
-    imported_late = [*IMPORTED_LATE, "tinyjax.runtime.executable"]
-
     def __init__(self, answers: list[Answer]):
         super().__init__(answers)
+        # Modules of the answers that load lazily; and the compiler, which is the reference's.
+        files = sorted({file for answer in answers for file, _, _ in answer["functions"]})
+        modules = [module_name(file) for file in files if file.startswith("tinyjax/")]
+        self.imported_late = [*IMPORTED_LATE, *modules, "tinyjax.runtime.executable"]
         self.own: set[tuple[str, str]] = set()  # the functions of the answer that is tried
         self.failure: dict[str, str] | None = None
 

@@ -145,7 +145,7 @@ def with_exercises(text: str, name: str, page: str) -> str:
     """The table of exercises, with links to where they are done."""
     there = relative(f"exercises/{name}", page)
     return re.sub(
-        r"^\| (\d\d)\.(\d+) \|",
+        r"^\| (\d\d\w?)\.(\d+) \|",
         rf"| [\1.\2]({there}#exercise-\1-\2) |",
         text,
         flags=re.MULTILINE,

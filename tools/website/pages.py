@@ -49,7 +49,7 @@ class Pages:
         """The page of a file or folder of the repository; None if it has none."""
         if file in PAGES:
             return PAGES[file]
-        if lesson := re.fullmatch(r"tutorials/(?:rendered/)?(\d\d_\w+)\.(?:md|py)", file):
+        if lesson := re.fullmatch(r"tutorials/(?:rendered/)?(\d\d\w?_\w+)\.(?:md|py)", file):
             return f"lessons/{lesson[1]}"
         if file.endswith(".py") and (ROOT / file).is_file():
             self.sources.add(file)

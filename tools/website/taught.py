@@ -15,7 +15,7 @@ import warnings
 from collections import Counter
 from typing import Any
 
-from tinyjax.studio.learn.exercises import NAMES, load
+from tinyjax.studio.learn.exercises import NAMES, lesson_number, load
 from website.lessons import title_of
 from website.names import recorded
 from website.pages import text_of
@@ -44,9 +44,9 @@ def lessons_of_names() -> dict[str, str]:
 
 def glossary_terms() -> dict[str, str]:
     """The lesson of each term: the glossary has a section for each lesson."""
-    sections = re.split(r"^## (\d+)\. .*$", text_of("tutorials/glossary.md"), flags=re.MULTILINE)
+    sections = re.split(r"^## (\w+)\. .*$", text_of("tutorials/glossary.md"), flags=re.MULTILINE)
     return {
-        re.sub(r" \(.*\)", "", term): NAMES[int(number)]
+        re.sub(r" \(.*\)", "", term): NAMES[lesson_number(number)]
         for number, section in zip(sections[1::2], sections[2::2], strict=True)
         for terms in re.findall(r"\*\*(.+?)\*\*", section)
         for term in terms.split(", ")

@@ -120,6 +120,9 @@ def test_the_first_element_and_the_last_are_in_the_buffer():
     check_kernel(kernel(loop(lambda i: i)))
     load = Load(A, X, index(8), index(8))
     refused("element 8 with an end of 8, of 8: the first is read", "spans 8 .. 8", load)
+    i = index_var("i1", 0, 8)
+    body = For(i, index(0), index(9), [Load(A, X, i, index(8))])
+    refused("elements 0 to 8 with an end of 8, of 8", "spans 0 .. 8", body)
 
 
 def test_names_in_an_index_and_in_an_end_must_be_defined():
@@ -143,6 +146,8 @@ def test_an_index_must_not_be_negative():
 def test_memory_that_is_no_parameter_is_refused():
     other = Buffer("z_in", F32, 8, "in")
     refused("a buffer that is no parameter", "z_in is not defined", Load(A, other, index(0)))
+    longer = Buffer("x_in", F32, 16, "in")
+    refused("another buffer of this name", "x_in is not defined", Load(A, longer, index(12)))
 
 
 def test_local_memory_is_loaded_after_a_barrier():

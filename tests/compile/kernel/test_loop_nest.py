@@ -162,6 +162,9 @@ def test_of_no_elements_a_sum_is_zero(f):
     except ValueError:
         pytest.fail("where there are no elements, no rule can say what one of them is")
     np.testing.assert_array_equal(run(kernel, np.zeros((3, 0), np.float32))[0], [0, 0, 0])
+    _, kernel = nest_of_all(lambda x: lax.reduce_prod(f(x), (1,)), aval(3, 0))
+    found = run(kernel, np.zeros((3, 0), np.float32))[0]
+    np.testing.assert_array_equal(found, [1, 1, 1], "a product of nothing is 1: the rule knows")
 
 
 def test_halves_are_added_up_as_longer_floats_and_their_sum_is_a_half():
@@ -171,6 +174,10 @@ def test_halves_are_added_up_as_longer_floats_and_their_sum_is_a_half():
     assert found.dtype == np.float16 and found == 2048  # halves alone would stay at 1024
     store = every_statement(kernel.body)[-1]
     assert store.value.dtype == np.float16, "the sum is stored before it is converted"
+    product = lambda x: lax.dot(x, x, preferred_element_type=np.float32)  # noqa: E731
+    _, kernel = nest_of_all(product, aval(5000, dtype="float16"))
+    (found,) = run(kernel, np.full(5000, 1, np.float16))
+    assert found.dtype == np.float32 and found == 5000, "the dtype is the result's"
 
 
 def test_a_statement_is_of_its_equation_and_the_loops_are_of_those_that_make_the_results():

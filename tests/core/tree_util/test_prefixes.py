@@ -6,7 +6,7 @@ import pytest
 
 from tinyjax.core import tree_util
 from tinyjax.core.tree_util import tree
-from tinyjax.core.tree_util.prefixes import structures_differ
+from tinyjax.core.tree_util.prefixes import _leaf_counts, structures_differ
 
 structure = tree_util.tree_structure
 
@@ -54,6 +54,11 @@ def test_of_three_entries_each_stands_for_all_below_it_however_deep():
     entries = ([1, 2], 3, 4, collections.OrderedDict(b=5, a=6))
     found = tree.broadcast(entries, full)
     assert found == ([1, (2, {"a": 2})], (), Pair(4, [4, 4]), entries[3])
+
+
+def test_where_two_nodes_part_the_others_are_counted_all_the_same():
+    counts = list(_leaf_counts(structure((0, [1], 2)), structure((0, (0, 0), (0, 0)))))
+    assert counts == [1, None, 2], "a list is no prefix of a pair, and what follows is counted"
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,16 @@ def test_is_leaf_must_answer_with_a_bool():
         tree_util.tree_flatten((1, 2), is_leaf=lambda x: 1)
 
 
+class Unsorted:
+    def __lt__(self, other):
+        raise RuntimeError("no order")
+
+
 def test_dict_keys_are_sorted_so_they_must_be_comparable():
     with pytest.raises(ValueError, match="Comparator raised exception while sorting"):
         tree_util.tree_flatten({1: 0, "a": 0})
+    with pytest.raises(ValueError, match="Comparator raised exception while sorting"):
+        tree_util.tree_flatten({Unsorted(): 0, Unsorted(): 1})
     assert tree_util.tree_leaves(collections.OrderedDict([("a", 1), (1, 2)])) == [1, 2]
 
 
@@ -232,6 +239,10 @@ def test_a_node_gets_its_children_as_a_tuple_also_none_and_many():
 def test_unflatten_takes_its_leaves_from_any_iterable():
     treedef = structure([1, (2, 3)])
     assert treedef.unflatten(iter("abc")) == ["a", ("b", "c")]
+    for leaf in (None, (), 0):
+        with explain_errors("a leaf may be anything, also None"):
+            tree = structure((1,)).unflatten([leaf])
+        assert tree == (leaf,)
 
 
 @pytest.mark.parametrize("leaves, word", [([1], "Too few"), ([1, 2, 3], "Too many")])
@@ -346,6 +357,7 @@ def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
     assert seen == [(3, 6, 9), (1, 4, 7), (2, (), [8])]
     assert got == {"a": None, "b": [None, None]}, "what it gives may be anything"
     assert tree_util.tree_map(lambda *xs: xs, [1], [2], [3], [4], [5]) == [(1, 2, 3, 4, 5)]
+    assert tree_util.tree_map(max, [1, 1, 1], [0, 2, 3]) == [1, 2, 3], "a leaf may be there twice"
     assert tree_util.tree_map(raises(Thrown()), [(), {}, None]) == [(), {}, None]
 
 

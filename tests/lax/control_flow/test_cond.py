@@ -324,6 +324,9 @@ def test_examples_that_take_another_branch_do_not_spoil_the_gradient():
     x = jnp.array([2.0, -1.0, 0.0])
     told = "the slopes of log at 2, and of 2 * x at -1 and at 0, where log's is infinite"
     np.testing.assert_array_equal(jax.vmap(jax.grad(safe_log))(x), [0.5, 2, 2], told)
+    turned_log = jax.vmap(lambda x: lax.cond(x <= 0, lambda x: 2 * x, jnp.log, x))
+    turned = jax.grad(lambda x: turned_log(x).sum())
+    np.testing.assert_array_equal(turned(x), [0.5, 2, 2], told)
     of_batch = jax.grad(lambda x: jax.vmap(safe_log)(x).sum())
     np.testing.assert_array_equal(of_batch(x), [0.5, 2, 2], told)
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from tinyjax.studio.learn import migrate
-from tinyjax.studio.learn.atomic_files import NOTES
-from tinyjax.studio.learn.exercises import NAMES, PACKAGE, LearnError
+from tinyjax.studio.learn.atomic_files import NOTES, read
+from tinyjax.studio.learn.exercises import NAMES, PACKAGE, LearnError, lesson_number, load, place_of
 from tinyjax.studio.learn.functions import functions_of
 from tinyjax.studio.learn.handed_out import of_lesson
 from tinyjax.studio.learn.renamed import RENAMED
@@ -58,6 +58,45 @@ def test_functions_arrive_wherever_they_stood_and_whatever_they_were_called(tmp_
         assert here.text(file, name) == f"def {last}(*mine): return {last!r}\n"
     assert here.notes["passed"] == list(places) and list(here.notes["hints"].values()) == [2]
     assert migrate.renew(here) == []
+
+
+def test_a_folder_of_a_lesson_that_is_two_today_is_two_folders(tmp_path):
+    """Lesson 11 of before had the exercises of 11b, too."""
+    here, there = (lesson_number(label) for label in ("11", "11b"))
+    places = {e.name: list(e.functions) for e in [*of_lesson(here), *of_lesson(there)]}
+    sources: dict[str, str] = {}
+    for function in [function for functions in places.values() for function in functions]:
+        file, name = place_of(function)
+        sources[file] = sources.get(file, "") + written(name)
+    folder = made_before(tmp_path / "my_11", 11, sources, places)
+    folder.notes["hints"] = {"less_work": 1, "sum_in_a_loop": 3}
+    folder.save()
+    told = migrate.renew(WorkFolder(folder.path))
+    assert f"Lesson {NAMES[there]} has a folder of its own" in "\n".join(told)
+    second = WorkFolder(tmp_path / NAMES[there])
+    for lesson, work in ((here, WorkFolder(folder.path)), (there, second)):
+        assert work.lesson == lesson and work.notes["passed"] == [e.name for e in of_lesson(lesson)]
+        for file, name in work.places:
+            last = name.rpartition(".")[2]
+            assert work.text(file, name) == f"def {last}(*mine): return {last!r}\n"
+    assert WorkFolder(folder.path).notes["hints"]["less_work"] == 1
+    assert second.notes["hints"] == {"sum_in_a_loop": 3}
+    assert migrate.renew(second) == migrate.renew(WorkFolder(folder.path)) == []
+
+
+def test_a_folder_that_is_there_stays_when_a_lesson_is_two(tmp_path):
+    (tmp_path / "11b_kernel_to_c").mkdir()
+    names = ("calls_opened", "less_work", "loads_and_stores")
+    places = {e.name: list(e.functions) for e in load() if e.name in names}
+    source = written("_load") + written("_store")
+    folder = made_before(
+        tmp_path / "eleven", 11, {"tinyjax/compile/kernel/interpret.py": source}, places
+    )
+    assert "_load, _store: not moved" in migrate.renew(folder)[-1]
+    assert list((tmp_path / "11b_kernel_to_c").iterdir()) == []
+    assert "_store" in read(
+        tmp_path / "eleven" / "before" / "src" / "tinyjax/compile/kernel/interpret.py"
+    )
 
 
 LISTS = """\

@@ -3,7 +3,7 @@
 import pytest
 from wrong_answers import right
 
-from tinyjax.studio.learn.exercises import in_clone, load
+from tinyjax.studio.learn.exercises import NAMES, in_clone, load
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.screen import refusals
 
@@ -100,7 +100,7 @@ def test_no_reference_is_refused(exercise):
         assert refusals(with_function(reference, name, text), reference, [name]) == []
 
 
-@pytest.mark.parametrize("lesson", range(19))
+@pytest.mark.parametrize("lesson", range(len(NAMES)))
 def test_no_right_answer_in_another_style_is_refused(lesson):
     for answer in right(lesson):
         for file, name, text in answer.functions:

@@ -14,7 +14,7 @@ import wrong_answers
 from tinyjax.studio.learn.exercises import NAMES, ROOT
 
 can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="each answer is tried in a fork")
-each_lesson = pytest.mark.parametrize("lesson", range(len(NAMES)))
+each_lesson = pytest.mark.parametrize("lesson", range(len(NAMES)), ids=NAMES)
 
 
 def complaints(tried):

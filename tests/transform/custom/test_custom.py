@@ -366,6 +366,9 @@ def test_an_integer_result_has_a_tangent_that_is_zero():
 
     pushed = lambda x, t: jax.jvp(lambda x: -counted(x)[1], (x,), (t,))[0]  # noqa: E731
     assert jax.make_jaxpr(pushed)(2.0, 1.0).out_avals[0].dtype == np.int32
+    (linear,) = jax.make_jaxpr(jax.linearize(counted, 2.0)[1])(1.0).eqns
+    kinds = [v.aval.dtype.name for v in linear.outvars]
+    assert kinds == ["float32", jax.dtypes.float0.name], f"tangents of float0, not of {kinds}"
 
 
 def test_fwd_is_told_what_is_differentiated():

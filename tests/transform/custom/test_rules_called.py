@@ -7,6 +7,7 @@ from judged import SMALL_FLOAT, each_error, error_passes, raises
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.transform.custom.forward_rules import _sum_of_rules
 
 # ---- defjvps ----
 
@@ -36,6 +37,15 @@ def test_of_four_arguments_any_may_have_no_rule_and_each_rule_is_called_once():
         want = sum((k + 1) * 10**k for k in range(4) if k != without)
         assert float(tangent) == want, f"the rule of argument {without} is None: it adds nothing"
     assert len(seen) == 12 and seen[-1] == (2, 10, 1, 2, 3, 4)
+
+
+def test_the_function_is_called_once_whatever_number_of_rules_there_is():
+    calls = []
+    rules = [lambda t, out, *xs: t] * 3
+    fun = lambda *xs: calls.append(xs) or sum(xs)  # noqa: E731
+    _, tangent = _sum_of_rules(fun, rules, (1.0, 2.0, 3.0), (1.0, 10.0, 100.0))
+    assert float(tangent) == 111.0, "one rule may be that of several arguments"
+    assert calls == [(1.0, 2.0, 3.0)], f"once, with the primals, and not {calls}"
 
 
 def test_parts_keep_their_dtypes_and_ranks_and_results_may_be_trees_without_leaves():

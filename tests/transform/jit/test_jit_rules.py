@@ -7,7 +7,7 @@ from judged import SMALL_FLOAT, each_error, error_passes, identity_primitive, ra
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.core.bind import impl_rules
+from tinyjax.core.bind import extend_axis_env, impl_rules
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.dtypes import float0
 from tinyjax.transform.batching import batch_rules
@@ -78,8 +78,14 @@ def test_what_is_traced_alike_has_one_key_and_the_arguments_stay():
     assert first == same and hash(first) == hash(same)
     others = [f.cache_key(args, {"k": k})[1] for k in (4, 3.0, "3")] + [f.cache_key(args, {})[1]]
     assert len({first, *others}) == 5
-    with jax.enable_x64(True):
-        assert f.cache_key(args, kwargs)[1] != first
+    for change in (jax.enable_x64(True), jax.disable_jit(), jax.numpy_rank_promotion("raise")):
+        with change:
+            assert f.cache_key(args, kwargs)[1] != first, "the whole configuration counts"
+    keys = []
+    for axes in ((("i", 2), ("i", 3)), (("i", 3), ("i", 2))):
+        with extend_axis_env(axes):
+            keys.append(f.cache_key(args, kwargs)[1])
+    assert keys[0] != keys[1], "of two axes of one name the inner one is meant"
 
 
 # ---- vmap and jvp ----
@@ -107,13 +113,15 @@ def test_a_batch_may_have_any_axes_and_many_results(in_axes, no_compiler):
 
 def test_names_and_other_parameters_are_kept_by_both_rules():
     x, n, y = np.ones((2, 3), np.float32), 4, np.ones(3, np.float32)
-    (before,) = jax.make_jaxpr(jax.jit(three))(x[0], n, y).eqns
-    mapped = jax.make_jaxpr(jax.vmap(jax.jit(three), (0, None, None)))(x, n, y)
-    moved = jax.make_jaxpr(lambda x: jax.jvp(lambda x: jax.jit(three)(x, n, y)[0], (x,), (x,)))(y)
+    jitted = jax.jit(three, keep_unused=True)
+    (before,) = jax.make_jaxpr(jitted)(x[0], n, y).eqns
+    mapped = jax.make_jaxpr(jax.vmap(jitted, (0, None, None)))(x, n, y)
+    moved = jax.make_jaxpr(lambda x: jax.jvp(lambda x: jitted(x, n, y)[0], (x,), (x,)))(y)
     for closed in (mapped, moved):
         (eqn,) = [e for e in closed.eqns if e.primitive is jit_p]
         assert eqn.params["name"] == before.params["name"] == "three"
-        assert eqn.params["inline"] == before.params["inline"]
+        for name in ("inline", "keep_unused"):
+            assert eqn.params[name] == before.params[name], f"the parameter {name} is to stay"
 
 
 def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent(no_compiler):

@@ -212,7 +212,7 @@ def check_browser() -> Iterator[Finding]:
 
 def check_lessons() -> Iterator[Finding]:
     folder = ROOT / "tutorials"
-    lessons = sorted(folder.glob("[0-9][0-9]_*.py"))
+    lessons = sorted(folder.glob("[0-9][0-9]*_*.py"))
     if lessons:
         yield Finding("lessons", True, f"{len(lessons)} in {folder}")
     else:

@@ -31,7 +31,7 @@ from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import explained, read
 from tinyjax.studio.learn.blame import judge_fairly, judge_functions
 from tinyjax.studio.learn.changes import others, unreadable
-from tinyjax.studio.learn.exercises import NAMES, Exercise, LearnError, in_clone
+from tinyjax.studio.learn.exercises import NAMES, Exercise, LearnError, in_clone, label_of
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.judge import Verdict, promise, why
 from tinyjax.studio.learn.other_ways import has_more, jax_links, other_answers
@@ -139,7 +139,7 @@ def start(options: argparse.Namespace) -> int:
 def test(options: argparse.Namespace) -> int:
     """run the lesson's tests; prints which exercises pass, and what fails first"""
     what = options.what or ""
-    if what and not what.partition("_")[0].isdecimal():  # 06.2, or an exercise's name
+    if what and (not what[0].isdecimal() or "." in what):  # 06.2, or an exercise's name
         return test_functions(folder_of(what), what, options.function)
     folder = this_folder(options.what)
     return test_as_json(folder) if options.json else show_test(folder)
@@ -175,7 +175,7 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
     if notes := [] if unreadable(folder) else others(folder):
         print(*notes, "", sep="\n")
     if rewritten := carry_over.outdated(folder, progress.folders(folder.path.parent)):
-        again = f"`learn start {folder.lesson:02} --keep` brings it, and keeps what you wrote here."
+        again = f"`learn start {label_of(folder.lesson)} --keep` brings it, and keeps what you wrote here."
         print(f"Rewritten in an earlier lesson: {', '.join(rewritten)}. {again}\n")
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")

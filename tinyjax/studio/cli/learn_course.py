@@ -65,7 +65,7 @@ def next_(options: argparse.Namespace) -> int:
     later = [name for name in left if name > NAMES[folder.lesson]] or left
     if later:
         print(f"{NAMES[folder.lesson]} is done. Next: read lesson {later[0]}, then")
-        print(f"python -m tinyjax learn start {later[0][:2]} --keep")
+        print(f"python -m tinyjax learn start {later[0].partition('_')[0]} --keep")
     else:
         print("All exercises of all lessons are done.")
     return 0

@@ -43,10 +43,10 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
     paths = [p for p in [enclosing_folder(), *reversed(progress.paths(course()))] if p]
     path = next((p for p in paths if number in (None, WorkFolder(p).lesson)), None)
     if path is None:
-        which = f" for lesson {number:02}" if number else ""
+        which = f" for lesson {catalogue.label_of(number)}" if number else ""
         raise LearnError(
             f"There is no work folder{which} here, nor in {shown(course())}: python -m tinyjax learn start "
-            f"{number or 0:02}"
+            f"{catalogue.label_of(number or 0)}"
         )
     put_in_place(path)
     folder = WorkFolder(path)
@@ -60,9 +60,9 @@ def folder_of(exercise: str | None) -> WorkFolder:
     """The work folder of the lesson of an exercise that is named by its number ("11.3") or its name, else
     this one."""
     lesson, dot, _ = (exercise or "").partition(".")
-    if dot and lesson.isdecimal():
+    if dot and lesson[:1].isdecimal():
         return this_folder(lesson)
-    named = [str(e.lesson) for e in catalogue.load() if e.name == exercise]
+    named = [NAMES[e.lesson] for e in catalogue.load() if e.name == exercise]
     return this_folder(named[0] if named else None)
 
 

@@ -121,7 +121,7 @@ def _exercises(path: Path, text: Any) -> list[Exercise]:
     if not isinstance(text, str):
         raise LearnError(f'{path}: {text!r} names no exercise; write a string, such as "02.1"')
     try:
-        if text.isdecimal():
+        if text[:1].isdecimal() and "." not in text:
             lesson = catalogue.lesson_number(text)
             return [e for e in everything if e.lesson == lesson]
         return [catalogue.find(everything, text)]

@@ -191,7 +191,7 @@ def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:
         ):
             texts = {text.strip() for f in homes if (text := f.text(file, name))}
             if texts and function_text(folder.given(file), name).strip() not in texts:
-                found.append(f"{name} (lesson {homes[0].lesson:02})")
+                found.append(f"{name} (lesson {catalogue.label_of(homes[0].lesson)})")
     return found
 
 
@@ -220,8 +220,9 @@ def refused(kept: Kept, lesson: int) -> list[str]:
     written = {name: why for name, why in kept.left.items() if why not in reasons}
     if not written:
         return []
+    label = catalogue.label_of(lesson)
     return [
         "\nNot carried on (what is there is tinyjax's own):",
         *[f"  {numbers[name]} {name}: {why}" for name, why in written.items()],
-        f"Once these are fixed in their folders, `learn start {lesson:02} --keep` once more brings them.",
+        f"Once these are fixed in their folders, `learn start {label} --keep` once more brings them.",
     ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import read
-from tinyjax.studio.learn.exercises import STORY, Exercise, in_clone
+from tinyjax.studio.learn.exercises import STORY, Exercise, in_clone, label_of
 from tinyjax.studio.learn.functions import (
     emptied,
     function_text,
@@ -81,7 +81,7 @@ def out_of_sight(
         finished.setdefault(file, []).append(name)
         flat, module = name.replace(".", "_"), module_name(beside(file))
         body = [
-            f"# Yours to write in lesson {lesson:02}. Until then a finished one does it.",
+            f"# Yours to write in lesson {label_of(lesson)}. Until then a finished one does it.",
             f"from {module} import {flat} as finished",
             "",
             f"return finished({arguments(functions_of(sources[file])[name].args)})",

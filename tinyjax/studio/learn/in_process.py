@@ -24,7 +24,7 @@ import pytest
 
 from tinyjax.studio.learn.atomic_files import read, write
 from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, load
+from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, label_of, load
 from tinyjax.studio.learn.functions import functions_of, lines_of, with_function
 from tinyjax.studio.learn.handed_out import empty_sources
 from tinyjax.studio.learn.judge import Run, note, outcome, verdict, why
@@ -64,7 +64,7 @@ def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
 @functools.cache
 def _folder(lesson: int) -> WorkFolder:
     """A folder of the lesson, for as long as the process lives."""
-    return start(lesson, Path(tempfile.mkdtemp(), f"lesson_{lesson:02}"))
+    return start(lesson, Path(tempfile.mkdtemp(), f"lesson_{label_of(lesson)}"))
 
 
 def _write(

@@ -26,7 +26,7 @@ def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
         number, _, words = lesson.replace("story", "the whole story").partition("_")
         share = (done or {}).get(lesson, 0.0)
         mark = "\u2713 " if share == 1 else ""
-        label = f"{mark}{int(number)}  {words.replace('_', ' ')}"
+        label = f"{mark}{number.removeprefix('0')}  {words.replace('_', ' ')}"
         graph.node(lesson, label, fillcolor=_fill(share))
         for before in needed:
             graph.edge(before, lesson)

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.atomic_files import BEFORE, load_json, put_aside, read, write
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import PRACTICE, STORY, Exercise, LearnError, in_clone, place_of
+from tinyjax.studio.learn.exercises import (
+    NAMES,
+    PRACTICE,
+    STORY,
+    Exercise,
+    LearnError,
+    in_clone,
+    place_of,
+)
 from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
 from tinyjax.studio.learn.handed_out import handed_out
 from tinyjax.studio.learn.work_folder import (
@@ -21,6 +30,7 @@ from tinyjax.studio.learn.work_folder import (
     WorkFolder,
     fingerprint,
     make,
+    of_folder,
     test_files,
 )
 
@@ -36,6 +46,7 @@ def renew(folder: WorkFolder) -> list[str]:
     if folder.notes["fingerprint"] == fingerprint(folder.exercises):
         return []
     own, kept, left = written(folder)
+    kept, split = split_off(folder, kept)
     sources, told = carried(kept, {})
     places = {place for place, _, _ in kept}
     whole = [e for e in catalogue.load() if set(e.places) <= places]
@@ -46,8 +57,52 @@ def renew(folder: WorkFolder) -> list[str]:
         f"{names_of(own) or 'nothing, as nothing was written yet'}{more}.",
         *told_of_own,
         *told,
+        *split,
         *left,
     ]
+
+
+def split_off(folder: WorkFolder, kept: list[Written]) -> tuple[list[Written], list[str]]:
+    """Move exercises that are another lesson's today into a folder of that lesson, beside this one. Returns
+    the other functions, and messages."""
+    told: list[str] = []
+    names = {e["name"] for e in folder.notes["exercises"]}
+    elsewhere = [e for e in catalogue.load() if e.name in names and e.lesson != folder.lesson]
+    for lesson in sorted({e.lesson for e in elsewhere}):
+        places = {place for e in elsewhere if e.lesson == lesson for place in e.places}
+        moved = [function for function in kept if function[0] in places]
+        kept = [function for function in kept if function[0] not in places]
+        path = folder.path.parent / NAMES[lesson]
+        if path.exists():
+            told.append(f"{names_of(moved)}: not moved, as {path} is there already. See {BEFORE}.")
+        elif moved:
+            told += begin_with(path, lesson, folder.notes, moved, carried(kept, {})[0])
+    return kept, told
+
+
+def begin_with(
+    path: Path,
+    lesson: int,
+    notes: Mapping[str, Any],
+    moved: list[Written],
+    kept: Mapping[str, str],
+) -> list[str]:
+    """Make a folder for a lesson, with these functions of it, and the notes on them. Returns messages."""
+    exercises = of_folder(lesson, notes)
+    names = {e.name for e in exercises}
+    whole = {e.name for e in exercises if set(e.places) <= {place for place, _, _ in moved}}
+    own_notes = {
+        **{key: notes[key] for key in ("kept", "assignment") if key in notes},
+        "passed": [name for name in notes["passed"] if name in whole],
+        **{
+            key: {name: value for name, value in notes.get(key, {}).items() if name in names}
+            for key in ("hints", "skipped")
+        },
+    }
+    given = handed_out(lesson, kept, exercises)
+    sources, told = carried(moved, given)
+    make(path, lesson, own_notes, given, sources)
+    return [f"Lesson {NAMES[lesson]} has a folder of its own, {path}: {names_of(moved)}.", *told]
 
 
 def bring(

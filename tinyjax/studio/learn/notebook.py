@@ -67,7 +67,7 @@ def links_from(folder: Path, text: str) -> str:
 
     def rewritten(link: re.Match) -> str:
         file, _, place = link[1].partition("#")
-        if lesson := re.fullmatch(r"(\d\d_\w+)\.py", file):
+        if lesson := re.fullmatch(r"(\d\d\w?_\w+)\.py", file):
             file = f"rendered/{lesson[1]}.md"
         target = quote(Path(os.path.relpath(TUTORIALS / file, folder)).as_posix())
         return f"]({target}{'#' if place else ''}{place})"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinyjax.studio.learn.atomic_files import read, write
-from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone
+from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, label_of, lesson_number
 from tinyjax.studio.learn.functions import functions_of, is_empty
 from tinyjax.studio.learn.work_folder import WorkFolder
 
@@ -61,7 +61,8 @@ def write_submission(folders: Iterable[WorkFolder], path: Path) -> list[str]:
             exercises[folder.lesson] = [e.number for e in written]
     if not sources:
         raise LearnError("No exercise is written yet: there is nothing to submit.")
-    write(path, json.dumps({"format": 1, "sources": sources}, indent=1) + "\n")
+    by_label = {label_of(lesson): files for lesson, files in sources.items()}
+    write(path, json.dumps({"format": 1, "sources": by_label}, indent=1) + "\n")
     return [number for lesson in sorted(exercises) for number in exercises[lesson]]
 
 
@@ -71,10 +72,20 @@ def read_submission(path: Path) -> Submission:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError("it is too long")
         content = json.loads(path.read_text(encoding="utf-8"))
-        sources = {int(lesson): dict(files) for lesson, files in content["sources"].items()}
+        sources = {
+            lesson_number(lesson): dict(files) for lesson, files in content["sources"].items()
+        }
         texts = [text for files in sources.values() for item in files.items() for text in item]
         if content["format"] != 1 or not all(isinstance(text, str) for text in texts):
             raise ValueError("it is of another format")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        LearnError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise LearnError(f"{path.name} is no submission of `learn submit`: {error}") from None
     return Submission(path.stem, sources)

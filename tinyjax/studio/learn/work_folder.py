@@ -45,6 +45,8 @@ from tinyjax.studio.learn.exercises import (
     Exercise,
     LearnError,
     in_clone,
+    label_of,
+    lesson_number,
 )
 from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text
 from tinyjax.studio.learn.handed_out import handed_out, of_lesson
@@ -154,7 +156,7 @@ def lesson_today(notes: Mapping[str, Any]) -> int:
     """The lesson of a folder: lessons may have got other numbers, and exercises keep their names."""
     names = {e["name"] for e in notes["exercises"]}
     lessons = Counter(e.lesson for e in catalogue.load() if e.name in names)
-    return lessons.most_common(1)[0][0] if lessons else notes["lesson"]
+    return lessons.most_common(1)[0][0] if lessons else lesson_number(str(notes["lesson"]))
 
 
 def of_folder(lesson: int, notes: Mapping[str, Any]) -> list[Exercise]:
@@ -168,11 +170,11 @@ def check_place(lesson: int, path: Path) -> None:
     if (path / NOTES).exists():
         raise LearnError(
             f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`. "
-            f"`learn start {lesson:02} --keep` brings what you have fixed in earlier lessons."
+            f"`learn start {label_of(lesson)} --keep` brings what you have fixed in earlier lessons."
         )
     if path.exists() and (not path.is_dir() or {p.name for p in path.iterdir()} - {NEW}):
         raise LearnError(
-            f"There is something in {path}: name another folder, as in `learn start {lesson:02} DIR`."
+            f"There is something in {path}: name another folder, as in `learn start {label_of(lesson)} DIR`."
         )
     if not of_lesson(lesson):
         raise LearnError(f"Lesson {NAMES[lesson]} has no exercises.")
@@ -248,7 +250,11 @@ def write_judges(
         {"number": e.number, "name": e.name, "functions": e.functions, "tests": e.tests}
         for e in exercises
     ]
-    of_today = {"lesson": lesson, "fingerprint": fingerprint(exercises), "exercises": noted}
+    of_today = {
+        "lesson": label_of(lesson),
+        "fingerprint": fingerprint(exercises),
+        "exercises": noted,
+    }
     everything = {"hints": {}, "passed": [], "kept": [], **notes, **of_today}
     write(path / NOTES, json.dumps(everything, indent=1))
 

@@ -360,7 +360,7 @@ def pack(show, lesson: str, texts: dict[str, str], passed: list[str]) -> dict:
 
 def unpack(show, zip: str) -> dict:
     """What was written in a work folder, by function; nothing of the zip is run."""
-    from tinyjax.studio.learn.exercises import NAMES, load, place_of
+    from tinyjax.studio.learn.exercises import NAMES, lesson_number, load, place_of
     from tinyjax.studio.learn.functions import function_text, is_empty_text
 
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(zip))) as archive:
@@ -370,7 +370,7 @@ def unpack(show, zip: str) -> dict:
                 "There is no lesson.json in it: pack a folder that `learn start` made."
             )
         root = min(notes, key=len).removesuffix("lesson.json")
-        number = json.loads(archive.read(f"{root}lesson.json"))["lesson"]
+        number = lesson_number(str(json.loads(archive.read(f"{root}lesson.json"))["lesson"]))
         texts = {}
         for function in [f for e in load() if e.lesson == number for f in e.functions]:
             file, name = place_of(function)

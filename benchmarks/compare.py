@@ -211,8 +211,8 @@ def main() -> None:
     medians = list(compare(numbers, options.jax_python, options.rounds))
     text = f"""## Speed
 
-Written by `benchmarks/compare.py`: medians of {options.rounds} rounds. "JAX / tinyjax" says how many times as
-fast as JAX tinyjax is; the next column is the goal. Then the same for NumPy.
+Written by `benchmarks/compare.py`: medians of {options.rounds} rounds. "JAX / tinyjax" is
+JAX's time divided by tinyjax's; the next column is the goal. Then the same for NumPy.
 
 ![How many times as fast as JAX each jitted workload is](results/speed.svg)
 

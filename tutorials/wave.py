@@ -1,4 +1,4 @@
-"""The function of all lessons, in a file of its own: to step through, to explain, to try things with.
+"""The function of all lessons, in its own file: to step through, to explain, to try things with.
 
 python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform grad
 """

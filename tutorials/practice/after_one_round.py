@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Body:
     """The body of a loop, as lessons print it: what it takes, its lines, and the carry that it gives.
 
-    A line ("c", ("a", "b")) says that c is made of a and b. Each name is made once, before it is used."""
+    A line ("c", ("a", "b")) means that c is made of a and b. Each name is made once, before it is used."""
 
     takes: tuple[str, ...]  # a name for each part of the carry
     lines: tuple[tuple[str, tuple[str, ...]], ...]

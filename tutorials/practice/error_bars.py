@@ -13,7 +13,7 @@ import tinyjax.numpy as jnp
 
 
 def error_of(function: Callable[..., Any], values: Sequence[float], errors: Sequence[float]) -> Any:
-    """The error of `function(*values)`, a number or an array, where each value has an error of its own,
+    """The error of `function(*values)`, a number or an array, where each value has its own error,
     independent of the others: how far the result moves if one value alone moves by its error, squared;
     summed over the values; and the root of that."""
     squares: Any = 0.0

@@ -22,7 +22,7 @@ def step(w: Any, x: Any, y: Any, rate: Any) -> Any:
 
 
 def fit_slowly(step: Callable, w: Any, batches: Sequence[Batch], rates: Sequence[float]) -> Any:
-    """The w after a step for each of the batches, each at a rate of its own. It is right, and slow: ask
+    """The w after a step for each of the batches, each at its own rate. It is right, and slow: ask
     `jax.explain_cache_misses()` why."""
     for (x, y), rate in zip(batches, rates):
         fast = jax.jit(lambda w, x, y, rate: step(w, x, y, rate), static_argnames="rate")

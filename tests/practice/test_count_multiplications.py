@@ -21,7 +21,7 @@ def count(fun, *args):
 
 def test_a_product_counts_for_each_element_of_its_result():
     assert count(lambda x: mul(mul(x, x), 2.0), x) == 24
-    assert count(lambda x: mul(x, x) is None or sin(x), x) == 12, "also where nobody reads it"
+    assert count(lambda x: mul(x, x) is None or sin(x), x) == 12, "also where the product is unused"
 
 
 def test_other_operations_do_not_count():

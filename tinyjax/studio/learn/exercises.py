@@ -161,8 +161,8 @@ def complaints(exercise: Exercise) -> list[str]:
         found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
     if len(exercise.hints) not in (2, 3):
         found.append(f"there must be two or three hints, not {len(exercise.hints)}")
-    if not 1 <= len(exercise.tests) <= 16:
-        found.append(f"there must be one to sixteen tests, not {len(exercise.tests)}")
+    if not 1 <= len(exercise.tests) <= 20:
+        found.append(f"there must be one to twenty tests, not {len(exercise.tests)}")
     for function, (file, name) in zip(exercise.functions, exercise.places):
         path = in_clone(file)
         if not path.exists() or name not in functions_of(path.read_text(encoding="utf-8")):

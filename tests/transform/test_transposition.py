@@ -311,9 +311,6 @@ def test_a_value_that_is_used_twice_gets_the_sum_of_the_cotangents():
     assert float(ct) == -12.0, (
         "y is used twice, and counts 5 and 7: together 12, and x the negative"
     )
-
-
-def test_what_one_equation_uses_twice_or_is_a_result_twice_counts_twice():
     (ct,) = pulled_back(lambda x: add(x, x), [5.0], aval())
     assert float(ct) == 10.0, "x + x moves twice as far as x"
     y, x = Var(aval()), Var(aval())

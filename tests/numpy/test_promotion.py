@@ -98,3 +98,9 @@ def test_a_jaxpr_keeps_its_dtypes_when_x64_is_turned_off():
 def test_a_weak_first_carry_wraps_to_the_dtype_of_the_body():
     first = lax.fori_loop(0, 1, lambda i, c: jnp.where(i < 0, c, jnp.uint8(7)), -3)
     assert first.dtype == jnp.uint8 and first == 7
+
+
+def test_full_takes_an_integer_that_only_the_given_dtype_holds():
+    assert int(jnp.full((), 2**32 - 1, "uint32")) == 2**32 - 1
+    assert int(jnp.full_like(jnp.uint32(0), 2**32 - 1)) == 2**32 - 1
+    assert float(jnp.full((), 2**70, "float32")) == 2.0**70

@@ -263,10 +263,15 @@ def full(
     Raises TypeError for a bad shape, or a fill_value that is no array."""
     check_arraylike("full", fill_value)
     wanted = None if dtype is None else user_dtype(dtype, "full")
-    fill = as_array(fill_value) if wanted is None else convert(fill_value, wanted)
+    fill = as_array(fill_value) if wanted is None else _converted(fill_value, wanted)
     shape = canonicalize_shape(shape)
     out = broadcast_to(fill, shape) if fill.shape else _fill(shape, fill, out_sharding)
     return _on_device(out, device, out_sharding)
+
+
+def _converted(value: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
+    """`value` in `dtype`, a Python int also where the default integer can't hold it."""
+    return convert(np.array(value).astype(dtype) if type(value) is int else value, dtype, weak_type)
 
 
 def zeros_like(
@@ -317,7 +322,7 @@ def _full_like(
     new_shape = tuple(a.shape) if shape is None else canonicalize_shape(shape)
     if new_dtype == dtypes.key_dtype:
         raise TypeError(f"jnp.{name} can't make random keys: use jax.random.key")
-    fill = convert(value, new_dtype, weak_type)
+    fill = _converted(value, new_dtype, weak_type)
     if fill.shape or out_sharding is not None:
         out = broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill, out_sharding)
         return out if out_sharding is not None else lax.creation.like(out, a)

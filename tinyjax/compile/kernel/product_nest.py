@@ -21,7 +21,7 @@ several loops, over the window and the images' features. Whatever makes it fast 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.compile.passes.products import Side, sides_of
+from tinyjax.compile.passes.products import Side, sides_of, summed_together
 from tinyjax.core.jaxpr import Var
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: T
 
 class _ProductNest(NestBuilder):
     """Sizes: `rows` x `k` by `k` x `columns`, `batch` times, with k that are numbered by `sums`. Several axes
-    of a kind are one loop."""
+    of a kind are one loop; of those summed over, only neighbours are."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
@@ -71,7 +71,8 @@ class _ProductNest(NestBuilder):
         self.batch = self.left.size(self.left.batch)
         self.rows = self.left.size(self.left.kept)
         self.columns = self.right.size(self.right.kept)
-        self.sums: tuple[int, ...] = (self.left.size(self.left.summed),)
+        self.summed = summed_together(self.left, self.right)
+        self.sums: tuple[int, ...] = tuple(self.left.size(axes) for axes, _ in self.summed)
 
     def write_nest(self) -> None:
         with (
@@ -109,9 +110,10 @@ class _ProductNest(NestBuilder):
         self, batch: Index, row: Index, column: Index, k: list[Index]
     ) -> tuple[Scalar, Scalar]:
         """Those of a term of the sum."""
+        left, right = zip(*self.summed)
         return (
-            self._operand(0, self.left, batch, row, *k),
-            self._operand(1, self.right, batch, column, *k),
+            self._operand(0, self.left, [(self.left.kept, row), *zip(left, k)], batch),
+            self._operand(1, self.right, [(self.right.kept, column), *zip(right, k)], batch),
         )
 
     def _multiply_add(self, x: Scalar, y: Scalar, so_far: Scalar) -> Scalar:
@@ -119,12 +121,15 @@ class _ProductNest(NestBuilder):
             return self.let("mul_add", (x, y, so_far), self.dtype)
         return self.let("add", (self.let("mul", (x, y), self.dtype), so_far), self.dtype)
 
-    def _operand(self, number: int, side: Side, batch: Index, kept: Index, k: Index) -> Scalar:
+    def _operand(
+        self, number: int, side: Side, given: list[tuple[Sequence[int], Index]], batch: Index
+    ) -> Scalar:
         """The element of an operand, in the dtype of the sums."""
-        places: dict[int, Index] = {}
-        for axes, at in (side.batch, batch), (side.kept, kept), (side.summed, k):
-            places |= zip(axes, Position(side.sizes(axes), flat=at).coords)
-        position = Position(side.shape, [places[axis] for axis in range(len(side.shape))])
+        places = [index(0)] * len(side.shape)
+        for axes, at in (side.batch, batch), *given:
+            for axis, coord in zip(axes, Position(side.sizes(axes), flat=at).coords):
+                places[axis] = coord
+        position = Position(side.shape, places)
         return self.converted(self.element(self.eqn.invars[number], position), self.dtype)
 
     def position(self, batch: Index, row: Index, column: Index) -> Position:

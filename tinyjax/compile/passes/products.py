@@ -49,6 +49,20 @@ def sides_of(eqn: JaxprEqn) -> tuple[Side, Side]:
     )
 
 
+def summed_together(left: Side, right: Side) -> list[tuple[list[int], list[int]]]:
+    """The axes that are summed over, in runs of neighbours in both operands, without those of size 1."""
+    runs: list[tuple[list[int], list[int]]] = []
+    for pair in zip(left.summed, right.summed):
+        if left.shape[pair[0]] == 1:
+            continue
+        if runs and all(axes[-1] + 1 == axis for axes, axis in zip(runs[-1], pair)):
+            for axes, axis in zip(runs[-1], pair):
+                axes.append(axis)
+        else:
+            runs.append(([pair[0]], [pair[1]]))
+    return runs
+
+
 def multiplications(eqn: JaxprEqn) -> int:
     """How many multiplications a dot_general is."""
     left, _ = sides_of(eqn)

@@ -30,7 +30,6 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 VECTOR_BYTES = 64
-MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 registers of 32 bytes
 PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
 BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
 MIN_TASKS = 16  # so that all cores have work
@@ -61,7 +60,7 @@ class _ProductScheduler:
         (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
         enough = 1 << (self.columns - 1).bit_length()  # a power of two
         self.width = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
-        self.height = rows_at_once(self.rows, self._are_looked_up())
+        self.height = rows_at_once(self.rows, target.rows, self._are_looked_up())
         # Each block of rows copies its panels again.
         panels = self.batch * math.ceil(self.columns / self.width)
         total = self.batch * self.rows * self.columns * self.depth
@@ -154,7 +153,7 @@ class _ProductScheduler:
         return 1 if loop is None else loop.stop.lo
 
 
-def rows_at_once(rows: int, are_looked_up: bool = False) -> int:
+def rows_at_once(rows: int, most: int, are_looked_up: bool = False) -> int:
     """How many rows go through a panel together. To load the panel costs about as much as two more; where
     the last of such tiles is not full, each row must be looked up, which costs a fifth, unless all are."""
 
@@ -163,4 +162,4 @@ def rows_at_once(rows: int, are_looked_up: bool = False) -> int:
             math.ceil(rows / tile) * (tile + 2) * (1.2 if rows % tile and not are_looked_up else 1)
         )
 
-    return min(range(1, min(rows, MAX_ROWS) + 1), key=cost)
+    return min(range(1, min(rows, most) + 1), key=cost)

@@ -35,7 +35,7 @@ def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize 
     """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
     if not builder.size(axis) >= width > 1:
         return None
-    if _largest_stride(builder, axis) > 1:
+    if largest_stride(builder, axis) > 1:
         evenly = Vectorize(axis, width, gather=True, why="they are evenly apart in memory")
         return evenly if builder.can_vectorize(evenly, overlap=True) else None
     vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
@@ -44,13 +44,13 @@ def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize 
 
 def lanes_of_rows(builder: ScheduleBuilder, row: str, width: int) -> Vectorize | None:
     """Neighbouring rows as lanes, if they can be: where rows are shorter than a vector."""
-    if not builder.size(row) >= width > 1 or not _largest_stride(builder, row):
+    if not builder.size(row) >= width > 1 or not largest_stride(builder, row):
         return None
     vectors = Vectorize(row, width, gather=True, why="a row is shorter than a vector")
     return vectors if builder.can_vectorize(vectors, overlap=True) else None
 
 
-def _largest_stride(builder: ScheduleBuilder, axis: str) -> int:
+def largest_stride(builder: ScheduleBuilder, axis: str) -> int:
     """By how much the loop's variable moves accesses at most; 0 if by more than a vector can be apart, or
     unevenly."""
     inside = every_statement(loop_over(builder.kernel, axis).body)
@@ -88,12 +88,16 @@ def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
         count = min((loop.stop - loop.start).lo for loop in loops)
         if not all(_is_sum(loop) for loop in loops):
             continue
-        vectors = Vectorize(axis, width, why="an accumulator for each lane")
-        if count >= 2 * width > 2 and builder.can_vectorize(vectors):
-            builder.vectorize(vectors)
-        elif count >= 4 * ACCUMULATORS:
-            why = "independent sums"
-            builder.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
+        why = "an accumulator for each lane"
+        widths = (width, width // 2, width // 4) if width > 1 else ()
+        for vectors in [Vectorize(axis, w, why=why) for w in widths if count >= 2 * w]:
+            if builder.can_vectorize(vectors):
+                builder.vectorize(vectors)
+                break
+        else:
+            if count >= 4 * ACCUMULATORS:
+                why = "independent sums"
+                builder.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
 
 
 def _is_sum(loop: For) -> bool:

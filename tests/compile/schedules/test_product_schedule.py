@@ -1,5 +1,7 @@
 """Products are fast by their schedule alone: each directive can be left out, and the results are equal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,13 @@ def test_the_schedule_of_a_kernel_can_be_read():
     x, y = np.ones((20, 30), np.float32), np.ones((30, 40), np.float32)
     text = jax.jit(jnp.matmul).lower(x, y).as_text("schedule of k0")
     assert "Hoist('row_outer_inner', inner=('k', 'column_inner'))  # the panel is read" in text
+
+
+def test_more_registers_hold_two_vectors_of_each_row():
+    nest = naive(layer, (13, 20), (20, 64), (64,))
+    kernel = product_schedule(nest, replace(CPU, rows=12)).finished()
+    assert UnrollAndJam("column_inner_outer", 2) in directives(kernel)
+    np.testing.assert_array_equal(results(kernel), results(nest))
 
 
 def test_columns_around_the_axis_that_is_summed_are_packed_as_vectors():

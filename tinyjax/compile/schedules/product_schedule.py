@@ -59,8 +59,12 @@ class _ProductScheduler:
         self.depth = math.prod(map(self._size, self.sums))
         (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
         enough = 1 << (self.columns - 1).bit_length()  # a power of two
-        self.width = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
-        self.height = rows_at_once(self.rows, target.rows, self._are_looked_up())
+        self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
+        # What is loaded of a row is multiplied with two vectors, if there are registers for their sums.
+        self.vectors = 2 if target.rows > 6 and self.columns % (2 * self.lanes) == 0 else 1
+        self.width = self.vectors * self.lanes
+        most = target.rows // self.vectors
+        self.height = rows_at_once(self.rows, most, self._are_looked_up())
         # Each block of rows copies its panels again.
         panels = self.batch * math.ceil(self.columns / self.width)
         total = self.batch * self.rows * self.columns * self.depth
@@ -72,7 +76,8 @@ class _ProductScheduler:
     def tile(self) -> None:
         """Blocks of rows by panels of columns, in tiles, and what follows a block's sums after them."""
         builder = self.builder
-        registers = f"{self.height} vectors of sums stay in registers while k runs"
+        count = self.height * self.vectors
+        registers = f"{count} vectors of sums stay in registers while k runs"
         builder.apply(*tile(("row", "column"), self.height, self.width, registers))
         block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
         builder.apply(Split("row_outer", self.tiles, why=block))
@@ -113,22 +118,34 @@ class _ProductScheduler:
         # Not if it is the same number everywhere.
         self.is_packed = self.builder.apply_if_possible(panel)
         self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
+        if self.vectors > 1:  # of full tiles alone
+            for axis in ("column_inner", "column_inner2")[: 1 + self.is_packed]:
+                self.builder.apply(RoundUp(axis, self.width, why="its vectors are numbered from 0"))
 
     def vectorize(self) -> None:
         """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a
         tile at once."""
         builder, width = self.builder, self.width
-        columns = Vectorize("column_inner", width, why="neighbours are packed")
-        if not builder.apply_if_possible(columns):  # each may read at an index that depends on data
-            return
-        row = Vectorize("column_inner2", width, why="a row of the panel")
-        if self.is_packed and not builder.apply_if_possible(row):
+        if not self._in_vectors("column_inner", "neighbours are packed"):
+            return  # each may read at an index that depends on data
+        if self.is_packed and not self._in_vectors("column_inner2", "a row of the panel"):
             builder.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
             builder.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
-        builder.apply_if_possible(Vectorize("column_inner1", width, why="neighbours of the result"))
-        if self.height > 1:
-            why = "a vector of the panel is loaded once, and no sum waits for another"
-            builder.apply(UnrollAndJam("row_inner", self.height, why=why))
+        self._in_vectors("column_inner1", "neighbours of the result")
+        why = "a vector of the panel is loaded once, and no sum waits for another"
+        for axis, count in ("column_inner_outer", self.vectors), ("row_inner", self.height):
+            if count > 1:
+                builder.apply(UnrollAndJam(axis, count, why=why))
+
+    def _in_vectors(self, axis: str, why: str) -> bool:
+        """Makes vectors of an axis of columns, if it can be; gives whether it did."""
+        wanted = Vectorize(axis, self.lanes, why=why)
+        if self.vectors == 1:
+            return self.builder.apply_if_possible(wanted)
+        can_be = self.builder.can_vectorize(wanted)
+        if can_be:
+            self.builder.vectorize(wanted)
+        return can_be
 
     def share_out(self) -> None:
         """Each panel of each block is a task; a work-item has a run of them."""

@@ -158,6 +158,14 @@ def test_columns_around_the_axis_that_is_summed_are_packed_as_vectors():
     np.testing.assert_array_equal(results(kernel), results(nest))
 
 
+def test_columns_that_are_looked_up_by_a_test_are_vectors():
+    def f(x, y):
+        return jnp.einsum("ik,jkl->ijl", x, jnp.where(jnp.arange(3)[:, None, None] > 1, y, 0))
+
+    x, y = np.ones((20, 30), np.float32), np.ones((3, 30, 32), np.float32)
+    np.testing.assert_array_equal(jax.jit(f)(x, y), f(x, y))
+
+
 def test_axes_that_are_summed_and_no_neighbours_are_loops_of_their_own():
     nest = naive(lambda x, y: jnp.einsum("aibj,ajbk->ik", x, y), (3, 20, 4, 5), (3, 5, 4, 32))
     assert "% 5" not in str(nest)

@@ -59,7 +59,8 @@ class _ReductionScheduler:
 
     def vectors(self, axis: str) -> Vectorize | None:
         """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
-        gather = largest_stride(self.builder, axis) > 1
+        is_whole = self.form.kind == "columns" or self.builder.size(axis) % self.width == 0
+        gather = is_whole and largest_stride(self.builder, axis) > 1
         wanted = Vectorize(axis, self.width, gather, why="neighbours in memory")
         return wanted if self.width > 1 and self.builder.can_vectorize(wanted) else None
 

@@ -215,6 +215,8 @@ def target_of(device: Device) -> Target:
     if device.kind is not None:
         return device.kind.target()
     target = CPU if device.platform == "cpu" else GPU
+    if target is CPU and device.register_floats == CPU.width:
+        target = replace(target, rows=12)  # processors with such registers have 32 of them
     while target.group > device.max_group_size:
         target = replace(target, group=target.group // 4, local_size=target.local_size // 4)
     return target

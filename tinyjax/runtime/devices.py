@@ -103,6 +103,11 @@ class Device:
         """Work-items that a group may have at most."""
         return self.cl_device.max_work_group_size if self.cl_device is not None else 1
 
+    @property
+    def register_floats(self) -> int:
+        """The float32s in one of its registers."""
+        return self.cl_device.native_vector_width_float if self.cl_device is not None else 1
+
     @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
     def warn_without_opencl(self) -> None:
         """Warns, once, that compiled functions run in NumPy, if they do, and says why."""

@@ -236,7 +236,7 @@ def test_a_kernel_run_in_python_gives_the_product(shapes):
 
 
 def test_rows_that_go_through_a_panel_together_divide_the_rows_where_they_can():
-    assert [rows_at_once(n) for n in (1, 2, 5, 6, 8, 10, 128, 127)] == [1, 2, 5, 6, 4, 5, 4, 6]
+    assert [rows_at_once(n, 6) for n in (1, 2, 5, 6, 8, 10, 128, 127)] == [1, 2, 5, 6, 4, 5, 4, 6]
 
 
 # ---- large products ----

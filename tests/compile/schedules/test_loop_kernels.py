@@ -436,3 +436,17 @@ def test_rows_that_repeat_in_the_last_vector_are_not_neighbours():
         return jax.lax.scan(lambda c, x: (jnp.tanh(x * c / 2), c[-1]), jnp.resize(x, (257,)), xs)
 
     np.testing.assert_allclose(jax.jit(f)(x)[0], f(x)[0], rtol=1e-5)
+
+
+def test_a_sum_of_functions_of_products_is_in_vectors():
+    """The products are kept; as many lanes as divide them need no mask."""
+
+    def f(x, w):
+        def step(w, _):
+            return w * 0.9, jnp.log1p(jnp.exp(-jnp.abs(x @ w))).sum()
+
+        return lax.scan(step, w, None, length=3)[1]
+
+    x, w = floats(100, 12), floats(12)
+    assert ":f32 x4 = log1p" in str(loop_of(f, x, w))
+    np.testing.assert_allclose(jax.jit(f)(x, w), f(x, w), rtol=1e-5)

@@ -115,6 +115,16 @@ def test_halves_are_vectorized(dtype):
     assert "x16" in jax.jit(lambda x: x.sum(1)).lower(x).as_text("kernel")
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_every_second_element_is_combined_in_vectors(axis):
+    def f(x):
+        return jnp.sin(x[:, ::2]).sum(axis)
+
+    x = data(40, 128)
+    same(f, x, rtol=1e-4)
+    assert "x16 by 2]" in jax.jit(f).lower(x).as_text("kernel")
+
+
 def test_halves_are_added_in_float32():
     x = np.full((2, 4096), 1, np.float16)
     assert jax.jit(lambda x: x.sum(1))(x).tolist() == [4096, 4096]

@@ -61,6 +61,24 @@ def test_triangular_systems_of_every_kind(batch):
         agree(functools.partial(linalg.triangular_solve, **params), a, b)
 
 
+def test_a_system_has_many_columns():
+    a = floats(4, 4) / 4 + 2 * np.eye(4, dtype=np.float32)
+    agree(functools.partial(linalg.triangular_solve, left_side=True), a, floats(4, 500))
+
+
+@pytest.mark.parametrize("full_matrices", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (7, 3), (20, 2, 4)])
+def test_qr_has_the_signs_of_lapack(shape, full_matrices):
+    agree(functools.partial(linalg.qr, full_matrices=full_matrices), floats(*shape))
+
+
+def test_qr_of_columns_that_need_no_reflection_and_of_large_numbers():
+    agree(linalg.qr, np.stack([np.zeros((3, 3)), np.eye(3), np.tri(3).T]).astype(np.float32))
+    q, r = jax.jit(linalg.qr)(floats(3, 3) * 1e30)
+    np.testing.assert_allclose(q, linalg.qr(floats(3, 3))[0], rtol=1e-5)
+    assert np.isfinite(r).all()
+
+
 def test_a_zero_on_the_diagonal_divides():
     a, b = np.diag(np.float32([1, 0, 2])), np.ones((3, 1), np.float32)
     solved = jax.jit(lambda a, b: linalg.triangular_solve(a, b, left_side=True, lower=True))(a, b)

@@ -34,7 +34,8 @@ class Target:
     among `reduction_items`, at least `reduction_grain` elements to each. `accumulators`: those of
     one work-item, which the C compiler turns into vector registers. `width`: elements of a
     vector, where they are of 32 bits or less. `group`: work-items that work together through local memory,
-    in which case the reductions' numbers are those of groups; 1 where it is no faster than other memory."""
+    in which case the reductions' numbers are those of groups; 1 where it is no faster than other memory.
+    `rows`: vectors of a product's sums that fill the registers, with one to multiply with."""
 
     name: str
     max_items: int
@@ -45,6 +46,7 @@ class Target:
     accumulators: int
     width: int = 1
     group: int = 1
+    rows: int = 6  # 16 registers of 32 bytes
 
 
 # A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops.

@@ -34,6 +34,7 @@ from tinyjax.compile.fusion.cost_model import (
     MAX_EQUATIONS,
     MAX_EQUATIONS_IN_ALL,
     MAX_TRIED,
+    MIN_COLUMNS,
     MIN_IN_PLACE,
 )  # fmt: skip
 from tinyjax.compile.fusion.cost_record import operations, reduction_size
@@ -214,6 +215,8 @@ class _Plan:
             self._store("its reader would need too many arrays", operands)
             leaves = operands
         self._end_products(eqn, lowering, operands)
+        if isinstance(lowering, Reduction) and self.target.name == "work-item":
+            self._store("a sum of sums has no vectors", self._sums_in(operands))
         recomputed = operands - self.stored
         work: float = operations(lowering)
         depth, size = 0, 1
@@ -277,6 +280,16 @@ class _Plan:
         self._store("a product's kernel ends here", ended)
         if fits:
             self.product.update((v, first) for v in eqn.outvars)
+
+    def _sums_in(self, operands: set[Var]) -> list[Var]:
+        """The sums that are computed for long operands, with a function of each."""
+        eqns = [
+            eqn
+            for v in operands - self.stored
+            if v.aval.size > MIN_COLUMNS and self.work[v] > CHEAP_WORK
+            for eqn in backward_slice([v], self.producer, self.stored, self.lowerings).eqns
+        ]
+        return [v for e in eqns if isinstance(self.lowerings[e], Reduction) for v in e.outvars]
 
     def _is_joined(self, v: Var) -> bool:
         """Whether its elements are of several arrays, among which a kernel chooses for each."""

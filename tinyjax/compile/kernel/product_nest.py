@@ -21,7 +21,6 @@ several loops, over the window and the images' features. Whatever makes it fast 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -38,7 +37,7 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.compile.passes.products import sides_of
+from tinyjax.compile.passes.products import sides_of, summed_together
 from tinyjax.core.jaxpr import Var
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: T
 
 class _ProductNest(NestBuilder):
     """Sizes: `rows` x `k` by `k` x `columns`, `batch` times, with k that are numbered by `sums`. Several axes
-    of a kind are one loop."""
+    of a kind are one loop; of those summed over, only neighbours are."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
@@ -75,7 +74,8 @@ class _ProductNest(NestBuilder):
         self.batch = self.left.size(self.left.batch)
         self.rows = self.left.size(self.left.kept)
         self.columns = self.right.size(self.right.kept)
-        self.sums: tuple[int, ...] = (math.prod(self.summed),)
+        self.runs = summed_together(self.left, self.right)
+        self.sums = tuple(map(self.left.size, self.runs))
 
     def write_nest(self) -> None:
         with (
@@ -117,7 +117,10 @@ class _ProductNest(NestBuilder):
 
     def term_place(self, k: Sequence[Index]) -> Position:
         """That of a term of the sum."""
-        return Position(self.summed, flat=k[0])
+        along: dict[int, Index] = {}
+        for axes, at in zip(self.runs, k):
+            along.update(zip(axes, Position(self.left.sizes(axes), flat=at).coords))
+        return Position(self.summed, [along.get(axis, index(0)) for axis in self.left.summed])
 
     def position(self, batch: Index, row: Index, column: Index) -> Position:
         """The element of the result."""

@@ -1,8 +1,9 @@
 """Expansion: an equation that no kernel computes, as equations that kernels compute.
 
 A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
-faster, and a loop around them can be a kernel too. `expansions` has a function for each such primitive, which
-decides by the equation. What it makes may be a cond of one branch: that is one kernel wherever it stands.
+faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part. `expansions`
+has a function for each such primitive, which decides by the equation. What it makes may be a cond of one
+branch: that is one kernel wherever it stands.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same with the equations of `expansions` that are small enough expanded."""
+    """The same with the equations that `expansions` has a function for expanded."""
     eqns = [_expanded(eqn) if eqn.primitive in expansions else eqn for eqn in closed.eqns]
     if eqns == closed.eqns:
         return closed
@@ -36,7 +37,7 @@ def _expanded(eqn: JaxprEqn) -> JaxprEqn:
     fun = expansions[eqn.primitive](eqn)
     if fun is None:
         return eqn
-    event(eqn, "is computed in a kernel", "its matrices are small", eqn)
+    event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)
     with restore_source_info():
         context.source_info = eqn.source_info
         # of shape and dtype alone: what else the types have matters to no program of one device

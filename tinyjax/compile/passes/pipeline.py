@@ -49,7 +49,12 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),
-    Pass("expand", expand, "small matrices are decomposed in kernels", same_bits=False),
+    Pass(
+        "expand",
+        expand,
+        "small matrices and sums of complex numbers become simpler operations",
+        same_bits=False,
+    ),
     Pass("convolutions", convolutions, "the padding of convolutions becomes a pad before"),
     Pass(
         "rewrite_rules", rewrite_rules, "equations become simpler, by a table", run_to_fixpoint=True

@@ -49,6 +49,22 @@ def sides_of(eqn: JaxprEqn) -> tuple[Side, Side]:
     )
 
 
+def summed_together(left: Side, right: Side) -> list[list[int]]:
+    """The left operand's axes that are summed over, without those of size 1, in runs of axes that are
+    neighbours in both operands."""
+    runs: list[list[int]] = []
+    last = (-1, -1)
+    for pair in zip(left.summed, right.summed):
+        if left.shape[pair[0]] == 1:
+            continue
+        if runs and pair == (last[0] + 1, last[1] + 1):
+            runs[-1].append(pair[0])
+        else:
+            runs.append([pair[0]])
+        last = pair
+    return runs
+
+
 def multiplications(eqn: JaxprEqn) -> int:
     """How many multiplications a dot_general is."""
     left, _ = sides_of(eqn)

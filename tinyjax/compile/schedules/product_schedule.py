@@ -29,7 +29,6 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 VECTOR_BYTES = 64
-MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 registers of 32 bytes
 PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
 BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
 MIN_TASKS = 16  # so that all cores have work
@@ -59,8 +58,12 @@ class _ProductScheduler:
         self.depth = math.prod(map(self.builder.size, self.sums))
         (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
         enough = 1 << (self.columns - 1).bit_length()  # a power of two
-        self.width = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
-        self.height = rows_at_once(self.rows, self._are_looked_up())
+        self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
+        # What is loaded of a row is multiplied with two vectors, if there are registers for their sums.
+        self.vectors = 2 if target.rows > 6 and self.columns % (2 * self.lanes) == 0 else 1
+        self.width = self.vectors * self.lanes
+        most = target.rows // self.vectors
+        self.height = rows_at_once(self.rows, most, self._are_looked_up())
         # Each block of rows copies its panels again.
         panels = self.batch * math.ceil(self.columns / self.width)
         total = self.batch * self.rows * self.columns * self.depth
@@ -72,7 +75,8 @@ class _ProductScheduler:
     def tile(self) -> None:
         """Blocks of rows by panels of columns, in tiles, and what follows a block's sums after them."""
         builder = self.builder
-        registers = f"{self.height} vectors of sums stay in registers while k runs"
+        count = self.height * self.vectors
+        registers = f"{count} vectors of sums stay in registers while k runs"
         builder.apply(*tile(("row", "column"), self.height, self.width, registers))
         block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
         builder.apply(Split("row_outer", self.tiles, why=block))
@@ -114,22 +118,34 @@ class _ProductScheduler:
         # Not if it is the same number everywhere.
         self.is_packed = self.builder.apply_if_possible(panel)
         self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
+        if self.vectors > 1:  # of full tiles alone
+            for axis in ("column_inner", "column_inner2")[: 1 + self.is_packed]:
+                self.builder.apply(RoundUp(axis, self.width, why="its vectors are numbered from 0"))
 
     def vectorize(self) -> None:
         """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a
         tile at once."""
         builder, width = self.builder, self.width
-        columns = Vectorize("column_inner", width, why="neighbours are packed")
-        if not builder.apply_if_possible(columns):  # each may read at an index that depends on data
-            return
-        row = Vectorize("column_inner2", width, why="a row of the panel")
-        if self.is_packed and not builder.apply_if_possible(row):
+        if not self._in_vectors("column_inner", "neighbours are packed"):
+            return  # each may read at an index that depends on data
+        if self.is_packed and not self._in_vectors("column_inner2", "a row of the panel"):
             builder.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
             builder.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
-        builder.apply_if_possible(Vectorize("column_inner1", width, why="neighbours of the result"))
-        if self.height > 1:
-            why = "a vector of the panel is loaded once, and no sum waits for another"
-            builder.apply(UnrollAndJam("row_inner", self.height, why=why))
+        self._in_vectors("column_inner1", "neighbours of the result")
+        why = "a vector of the panel is loaded once, and no sum waits for another"
+        for axis, count in ("column_inner_outer", self.vectors), ("row_inner", self.height):
+            if count > 1:
+                builder.apply(UnrollAndJam(axis, count, why=why))
+
+    def _in_vectors(self, axis: str, why: str) -> bool:
+        """Makes vectors of an axis of columns, if it can be; gives whether it did."""
+        wanted = Vectorize(axis, self.lanes, why=why)
+        if self.vectors == 1:
+            return self.builder.apply_if_possible(wanted)
+        can_be = self.builder.can_vectorize(wanted)
+        if can_be:
+            self.builder.vectorize(wanted)
+        return can_be
 
     def share_out(self) -> None:
         """Each panel of each block is a task; a work-item has a run of them."""
@@ -150,7 +166,7 @@ class _ProductScheduler:
         return any("row" in part.names for part in parts)
 
 
-def rows_at_once(rows: int, are_looked_up: bool = False) -> int:
+def rows_at_once(rows: int, most: int, are_looked_up: bool = False) -> int:
     """How many rows go through a panel together. To load the panel costs about as much as two more; where
     the last of such tiles is not full, each row must be looked up, which costs a fifth, unless all are."""
 
@@ -159,4 +175,4 @@ def rows_at_once(rows: int, are_looked_up: bool = False) -> int:
             math.ceil(rows / tile) * (tile + 2) * (1.2 if rows % tile and not are_looked_up else 1)
         )
 
-    return min(range(1, min(rows, MAX_ROWS) + 1), key=cost)
+    return min(range(1, min(rows, most) + 1), key=cost)

@@ -26,7 +26,7 @@ from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
-from tinyjax.compile.schedules.vector_axes import lanes_of_rows, vector_width
+from tinyjax.compile.schedules.vector_axes import lanes_of_rows, largest_stride, vector_width
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
@@ -59,8 +59,10 @@ class _ReductionScheduler:
         self.width = _width(nest, target)
 
     def vectors(self, axis: str) -> Vectorize | None:
-        """The axis as vectors, if it can be."""
-        wanted = Vectorize(axis, self.width, why="neighbours in memory")
+        """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
+        is_whole = self.form.kind == "columns" or self.builder.size(axis) % self.width == 0
+        gather = is_whole and largest_stride(self.builder, axis) > 1
+        wanted = Vectorize(axis, self.width, gather, why="neighbours in memory")
         return wanted if self.width > 1 and self.builder.can_vectorize(wanted) else None
 
     def unrolled(self, axis: str) -> int:

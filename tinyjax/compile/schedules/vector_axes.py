@@ -34,14 +34,14 @@ def vector_width(kernel: Kernel, target: Target) -> int:
 
 def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize | None:
     """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
-    is_even = _largest_stride(builder, axis) > 1
+    is_even = largest_stride(builder, axis) > 1
     why = "they are evenly apart" if is_even else "neighbours are contiguous"
     return _vectors(builder, axis, width, is_even, f"{why} in memory")
 
 
 def lanes_of_rows(builder: ScheduleBuilder, row: str, width: int) -> Vectorize | None:
     """Neighbouring rows as lanes, if they can be: where rows are shorter than a vector."""
-    if not _largest_stride(builder, row):
+    if not largest_stride(builder, row):
         return None
     return _vectors(builder, row, width, True, "a row is shorter than a vector")
 
@@ -54,7 +54,7 @@ def _vectors(
     return vectors if has_enough and builder.can_vectorize(vectors, overlap=gather) else None
 
 
-def _largest_stride(builder: ScheduleBuilder, axis: str) -> int:
+def largest_stride(builder: ScheduleBuilder, axis: str) -> int:
     """By how much the loop's variable moves accesses at most; 0 if by more than a vector can be apart, or
     unevenly."""
     inside = every_statement(loop_over(builder.kernel, axis).body)
@@ -92,12 +92,16 @@ def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
         count = min((loop.stop - loop.start).lo for loop in loops)
         if not all(_is_sum(loop) for loop in loops):
             continue
-        vectors = Vectorize(axis, width, why="an accumulator for each lane")
-        if count >= 2 * width > 2 and builder.can_vectorize(vectors):
-            builder.vectorize(vectors)
-        elif count >= 4 * ACCUMULATORS:
-            why = "independent sums"
-            builder.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
+        why = "an accumulator for each lane"
+        widths = (width, width // 2, width // 4) if width > 1 else ()
+        for vectors in [Vectorize(axis, w, why=why) for w in widths if count >= 2 * w]:
+            if builder.can_vectorize(vectors):
+                builder.vectorize(vectors)
+                break
+        else:
+            if count >= 4 * ACCUMULATORS:
+                why = "independent sums"
+                builder.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
 
 
 def _is_sum(loop: For) -> bool:

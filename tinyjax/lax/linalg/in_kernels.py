@@ -3,7 +3,7 @@
 Matrices are in the last two axes. An iteration works on whole rows and columns: what it must leave alone is
 masked. So all matrices of a batch do the same at the same time, as the lanes of a vector do.
 
-Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4 and 4.2
+Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2 and 5.2
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.cholesky import cholesky_p
 from tinyjax.lax.linalg.lu import lu_p
+from tinyjax.lax.linalg.qr import qr_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 
 MAX_SIZE = 16  # rows and columns of a matrix that a kernel decomposes
-MAX_COLUMNS = 64  # right-hand sides of a system
+MAX_COLUMNS = 2**12  # right-hand sides of a system
 
 # ---- parts of matrices, of which the last axes are -2 and -1 ----
 
@@ -134,6 +135,35 @@ def cholesky(a: Any) -> list[Any]:
     return [_where(is_positive, factor, math.nan)]
 
 
+def qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
+    """Householder's reflections, a column each. A column that is zero below the diagonal has none."""
+    m, n = a.shape[-2:]
+    rows, count = _numbers(m, -2), min(m, n)
+    largest = lax.expand_dims(lax.reduce_max(lax.abs(a), (a.ndim - 2, a.ndim - 1)), (-2, -1))
+    largest = _where(largest > 0, largest, 1.0)  # squares stay in the range of floats
+
+    def step(carry: Any, k: Any) -> Any:
+        q, r = carry
+        column = _where(rows >= k, _at(r, k, -1), 0.0)
+        first, square = _at(column, k, -2), _sum(column * column, -2)
+        rest = _sum(_where(rows > k, column * column, 0.0), -2)
+        size = lax.sqrt(square)
+        first = first + _where(first < 0, -size, size)
+        v = _where(rows == k, first, column)
+        length = rest + first * first
+        factor = _where(rest > 0, 2 / _where(length > 0, length, 1.0), 0.0)
+        row = matrices.matrix_transpose(v)
+        return q - factor * _sum(q * row, -1) * row, r - factor * v * _sum(v * r, -2)
+
+    unit = _where(rows == _numbers(m), lax.full_like(a, 1, shape=()), 0.0)
+    q, r = _iterate(step, (_broadcast(unit, (*a.shape[:-2], m, m)), a / largest), count)
+    r = _where(rows <= _numbers(n), r * largest, 0.0)
+    if not full_matrices:
+        q = lax.slice_in_dim(q, 0, count, axis=-1)
+        r = lax.slice_in_dim(r, 0, count, axis=-2)
+    return [q, r]
+
+
 def triangular_solve(
     a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool,
     **_: Any,
@@ -162,7 +192,11 @@ def triangular_solve(
 def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
     """The function for the matrices of an equation, as a branch that is taken; None if they are large."""
     first, *others = (v.aval for v in eqn.invars)
-    if not _is_small(first, MAX_SIZE) or not all(_is_small(aval, most) for aval in others):
+    if (
+        eqn.params.get("pivoting")
+        or not _is_small(first, MAX_SIZE)
+        or not all(_is_small(aval, most) for aval in others)
+    ):
         return None
     plain = [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars]  # as `expand` gives them
     body = trace_to_jaxpr(functools.partial(fun, **eqn.params), plain)
@@ -179,4 +213,5 @@ def _in_kernels(primitive: Primitive, fun: Callable[..., list[Any]], most: int =
 
 _in_kernels(lu_p, lu)
 _in_kernels(cholesky_p, cholesky)
+_in_kernels(qr_p, qr)
 _in_kernels(triangular_solve_p, triangular_solve, MAX_COLUMNS)

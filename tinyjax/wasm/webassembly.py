@@ -158,6 +158,7 @@ class Writer(ValueWriter):
         is_dense = load.end is None and load.stride == 1
         if width == 1 or (is_dense and is_whole(source, width)):
             return self.load(target, source, at)
+        source, at = _as_lanes(source, at)
         lanes = [ir.Value(f"{target.name}.lane{n}", target.dtype) for n in range(width)]
         part: list[ir.Statement] = []
         for n, lane in enumerate(lanes):
@@ -184,6 +185,7 @@ class Writer(ValueWriter):
         is_dense = store.end is None and store.stride == 1
         if width == 1 or (is_dense and is_whole(memory, width)):
             return self.store(memory, at, value)
+        memory, at = _as_lanes(memory, at)
         lane, is_there = ir.Value(".lane", value.dtype), ir.Value(".there", BOOL)
         part: list[ir.Statement] = []
         for n in range(width):
@@ -275,6 +277,13 @@ class Writer(ValueWriter):
             writer.body(function.body)
             writer.emit(("local.get", writer.value(function.result)))
         return name
+
+
+def _as_lanes(memory: Memory, at: Index) -> tuple[Memory, Index]:
+    """An element of a private array of vectors, as the first of the array's lanes that it has."""
+    if not isinstance(memory, ir.PrivateArray) or memory.width == 1:
+        return memory, at
+    return replace(memory, size=memory.size * memory.width, width=1), at * memory.width
 
 
 def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:

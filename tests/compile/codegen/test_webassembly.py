@@ -18,6 +18,7 @@ from tinyjax.compile.kernel.functions.table import definitions
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Barrier,
     Buffer,
     Const,
@@ -25,6 +26,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Kernel,
     Let,
     Load,
+    PrivateArray,
     Store,
     Value,
 )
@@ -261,6 +263,22 @@ def test_a_kernel_gives_the_interpreters_bits(name, form):
     assert stored
     for found, expected in stored:
         assert_same_bits(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8", "int16"])
+def test_an_array_of_vectors_that_no_instruction_loads_keeps_its_rows(dtype):
+    dtype, i = np.dtype(dtype), index_var("i1", 0, 2)
+    x, y = Buffer("x_in", dtype, 6, "in"), Buffer("y_out", dtype, 6, "out")
+    rows, row = PrivateArray("rows", dtype, 3, 2), Value("a", dtype, 2)
+    copy = [Load(row, x, i * 2), Store(rows, i, row)]
+    back = [Load(row, rows, i), Store(y, i * 2, row)]
+    loops = [For(i, index(0), index(3), body) for body in (copy, back)]
+    kernel, memory = (
+        Kernel("k0", [x, y], 1, [Allocate(rows, None), *loops]),
+        np.arange(6, dtype=dtype),
+    )
+    run_kernel(kernel, [memory, found := np.zeros(6, dtype)])
+    assert found.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_function_without_instructions_is_the_hosts():

@@ -218,7 +218,7 @@ class Reduction:
 @dataclass(frozen=True)
 class Product(Reduction):
     """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
-    together, as each operand's elements are needed for many of them. `factors` gives what term multiplies."""
+    together, as each operand's elements are needed for many of them. `factors` gives those of a term."""
 
     factors: Callable[..., Sequence[Scalar]] = field(kw_only=True)
 

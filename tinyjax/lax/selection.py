@@ -86,8 +86,11 @@ def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
     if get_aval(which).dtype == bool:
         chosen = [(zeros, ct), (ct, zeros)]  # (on_true, on_false) for the case of False, of True
         return [None, *[select(which, *c) if w else None for c, w in zip(chosen, wanted)]]
-    here = lambda i: eq(which, constant(which, i))  # noqa: E731
-    return [None, *[select(here(i), ct, zeros) if w else None for i, w in enumerate(wanted)]]
+
+    def of_case(number: int) -> Any:
+        return select(eq(which, constant(which, number)), ct, zeros)
+
+    return [None, *[of_case(number) if w else None for number, w in enumerate(wanted)]]
 
 
 def _select_n_batch(vals: Any, dims: Any) -> Any:

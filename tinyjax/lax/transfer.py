@@ -195,8 +195,12 @@ def device_get(x: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Waits for all arrays of a pytree, and gives it back."""
-    is_array = lambda leaf: isinstance(leaf, ArrayImpl) and not isinstance(leaf, Tracer)  # noqa: E731
-    return tree_map(lambda leaf: leaf.block_until_ready() if is_array(leaf) else leaf, x)
+
+    def ready(leaf: Any) -> Any:
+        is_array = isinstance(leaf, ArrayImpl) and not isinstance(leaf, Tracer)
+        return leaf.block_until_ready() if is_array else leaf
+
+    return tree_map(ready, x)
 
 
 def copy_to_host_async(x: Any) -> Any:

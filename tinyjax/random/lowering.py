@@ -34,25 +34,21 @@ if TYPE_CHECKING:
 def _threefry2x32(ctx: Any, key1: Scalar, key2: Scalar, x1: Scalar, x2: Scalar) -> list[Scalar]:
     """The cipher of random/threefry.py, line by line."""
 
-    def add(a: Scalar, b: Scalar) -> Scalar:
+    def add(a: Scalar, b: Scalar | int) -> Scalar:
         return ctx.op("add", a, b)
 
-    def constant(value: int) -> Scalar:
-        return ctx.constant(value, UINT32)
-
     def rotate_left(x: Scalar, distance: int) -> Scalar:
-        left = ctx.op("shift_left", x, constant(distance))
-        return ctx.op("or", left, ctx.op("shift_right_logical", x, constant(32 - distance)))
+        left = ctx.op("shift_left", x, distance)
+        return ctx.op("or", left, ctx.op("shift_right_logical", x, 32 - distance))
 
-    parity = constant(int(threefry.PARITY))
-    keys = (key1, key2, ctx.op("xor", ctx.op("xor", key1, key2), parity))
+    keys = (key1, key2, ctx.op("xor", ctx.op("xor", key1, key2), int(threefry.PARITY)))
     x1, x2 = add(x1, key1), add(x2, key2)
     for group in range(5):
         for distance in threefry.ROTATIONS[group % 2]:
             x1 = add(x1, x2)
             x2 = ctx.op("xor", rotate_left(x2, distance), x1)
         x1 = add(x1, keys[(group + 1) % 3])
-        x2 = add(add(x2, keys[(group + 2) % 3]), constant(group + 1))
+        x2 = add(add(x2, keys[(group + 2) % 3]), group + 1)
     return [x1, x2]
 
 

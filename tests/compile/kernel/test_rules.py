@@ -23,12 +23,13 @@ from compiled_and_eager import (
 )
 from judged import SMALL_FLOAT
 
-from tinyjax import lax
+from tinyjax import jit, lax
 from tinyjax.compile.kernel.interpret import apply_op
-from tinyjax.compile.kernel.rules import OnHost, lowering_rules
+from tinyjax.compile.kernel.rules import Elementwise, OnHost, lowering_rules
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.dtypes import np_dtype
+from tinyjax.lax.elementwise import unary
 
 # ---- elementwise, on edge values ----
 
@@ -297,6 +298,31 @@ def test_an_element_of_a_transpose_is_one_of_the_operand_at_another_place(axes):
     expected = x.transpose(axes)
     rule = lowering_rules[lax.transpose_p]
     np.testing.assert_array_equal(mapped(rule, x, expected.shape, permutation=axes), expected)
+
+
+# ---- what rules write ----
+
+
+def lowered_as(emit):
+    """The kernel of a primitive of one operand, with that lowering rule."""
+    primitive = unary("own", "f", np.negative)
+    lowering_rules[primitive] = Elementwise(emit)
+    try:
+        return jit(primitive.bind).lower(np.ones(3, np.float32)).as_text("kernel")
+    finally:
+        del lowering_rules[primitive]
+
+
+def test_a_number_has_the_dtype_of_the_other_operands():
+    text = lowered_as(
+        lambda ctx, x: ctx.op("select", ctx.op("lt", x, 2, dtype=np.dtype(bool)), 1, x)
+    )
+    assert "lt a 2.0" in text and "select t1 1.0 a" in text
+
+
+def test_an_unknown_operation_names_the_table():
+    with pytest.raises(NotImplementedError, match="no operation 'twice' in .*scalar_ops.py"):
+        lowered_as(lambda ctx, x: ctx.op("twice", x))
 
 
 # ---- the table ----

@@ -45,6 +45,11 @@ def test_the_result_can_be_a_number():
     assert isinstance(found, Literal) and found.val == 0
 
 
+def test_an_operand_of_the_result_can_be_a_number():
+    found = applied("add x x | mul x 2 | f | exact", lambda x: lax.add(x, x), X)
+    assert found.primitive.name == "mul" and found.invars[1].val == 2
+
+
 def test_a_pattern_of_two_cases_leaves_three_alone():
     line, which = "select_n c x x | x | f | whichever", np.int32(1)
     assert applied(line, lambda i, x: lax.select_n(i > 0, x, x), which, X) is not None

@@ -30,7 +30,7 @@ def backward_slice(
 ) -> BackwardSlice:
     """Follows the equations back from the values to stored ones."""
     result = BackwardSlice()
-    # Of what is computed: whether only at the place of the values
+    # What is computed: whether it is only read at the place of the values
     same_place = dict.fromkeys(values, True)
     for u in _computed_for(values, producer, stored):
         eqn = producer[u]

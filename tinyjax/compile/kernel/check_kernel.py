@@ -1,7 +1,7 @@
 """Checking a kernel: names are defined once and before use, and no access can leave its memory.
 
 Each index knows the range of its values, and ranges are compared with sizes before the kernel is built: no
-access is outside a buffer. And you can say why a barrier must not be in a branch.
+access is outside a buffer. A barrier must not be in a branch that only some work-items take.
 """
 
 from __future__ import annotations

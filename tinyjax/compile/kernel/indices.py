@@ -98,7 +98,7 @@ class Index:
         return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
 
     def _terms(self) -> list[Index]:
-        """What is added up, each term multiplied where the sum is."""
+        """The terms of a sum. Those of a sum times a number are multiplied with it."""
         if self.op == "*" and self.args[0].op == "+" and self.args[1].op == "const":
             return [term * self.args[1] for term in self.args[0].args]
         return list(self.args) if self.op == "+" else [self]

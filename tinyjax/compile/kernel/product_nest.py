@@ -116,7 +116,7 @@ class _ProductNest(NestBuilder):
         return self.let("add", (self.let("mul", (x, y), self.dtype), so_far), self.dtype)
 
     def term_place(self, k: Sequence[Index]) -> Position:
-        """That of a term of the sum."""
+        """The place of a term, of which the loops over the sum have these variables."""
         along: dict[int, Index] = {}
         for axes, at in zip(self.runs, k):
             along.update(zip(axes, Position(self.left.sizes(axes), flat=at).coords))

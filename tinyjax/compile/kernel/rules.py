@@ -101,17 +101,22 @@ class LoweringRuleContext:
         self.out_number = eqn.outvars.index(out)
         self.avals_out = [v.aval for v in eqn.outvars]
 
-    def op(self, name: str, *args: Argument, dtype: np.dtype | None = None) -> Scalar:
-        """Writes one operation, or those on pairs that it is; its dtype is that of the first operand unless
-        given."""
-        first: Any = args[0]
-        dtype = dtype or first.dtype
-        for arg in args:
-            if dtype.kind == "c" or getattr(arg, "dtype", dtype).kind == "c":
-                from tinyjax.compile.kernel.complex_pairs import pair_operation  # for few programs
+    def op(self, name: str, *args: Argument | complex, dtype: np.dtype | None = None) -> Scalar:
+        """Writes one operation, or those on pairs that it is. Numbers of Python have the dtype of the other
+        operands, which is the result's too unless given."""
+        alike = args[1:] if name == "select" else args
+        of: Any = next((arg.dtype for arg in alike if hasattr(arg, "dtype")), dtype)
+        dtype = dtype or of
+        operands = [
+            self.constant(x, of) if isinstance(x, int | float | complex) else x for x in args
+        ]
+        if "c" in (dtype.kind, *(getattr(x, "dtype", dtype).kind for x in operands)):
+            from tinyjax.compile.kernel.complex_pairs import pair_operation  # for few programs
 
-                return pair_operation(self.op, name, args, dtype)
-        return self._builder.let(name, args, dtype)
+            return pair_operation(self.op, name, operands, dtype)
+        if name not in scalar_ops and name not in ("convert", "bitcast"):
+            raise NotImplementedError(f"no operation '{name}' in compile/kernel/scalar_ops.py")
+        return self._builder.let(name, operands, dtype)
 
     def pair(self, real: Scalar, imag: Scalar) -> Any:
         """A complex number of two parts."""
@@ -213,7 +218,7 @@ class Reduction:
 @dataclass(frozen=True)
 class Product(Reduction):
     """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
-    together, as each operand's elements are needed for many of them. `factors` gives what term multiplies."""
+    together, as each operand's elements are needed for many of them. `factors` gives those of a term."""
 
     factors: Callable[..., Sequence[Scalar]] = field(kw_only=True)
 

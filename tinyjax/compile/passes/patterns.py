@@ -90,8 +90,8 @@ class _PatternRule:
             if not matches(pattern, v, bound, producer):
                 return None
         if isinstance(self.result, tuple):
-            name, *letters = self.result
-            operands = [bound[letter] for letter in letters]
+            name, *parts = self.result
+            operands = [bound[x] if isinstance(x, str) else _number(x, out) for x in parts]
             if not any(same_type(v, out) for v in operands):  # numbers alone, for an array
                 return None
             return eqn.replace(primitive=primitive_named(name), invars=operands, params={})
@@ -148,8 +148,13 @@ def same_type(atom: Atom, out: Var) -> bool:
 def full(eqn: JaxprEqn, value: float) -> Simpler:
     """A number in place of the equation's result."""
     (out,) = eqn.outvars
-    number = Literal(out.aval.dtype.type(value), out.aval.update(shape=()))
+    number = _number(value, out)
     params = {"shape": out.aval.shape, "broadcast_dimensions": ()}
     if not out.aval.shape:
         return number
     return eqn.replace(primitive=primitives.broadcast_in_dim_p, invars=[number], params=params)
+
+
+def _number(value: float, out: Var) -> Literal:
+    """A scalar of a result's dtype."""
+    return Literal(out.aval.dtype.type(value), out.aval.update(shape=()))

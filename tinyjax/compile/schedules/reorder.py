@@ -167,6 +167,9 @@ def _around(
     return substituted(in_loops(nest, body), {}, names)
 
 
+_Maker = ir.Let | ir.Load | ir.Allocate
+
+
 class _Expansion:
     """Finds what a part hands on to later ones, and gives it an array for all iterations."""
 
@@ -180,18 +183,16 @@ class _Expansion:
         self.parts, self.fresh, self.in_memory = parts, fresh, in_memory
         self.at, self.count = numbers(nest)
         self.allocations: list[ir.Statement] = []
-        self.handed_on: list[
-            list[ir.Let | ir.Load | ir.Allocate]
-        ] = []  # what makes it, of each part
+        self.handed_on: list[list[_Maker]] = []  # what makes it, of each part
         self.arrays: dict[str, ir.PrivateArray] = {}
         for number, part in enumerate(parts):
             later = names_in(list(parts[number + 1 :]))
-            makers = [s for s in part if isinstance(s, ir.Let | ir.Load | ir.Allocate)]
+            makers = [s for s in part if isinstance(s, _Maker)]
             self.handed_on.append([s for s in makers if _made_by(s).name in later])
             for maker in self.handed_on[-1]:
                 self._allocate(maker, self._only_allocates(number))
 
-    def _allocate(self, maker: ir.Let | ir.Load | ir.Allocate, is_set: bool) -> None:
+    def _allocate(self, maker: _Maker, is_set: bool) -> None:
         thing = _made_by(maker)
         size = getattr(thing, "size", 1)
         array = ir.PrivateArray(
@@ -257,5 +258,5 @@ def _in_array(
     return relocated(kept, lambda memory, at: (new, first + at) if memory == old else None)
 
 
-def _made_by(maker: ir.Let | ir.Load | ir.Allocate) -> ir.Value | ir.PrivateArray:
+def _made_by(maker: _Maker) -> ir.Value | ir.PrivateArray:
     return maker.array if isinstance(maker, ir.Allocate) else maker.target

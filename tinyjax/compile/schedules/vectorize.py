@@ -77,9 +77,8 @@ class _Vectors:
 
     def __init__(self, lanes: Lanes):
         self.lanes = lanes
-        self.inside = ir.Value(
-            f"{lanes.axis}_inside", BOOL, lanes.width
-        )  # whether lanes are before the end
+        # whether lanes are before the end
+        self.inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
         self.count = 0  # of vectors that have a name of the axis
         self.copies = False  # whether only private arrays are stored to
         self.numbers: dict[str, ir.Value] = {}  # what the body computes, by name
@@ -206,13 +205,14 @@ class _Vectors:
             self.before.append(replace(load, target=part, source=source, index=at))
             return part if source.width > 1 else self._let("all", dtype, "copy", part)
 
-        chosen = element(number.lo)
-        for value in range(number.lo + 1, number.hi + 1):
+        def choice(value: int) -> tuple[ir.Value, ir.Value, ir.Value]:
             part = element(value)
-            args = self._let("is", BOOL, "eq", asked, number_of(value)), part, chosen
-            if value < number.hi:
-                chosen = self._let("chosen", dtype, "select", *args)
-        return [ir.Let(self.value(load.target), "select", args)]
+            return self._let("is", BOOL, "eq", asked, number_of(value)), part, chosen
+
+        chosen = element(number.lo)
+        for value in range(number.lo + 1, number.hi):
+            chosen = self._let("chosen", dtype, "select", *choice(value))
+        return [ir.Let(self.value(load.target), "select", choice(number.hi))]
 
     def _scattered(self, store: ir.Store) -> list[ir.Statement]:
         """Stores the elements of all lanes one by one. The last lanes come first: those beyond the end store

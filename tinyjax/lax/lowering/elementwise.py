@@ -86,12 +86,11 @@ def _round(ctx: Any, x: Scalar, *, rounding_method: Any) -> Scalar:
 
 
 def _one_minus_square(ctx: Any, x: Scalar) -> Scalar:
-    one = ctx.constant(1, x.dtype)
-    return ctx.op("mul", ctx.op("add", one, x), ctx.op("sub", one, x))
+    return ctx.op("mul", ctx.op("add", 1, x), ctx.op("sub", 1, x))
 
 
 def _log2(ctx: Any, x: Scalar) -> Scalar:
-    return ctx.op("mul", ctx.op("log", x), ctx.constant(LOG2_E, x.dtype))
+    return ctx.op("mul", ctx.op("log", x), LOG2_E)
 
 
 def _polynomial(ctx: Any, x: Scalar, *coefficients: Scalar, **_: Any) -> Scalar:
@@ -116,16 +115,15 @@ HALF_POWERS = (-1.5, -0.5, 0.5, 1.5, 2.5)
 def _half_power(ctx: Any, x: Scalar, y: Const) -> Scalar:
     """x to the power of one of HALF_POWERS. No power is negative, also not that of -0; those of -infinity are
     infinity and 0."""
-    exponent, root, one = float(y.value), ctx.op("sqrt", x), ctx.constant(1, x.dtype)
+    exponent, root = float(y.value), ctx.op("sqrt", x)
     if exponent == -0.5:
-        power = ctx.op("div", one, root)
+        power = ctx.op("div", 1, root)
     elif exponent == -1.5:
-        power = ctx.op("div", ctx.op("div", one, x), root)
+        power = ctx.op("div", ctx.op("div", 1, x), root)
     else:
         power = functools.reduce(lambda a, _: ctx.op("mul", x, a), range(int(exponent)), root)
-    is_least = ctx.op("eq", x, ctx.constant(-np.inf, x.dtype), dtype=BOOL)
-    limit = ctx.constant(np.inf if exponent > 0 else 0, x.dtype)
-    return ctx.op("select", is_least, limit, ctx.op("abs", power), dtype=x.dtype)
+    is_least = ctx.op("eq", x, -np.inf, dtype=BOOL)
+    return ctx.op("select", is_least, np.inf if exponent > 0 else 0, ctx.op("abs", power))
 
 
 def _pow_rule(eqn: JaxprEqn, target: Target) -> Elementwise:
@@ -157,8 +155,8 @@ def _select_n(ctx: Any, which: Scalar, *cases: Scalar) -> Scalar:
     for number, case in enumerate(cases[1:], start=1):
         condition = which
         if which.dtype != BOOL:
-            condition = ctx.op("ge", which, ctx.constant(number, which.dtype), dtype=BOOL)
-        chosen = ctx.op("select", condition, case, chosen, dtype=case.dtype)
+            condition = ctx.op("ge", which, number, dtype=BOOL)
+        chosen = ctx.op("select", condition, case, chosen)
     return chosen
 
 
@@ -182,9 +180,9 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
 
     def key(ctx: Any, x: Scalar, signed: np.dtype) -> Scalar:
         bits = ctx.op("bitcast", x, dtype=signed)
-        is_negative = ctx.op("lt", bits, ctx.constant(0, signed), dtype=BOOL)
-        turned = ctx.op("xor", bits, ctx.constant(np.iinfo(signed).max, signed))
-        return ctx.op("select", is_negative, turned, bits, dtype=signed)
+        is_negative = ctx.op("lt", bits, 0, dtype=BOOL)
+        turned = ctx.op("xor", bits, int(np.iinfo(signed).max))
+        return ctx.op("select", is_negative, turned, bits)
 
     def rule(eqn: JaxprEqn, target: Target) -> Lowering:
         dtype = eqn.invars[0].aval.dtype

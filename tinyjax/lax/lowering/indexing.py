@@ -167,7 +167,7 @@ def _gather(
 def is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
     """0 <= start, and start <= last."""
     bounds = [("ge", 0), ("le", last)]
-    return [ctx.op(op, start, ctx.constant(n, start.dtype), dtype=BOOL) for op, n in bounds]
+    return [ctx.op(op, start, n, dtype=BOOL) for op, n in bounds]
 
 
 lowering_rules[iota_p] = IndexMap(_iota)

@@ -144,7 +144,7 @@ def _chosen(
         inside = [c for i, size in zip(at, operand.aval.shape) for c in _is_in(ctx, i, size)]
         takes = every(ctx, [better, *inside])
         best = ctx.op("select", takes, element, best, dtype=dtype)
-        chosen = ctx.op("select", takes, ctx.constant(number, INT32), chosen, dtype=INT32)
+        chosen = ctx.op("select", takes, number, chosen)
     return chosen
 
 

@@ -51,12 +51,17 @@ def test_a_literal_array_is_written_as_what_it_says():
     literal = JaxprTrace().atom(LiteralArray(np.float32(0.1), scalar, 0.1))
     assert isinstance(literal, Literal) and literal.val == 0.1
     assert type(literal.val) is float, "what is `written`"
+    for aval in (scalar, scalar.update(weak_type=True), ShapedArray((), np.dtype("float16"))):
+        literal = JaxprTrace().atom(LiteralArray(aval.dtype.type(0.5), aval, 0.5))
+        assert literal.aval == aval, "the aval is the array's, not that of what is written"
 
 
 def test_an_array_that_is_no_scalar_is_a_constvar():
     trace, array = JaxprTrace(), np.ones(3, np.float32)
     atom = trace.atom(array)
     assert isinstance(atom, Var) and atom.aval == bind.get_aval(array)
+    struct = jax.ShapeDtypeStruct((), np.float32)
+    assert isinstance(trace.atom(struct), Var), "a struct has no value to write, also without axes"
 
 
 def test_what_has_a_type_of_another_kind_is_a_constvar_also_without_axes():
@@ -176,6 +181,15 @@ def test_a_primitive_with_several_results_may_have_one_or_none():
         some_p.def_abstract_eval(lambda *_, avals=avals: avals)
         outs = JaxprTrace().add_eqn(some_p, [], {})
         assert isinstance(outs, list) and len(outs) == len(avals), "multiple_results: always a list"
+    trace = JaxprTrace()
+    weak = primitives.sin_p, [trace.new_arg(scalar.update(weak_type=True))], {}
+    assert (
+        trace.process_primitive(*weak).aval.weak_type and trace.eqns[-1].outvars[0].aval.weak_type
+    )
+    silent_p = bind.Primitive("silent", multiple_results=True)
+    silent_p.def_abstract_eval(lambda *_: [])
+    assert trace.process_primitive(silent_p, [1.0], {}) == []
+    assert trace.eqns[-1].primitive is silent_p, "an equation may have no results"
 
 
 def test_an_equation_knows_the_users_line_that_made_it():
@@ -184,6 +198,10 @@ def test_an_equation_knows_the_users_line_that_made_it():
     file, _, function = trace.eqns[0].source_info
     assert file == __file__ and function.startswith("test_an_equation_knows")
     assert out.line is not None, "the tracer of the result knows it too"
+    first = trace_to_jaxpr(lambda x: [mul(sin(x),
+                                          add(x, x))], [scalar])  # fmt: skip
+    lines = [eqn.source_info[1] for eqn in first.eqns]
+    assert lines[1] == lines[0] + 1, "each equation has the line of its own"
 
 
 def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():
@@ -275,6 +293,11 @@ def test_the_check_for_leaks_finds_one_and_only_that():
             pytest.fail("nothing leaked: what in your code holds arguments or results to the end?")
         with pytest.raises(jax.errors.UnexpectedTracerError, match="Leaked trace"):
             trace_to_jaxpr(lambda x: [kept.append(sin(x)) or x], [scalar])
+    with (
+        jax.checking_leaks(),
+        pytest.raises(jax.errors.UnexpectedTracerError, match="Leaked trace"),
+    ):
+        trace_to_jaxpr(lambda x: [kept.append(sin(x))][:0], [scalar])
 
 
 # ---- make_jaxpr ----

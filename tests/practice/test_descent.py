@@ -49,6 +49,8 @@ def test_a_step_that_is_just_good_is_taken():
 def test_a_step_that_goes_down_but_too_little_is_not_taken():
     _, rate = descent_step(lambda x: x * x / 2, 1.0, rate=1.75)
     assert float(rate) == 0.875
+    _, rate = descent_step(lambda x: x * x * 5e-7, 1.0, rate=1.75e6)
+    assert float(rate) == 0.875e6, "however small the loss is"
 
 
 def test_a_step_to_where_the_loss_is_no_number_is_not_taken():

@@ -57,6 +57,9 @@ def test_a_linear_problem_is_solved_in_one_step():
         lambda x: jnp.sum(rows * (x - wanted), axis=1), np.ones(3, np.float32)
     )
     np.testing.assert_allclose(found, wanted, atol=1e-3)
+    wanted = np.arange(1.0, 9.0, dtype=np.float32)
+    found = gauss_newton_step(lambda x: jnp.sqrt(wanted) * (x - wanted), np.ones(8, np.float32))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, err_msg="of eight unknowns")
 
 
 def test_what_cannot_be_zero_becomes_least():

@@ -76,6 +76,12 @@ def test_a_gradient_keeps_its_dtype_and_shape(dtype):
         (found,) = jax.vjp(lambda x: limit_gradient(x, limit), x)[1](ct)  # noqa: B023
         assert (found.dtype, found.shape) == (ct.dtype, ct.shape), f"of {dtype}, not {found.dtype}"
         np.testing.assert_allclose(np.asarray(found, float), np.full((2, 1, 2), want), rtol=1e-2)
+        for slope, limit, want in ((1.0, 0.01, 0.01), (1.05, 1.0, 1.0), (0.95, 1.0, 0.95)):
+            pull = jax.vjp(lambda x: limit_gradient(x, limit), jnp.ones((), dtype))[1]  # noqa: B023
+            (found,) = pull(jnp.asarray(slope, dtype))
+            np.testing.assert_allclose(float(found), want, rtol=1e-2)
+    many = jax.vjp(lambda xs: limit_gradient(xs, 3.0), [np.float32(0)] * 9)[1]([np.float32(2)] * 9)
+    np.testing.assert_allclose(many[0], np.ones(9), rtol=1e-6, err_msg="all of nine count")
 
 
 def test_trees_may_be_deep_and_values_go_through_whatever_they_are():

@@ -6,6 +6,7 @@ from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation
 from practice.notes_backwards import backwards, run_backwards
 
+import tinyjax as jax
 from tinyjax.core import Primitive, get_aval
 from tinyjax.core.primitives import add_p, mul_p, neg_p
 from tinyjax.transform.jvp import add_any_p
@@ -84,3 +85,6 @@ def test_an_error_of_a_rule_goes_on(monkeypatch, error):
     with error_passes(error()) as raised:
         monkeypatch.setitem(backwards, neg_p, raises(raised))
         run_backwards([eq("b", mul_p, "a", 2.0), eq("c", neg_p, "b")], "c", 1.0)
+    counts = lambda x: run_backwards([eq("b", mul_p, "a", x), eq("c", mul_p, "a", "b")], "c", x)  # noqa: E731
+    monkeypatch.setitem(backwards, mul_p, lambda ct, x, y: [ct, ct])
+    assert float(jax.jvp(lambda x: counts(x)["a"], (3.0,), (1.0,))[1]) == 2.0, "sums are bound"

@@ -99,6 +99,8 @@ def test_calls_are_left_as_they_are_and_may_be_of_any_arguments():
         assert traces(lambda x, n: x, calls, static_argnames="n") == 3
         assert traces(lambda x, n: x, calls) == 3
     assert traces(lambda *args, **kwargs: 0.0, calls * 2, static_argnames=("n",)) == 3
+    many = [((np.ones(n, np.float32),), {}) for n in range(30)]
+    assert traces(lambda x: x, many * 2) == 30, "each of many calls counts"
 
 
 def test_an_error_of_the_function_goes_on():

@@ -152,6 +152,21 @@ def test_sums_and_copies_are_primitives_and_their_errors_go_on():
     a_sum = lambda ct: rule(ct, linear(1, 3), shape=(2, 3), broadcast_dimensions=(0, 1))  # noqa: E731
     every_error_passes(lambda: copies(row), lambda: a_sum(X))
     assert bound(copies, row) and bound(a_sum, X)
+    cube = np.arange(32, dtype=np.float32).reshape(2, 2, 2, 2, 2)
+    for axes in ((0, 1, 2, 3), (0, 1, 2, 3, 4), (1, 2, 3, 4)):
+        kept = [axis for axis in range(5) if axis not in axes]
+        shape = (2,) * len(kept)
+        (got,) = rule(cube, linear(*shape), shape=cube.shape, broadcast_dimensions=kept)
+        assert_cotangent(got, cube.sum(axes), f"summed over {axes}")
+    (got,) = rule(
+        cube, linear(1, 1, 1, 2, 1), shape=cube.shape, broadcast_dimensions=(0, 1, 2, 3, 4)
+    )
+    assert_cotangent(got, cube.sum((0, 1, 2, 4), keepdims=True), "of four axes of size 1")
+    empty = transpose_rules[primitives.reduce_sum_p](
+        np.ones(2, np.float32), linear(2, 0), axes=(1,)
+    )
+    assert isinstance(empty, list), "a list, though there is one cotangent"
+    assert_cotangent(empty[0], np.ones((2, 0)), "of an operand without elements")
 
 
 @pytest.mark.parametrize(
@@ -198,6 +213,15 @@ def test_a_sum_hands_its_cotangent_to_both_operands():
     x, y = transpose_rules[primitives.add_p](X, linear(2, 3), linear(1, 3))
     assert_cotangent(x, X)
     assert_cotangent(y, [[3, 5, 7]])
+    same = linear(2, 3)
+    twice = transpose_rules[primitives.add_p](X, same, same)
+    assert isinstance(twice, list), "a list of two"
+    for got in twice:
+        assert_cotangent(got, X, "also where both are one operand")
+    for got in transpose_rules[primitives.add_p](
+        np.ones((2, 1, 2, 1, 2), np.float32), linear(), linear()
+    ):
+        assert_cotangent(got, 8.0, "of a scalar that was stretched to rank 5")
 
 
 def test_a_known_operand_of_a_sum_gets_no_cotangent():
@@ -231,6 +255,12 @@ def test_a_factor_is_not_conjugated_and_may_have_any_dtype(dtype):
         for got in (mul_transpose_x(ct, x, factor), mul_transpose_y(ct, factor, x)):
             assert_cotangent(got, want, f"of a factor of shape {shape}")
             assert got.dtype == dtype
+    for number in (1.0, 0.0, np.float32(1)):
+        for got in (
+            mul_transpose_x(X, linear(1, 3), number),
+            mul_transpose_y(X, number, linear(1, 3)),
+        ):
+            assert_cotangent(got, number * X.sum(0, keepdims=True), f"times {number!r}")
 
 
 @each_error
@@ -247,6 +277,8 @@ def test_an_error_of_a_rule_of_a_product_goes_on(error):
 def test_a_product_of_two_linear_operands_is_not_linear():
     with pytest.raises(NotImplementedError, match="not linear: 'mul'"):
         transpose_rules[primitives.mul_p](X, linear(2, 3), linear(2, 3))
+    with pytest.raises(NotImplementedError, match="not linear: 'other'"):
+        product_transpose(bind.Primitive("other"), None, None, X, linear(), linear())
 
 
 def test_the_rules_of_a_product_are_given_its_parameters():
@@ -329,6 +361,12 @@ def test_of_three_arguments_results_and_uses_each_counts():
     with unchanged(cotangents=cotangents):
         cts = pulled_back(fun, cotangents, *avals)
     assert [float(ct) for ct in cts] == [1.0, 70.0, -(10.0 * 101 + 100)]
+    ran, silent_p = [], bind.Primitive("silent", multiple_results=True)
+    silent_p.def_impl(lambda x: ran.append(x) or [])
+    x, y = Var(aval()), Var(aval())
+    eqns = [JaxprEqn(silent_p, [y], [], {})]
+    run_backwards(Jaxpr([], [x, y], [x], eqns), [], [linear_of(aval()), 5.0], [1.0])
+    assert ran == [5.0], "a known equation is run, also without results"
 
 
 def test_a_result_that_is_used_further_on_gets_both_cotangents():

@@ -50,6 +50,11 @@ def test_all_may_be_static_and_values_of_other_types_are_told_apart():
     kinds = [split_static((x,), {}, (0,), ())[1] for x in (1, 1.0, True, None, (1,))]
     assert [kind[0][1] for kind in kinds] == [int, float, bool, type(None), tuple]
     assert split_static((), {}, (0, -1), ("k",)) == (((), {}), ())
+    dynamic, static = split_static(tuple(range(12)), {}, (10, 2, 9), ())
+    assert [place for place, _, _ in static] == [2, 9, 10], "in the order of numbers"
+    text = "same"
+    dynamic, static = split_static((text, text, text), {"k": text}, (1,), ())
+    assert dynamic == ((text, text), {"k": text}), "places are static, not values"
 
 
 # ---- the key ----
@@ -133,6 +138,9 @@ def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent
     assert kinds.count(float0) == 1 and kinds[1] == float0, "the second result is an integer"
     assert [x.dtype for x in found[:3]] == [y.dtype] * 3
     assert [float(np.asarray(x, float).max()) for x in found] == [4, 4, 2, 0]
+    total = jax.jit(lambda *xs: sum(x * 10.0**k for k, x in enumerate(xs)))
+    _, tangent = jax.jvp(lambda x: total(x, x, x, x, x), (2.0,), (1.0,))
+    assert float(tangent) == 11111.0, "one tangent may be that of several operands"
 
 
 @each_error

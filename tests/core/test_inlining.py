@@ -349,6 +349,8 @@ def test_each_call_has_its_own_operands_constants_and_results():
     sorts = lambda x, y: jax.jit(lambda x, y: lax.sort((x, y), num_keys=1))(x, y)  # noqa: E731
     _, after = opened(sorts, np.float32([2, 1, 3]), np.float32([5, 6, 7]))
     assert len({*after.jaxpr.outvars}) == 2, "results of one aval have a variable each"
+    _, after = opened(lambda: jax.jit(lambda: jnp.sin(jnp.float32(1.0)))())
+    assert all(eqn.primitive.name != "jit" for eqn in after.eqns), "a call without operands too"
 
 
 def test_an_error_of_keep_goes_on():

@@ -152,6 +152,8 @@ def test_the_wrong_number_of_arguments_is_an_error():
             TypeError, match=rf"\b1\b.*\b{len(args)}\b"
         ):  # it takes 1, and got len(args)
             eval_jaxpr(sin_times_x(), [], *args)
+    with pytest.raises(TypeError, match="0 arguments, got 1"):
+        eval_jaxpr(Jaxpr([], [], [], []), [], 1.0)
 
 
 def test_a_closed_jaxpr_carries_the_values_of_its_constvars():
@@ -201,6 +203,8 @@ def test_dead_code_elimination_keeps_side_effects():
     finally:
         del dce_rules[shout_p]
     assert eqn.params == {"smaller": [False]}, "an equation with effects has its rule asked too"
+    read = dce_jaxpr(Jaxpr([], [a, b], [], [JaxprEqn(shout_p, [a], [c], {})]), [])[2]
+    assert read == [True, False], "what an equation with effects reads is used"
 
 
 def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch):
@@ -256,6 +260,9 @@ def test_of_three_constants_arguments_and_results_each_may_go(used):
     assert dce_jaxpr(many, [True])[2] == [True] * 6, "all operands of an equation are needed"
     bare = Jaxpr(consts, args, [consts[1], args[1]], [])
     assert dce_jaxpr(bare, [True, True])[1:] == ([False, True, False],) * 2, "results may be inputs"
+    assert dce_jaxpr(bare, np.array([True, True]))[0].outvars == bare.outvars, (
+        "flags may be NumPy's"
+    )
 
 
 @each_error

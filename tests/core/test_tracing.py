@@ -79,6 +79,8 @@ def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():
     trace, array = JaxprTrace(), bind.as_array(np.float32(2))
     assert trace.atom(array) is trace.atom(array)
     assert [value for _, value in trace.consts.values()] == [array]
+    trace, array = JaxprTrace(), np.ones(3)
+    assert trace.atom(array) is trace.atom(array), "an array of NumPy too"
 
 
 def test_a_tracer_of_another_trace_is_a_constvar():
@@ -271,6 +273,9 @@ def test_a_function_is_traced_once_at_each_call_with_an_argument_an_aval():
         assert [v.aval for v in jaxpr.invars] == avals and len(jaxpr.eqns) == len(avals)
         assert [v.aval for v in jaxpr.outvars[:-1]] == avals
     assert seen == [[(), (0, 1, 3), ()], [], [(0, 1, 3)]]
+    calls = []
+    trace_to_jaxpr(lambda *xs: calls.append(xs) or [], [scalar] * 5)
+    assert len(calls) == 1, "also a function without results is called once"
 
 
 def test_an_argument_knows_the_line_that_asked_for_the_trace():

@@ -72,6 +72,10 @@ def test_a_scan_does_its_body_each_time():
 
     rows = np.ones((5, 4), np.float32)
     assert count(lambda first: lax.scan(body, first, rows), rows[0]) == 5 * 4
+    three = lambda c, _: ((mul(c[0], c[1]), mul(c[1], 2.0), c[2]), None)  # noqa: E731
+    assert count(lambda x: lax.scan(three, (x, x, x), None, length=5)[0], x) == 5 * 24
+    nothing = jax.ShapeDtypeStruct((0, 3), np.float32)
+    assert count(lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))), nothing) == 0
 
 
 def test_a_scan_in_a_scan_does_its_body_many_times():

@@ -74,6 +74,10 @@ def test_damping_makes_the_step_shorter():
         float(gauss_newton_step(lambda x: 2.0 * (x - 5.0), 9.0, damping)) for damping in (0.0, 12.0)
     ]
     np.testing.assert_allclose(found, [5.0, 8.0], rtol=1e-4)
+    tiny = gauss_newton_step(lambda x: 0.05 * x, 1.0, damping=0.0025)
+    np.testing.assert_allclose(tiny, 0.5, rtol=1e-3, err_msg="damping may be small")
+    far = gauss_newton_step(lambda x: x - 1e4, 1.0)
+    np.testing.assert_allclose(far, 1e4, rtol=1e-4, err_msg="a step may be long")
 
 
 def test_a_circle_is_found_through_points_in_a_few_steps():

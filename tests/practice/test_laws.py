@@ -25,6 +25,11 @@ def test_zeros_of_other_signs_are_equal_and_not_the_same():
 
 def test_each_element_counts():
     assert not same_bits(array(1.0, 2.0, 3.0), array(1.0, 2.0, 3.0000002))
+    assert not same_bits(array(np.inf, 1.0), array(-np.inf, 1.0))
+    wide = np.ones((2, 2, 2, 2))
+    last = wide.copy()
+    last[-1, -1, -1, -1] += 2.0**-52
+    assert not same_bits(wide, last), "of any rank, to the last bit"
 
 
 def test_of_a_nan_any_bits_will_do_but_it_is_no_number():

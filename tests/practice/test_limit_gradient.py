@@ -50,6 +50,9 @@ def test_the_length_is_that_of_all_arrays_together():
 @pytest.mark.parametrize("limit", [7.0, 8.0, 100.0])
 def test_a_gradient_that_is_short_enough_goes_on_unchanged(limit):
     np.testing.assert_allclose(limited(weights(2.0, -3.0, 6.0), limit), [2.0, -3.0, 6.0], rtol=1e-6)
+    pull = jax.vjp(lambda x: limit_gradient(x, 1.0), jnp.zeros(2))[1]
+    (found,) = pull(jnp.array([1e-12, -0.0]))
+    assert found[0] == np.float32(1e-12) and np.signbit(found[1]), "however short it is"
 
 
 def test_a_gradient_of_zero_stays_zero():

@@ -87,3 +87,4 @@ def test_the_guess_may_have_any_shape_and_is_left_as_it_is():
             x = find_root(lambda x: 2.0 * x - 6.0, guess, steps=1)
         assert np.shape(x) == np.shape(guess)
         np.testing.assert_allclose(x, np.full(np.shape(guess), 3.0), rtol=1e-5)
+    assert np.shape(find_root(lambda x: 2.0 * x - 6.0, np.float32(4.0), steps=5)) == ()

@@ -78,6 +78,9 @@ def test_of_three_operands_and_uses_each_counts_and_the_program_stays(monkeypatc
     with unchanged(program=program):
         assert counted(program, "e") == {"e": 1.0, "d": 100.0, "b": 10011.0, "a": 100.0}
         assert counted(program, "d", ct=2.0) == {"d": 2.0, "a": 2.0, "b": 200.0}
+    monkeypatch.setitem(backwards, three_p, lambda ct, x: [2 * ct])
+    chain = [eq(f"x{n + 1}", three_p, f"x{n}") for n in range(100)]
+    assert counted(chain, "x100", ct=1)["x0"] == 2**100, "of a hundred equations each is undone"
 
 
 @each_error

@@ -93,6 +93,13 @@ def test_the_sum_may_stand_far_before_its_logarithm_and_be_of_a_number_that_is_c
     assert [n for n in names(rewritten(fun, 0.25)) if n in ("log1p", "expm1")] == ["expm1", "log1p"]
     np.testing.assert_allclose(precise(fun)(small), 2 * small, rtol=1e-6)
 
+    def long(x):
+        for _ in range(20):
+            x = jnp.log(1.0 + x)
+        return x
+
+    assert names(rewritten(long, small)).count("log1p") == 20
+
 
 def test_within_a_jitted_function_the_program_is_changed_too():
     found = float(precise(lambda x: 2.0 * jax.jit(jax.jit(log_of_sum))(x))(small))

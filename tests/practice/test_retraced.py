@@ -103,6 +103,9 @@ def test_w_keeps_its_dtype_and_may_have_any_rank(dtype):
         "a rate is a number of Python, and has no dtype of its own"
     )
     np.testing.assert_array_equal(np.asarray(found), np.ones((2, 1)), "also a rate of 0 is a step")
+    with jax.disable_jit():
+        back = fit(scaled, w, batches(3, 2), [-1, -0.5])
+    np.testing.assert_array_equal(np.asarray(back), np.asarray((w * -1 + 1) * -0.5 + 1))
 
 
 def test_w_and_batches_and_rates_are_left_as_they_are():

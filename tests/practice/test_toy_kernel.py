@@ -74,3 +74,4 @@ def test_a_loop_in_a_loop_is_indented_further():
         "  }",
         "}",
     ]
+    assert c_lines([Let("b", "mul", ("a", "a"))]) == ["const float b = a * a;"]

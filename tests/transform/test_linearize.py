@@ -243,6 +243,19 @@ def test_the_third_operand_alone_may_be_unknown_or_a_pair_and_each_call_is_its_o
     nothing_p = bind.Primitive("nothing")
     nothing_p.def_impl(lambda: 7.0)
     assert trace.process_primitive(nothing_p, [], {}) == 7.0, "of no operands all are known"
+    got = []
+    params = {"by": None, "flag": False}
+    trace.parent, parent = Failing(Thrown()), trace.parent
+    trace.parent.process_primitive = lambda *args: got.append(args)
+    trace.process_primitive(nothing_p, [1.0], params)
+    trace.parent = parent
+    assert got == [(nothing_p, [1.0], params)], "the parent gets all parameters"
+    for place in range(6):
+        args = [1.0] * 6
+        args[place] = pair_in(trace)
+        assert trace.process_primitive(new_p, args, params)[0] == "linearized", f"operand {place}"
+        args[place] = trace.unknown.new_arg(scalar)
+        assert trace.process_primitive(new_p, args, params)[0] == "written", f"operand {place}"
 
 
 @each_error
@@ -291,6 +304,17 @@ def test_each_operation_has_its_own_operands_parameters_and_results(trace, monke
     monkeypatch.setitem(jvp_rules, new_p, lambda ps, ts: ([known], [known]))
     monkeypatch.delitem(linearize_rules, new_p)
     assert inner.process_primitive(new_p, [moving], {}) == [known], "so is such a tangent: zero"
+    primal, pairs = np.float32(5), [pair_in(trace), pair_in(trace)]
+    given = []
+    rule = lambda ps, ts, **params: given.append(params) or ([primal, primal], ts)  # noqa: E731
+    monkeypatch.setitem(jvp_rules, new_p, rule)
+    one, other = trace.process_primitive(new_p, pairs, {"by": None, "n": 0})
+    assert one.tangent is not other.tangent, "equal primals may have different tangents"
+    monkeypatch.setitem(
+        linearize_rules, new_p, lambda ps, _, **params: rule(ps, lambda *ts: ts, **params)
+    )
+    trace.process_primitive(new_p, pairs, {"by": None, "n": 0})
+    assert given == [{"by": None, "n": 0}] * 2, "parameters may be None or 0"
 
 
 # ---- from a function to what is known and what is linear ----
@@ -374,6 +398,9 @@ def test_all_hooks_are_called_one_after_another(monkeypatch):
     monkeypatch.setattr(linearize_module, "prepare_jaxpr", [lambda closed, top: dead])
     _, linearized = parted(lambda x: [x], np.float32(3))
     assert len(linearized.jaxpr.eqns) == 1, "what a hook leaves has no dead code afterwards"
+    checked.clear()
+    parted(lambda: [])
+    assert len(checked) == 3, "checks are called also where there are no results"
 
 
 def test_there_may_be_many_arguments_and_results_of_any_dtype_and_each_call_is_its_own():
@@ -398,6 +425,10 @@ def test_there_may_be_many_arguments_and_results_of_any_dtype_and_each_call_is_i
         outs, linearized = parted(lambda *xs: [*xs], *primals)
         assert len(linearized.jaxpr.invars) == len(primals), "equal primals have a tangent each"
         assert linearized.in_avals == [bind.get_aval(p) for p in primals], "weak types are kept"
+    _, linearized = parted(lambda x: [x, mul(x, 2.0), x], x)
+    assert linearized.nonzero_outs == [True] * 3, "a result may be there twice"
+    _, linearized = parted(lambda x: [x], np.ones((0, 2), np.float32))
+    assert linearized.nonzero_outs == [True], "an array without elements moves"
 
 
 # ---- linearize ----

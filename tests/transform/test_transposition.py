@@ -167,6 +167,8 @@ def test_sums_and_copies_are_primitives_and_their_errors_go_on():
     )
     assert isinstance(empty, list), "a list, though there is one cotangent"
     assert_cotangent(empty[0], np.ones((2, 0)), "of an operand without elements")
+    (got,) = transpose_rules[primitives.reduce_sum_p](row, linear(2, 3), axes=(np.int64(0),))
+    assert_cotangent(got, np.broadcast_to(row, (2, 3)), "of an axis that is a number of NumPy")
 
 
 @pytest.mark.parametrize(
@@ -222,6 +224,8 @@ def test_a_sum_hands_its_cotangent_to_both_operands():
         np.ones((2, 1, 2, 1, 2), np.float32), linear(), linear()
     ):
         assert_cotangent(got, 8.0, "of a scalar that was stretched to rank 5")
+    six = np.ones((2,) * 6, np.float32)
+    assert_cotangent(unbroadcast(aval(*(1,) * 6), six), np.full((1,) * 6, 64), "along six axes")
 
 
 def test_a_known_operand_of_a_sum_gets_no_cotangent():
@@ -285,6 +289,11 @@ def test_the_rules_of_a_product_are_given_its_parameters():
     for x, y, want in [(linear(), 2.0, (20.0, None)), (2.0, linear(), (None, 30.0))]:
         rules = lambda ct, x, y, *, by: 2 * by * ct, lambda ct, x, y, *, by: 3 * by * ct  # noqa: E731
         assert product_transpose(primitives.mul_p, *rules, 1.0, x, y, by=10) == want
+    got = []
+    rule = lambda ct, x, y, **params: got.append(params)  # noqa: E731
+    product_transpose(primitives.mul_p, rule, rule, 1.0, linear(), 2.0, by=None, n=0)
+    product_transpose(primitives.mul_p, rule, rule, 1.0, 2.0, linear(), by=None, n=0)
+    assert got == [{"by": None, "n": 0}] * 2, "parameters may be None or 0"
 
 
 # ---- the backward pass ----
@@ -448,6 +457,14 @@ def test_of_three_operands_and_results_each_has_its_cotangent(monkeypatch, used)
         got = run_backwards(jaxpr, [], [linear_of(aval()) for _ in xs], cts)
     found = [0.0 if type(ct) is Zero else float(ct) for ct in got]
     assert found == [2 * ct if flag else 0.0 for ct, flag in zip((1.0, 10.0, 100.0), used)]
+    many_p, got = bind.Primitive("many"), []
+    rule = lambda ct, *xs, **params: got.append(params) or [ct * k for k in range(len(xs))]  # noqa: E731
+    monkeypatch.setitem(transpose_rules, many_p, rule)
+    xs, out = [Var(aval()) for _ in range(8)], Var(aval())
+    jaxpr = Jaxpr([], xs, [out], [JaxprEqn(many_p, xs, [out], {"by": None, "n": 0})])
+    found = run_backwards(jaxpr, [], [linear_of(aval()) for _ in xs], [1.0])
+    assert [float(ct) for ct in found] == [*range(8)], "each of eight operands has its cotangent"
+    assert got == [{"by": None, "n": 0}], "parameters may be None or 0"
 
 
 def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch):

@@ -95,6 +95,9 @@ def test_of_many_primals_and_results_each_has_a_cotangent():
     assert [float(x[0]) for x in found] == [n * n for n in factors], "of five, each its own"
     assert (whole.shape, whole.dtype) == ((2, 3), dtypes.float0), "of the shape of its primal"
     assert (empty.shape, empty.dtype) == ((0, 2), np.float32), "also where it has no elements"
+    for x in (1.0, np.float32(1)):
+        (ct,) = jax.vjp(lambda x: 5.0, x)[1](1.0)
+        assert bind.get_aval(ct) == bind.get_aval(x), "zeros have the primal's dtype and weak type"
 
 
 def test_residuals_and_cotangents_are_those_that_are_given():
@@ -201,6 +204,12 @@ def test_options_go_together_and_each_call_is_its_own():
         assert complex(aux["x"]) == x and aux["n"] == len(calls) == k + 1
     value, _ = jax.value_and_grad(lambda x: x)(1.0)
     assert bind.get_aval(value) == bind.get_aval(1.0), "the value is that of the function"
+    gradient = jax.grad(lambda x: x)(1.0)
+    assert bind.get_aval(gradient) == bind.get_aval(1.0), (
+        "so is its gradient: as weak as the argument"
+    )
+    many = jax.grad(lambda xs: sum(k * x for k, x in enumerate(xs)))([1.0] * 20)
+    assert [float(g) for g in many] == [*range(20)], "each of twenty leaves has a gradient"
 
 
 def test_the_gradient_of_a_tree_is_a_tree():

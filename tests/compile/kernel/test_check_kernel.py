@@ -114,6 +114,10 @@ def test_a_vector_in_a_private_array_of_numbers_is_all_in_it():
     load = Load(WIDE, array, index(5))
     words = "spans 5 .. 8, kept has 8 elements"
     refused("4 lanes from element 5 on, of 8 private ones", words, make, load)
+    numbers = PrivateArray("numbers", F32, 4)
+    made = Allocate(numbers, Const(0.0, F32))
+    check_kernel(kernel(made, Load(A, numbers, index(3))))
+    refused("number 4, of 4", "spans 4 .. 4", made, Load(A, numbers, index(4)))
 
 
 def test_the_first_element_and_the_last_are_in_the_buffer():

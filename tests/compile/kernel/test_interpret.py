@@ -100,6 +100,9 @@ def test_what_is_stored_is_a_copy_too_and_stays_as_it_is():
         wide = np.zeros(12, dtype)
         _store(exact, Buffer("m", np.dtype(dtype), 12, "out"), index(2), None, {"m": wide})
         np.testing.assert_array_equal(wide[2:10], exact, "no bit is lost")
+    memory = np.zeros(8, np.float32)
+    _store(np.float32(7), X, index(2), index(6), {X.name: memory})
+    assert memory.tolist() == [0, 0, 7, 0, 0, 0, 0, 0], "a scalar is one element, whatever the end"
 
 
 def test_indices_and_ends_are_those_of_the_iteration():

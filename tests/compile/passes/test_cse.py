@@ -122,6 +122,8 @@ def test_operands_in_another_order_and_other_constants_are_something_else():
     assert len(cse(closed).eqns) == 2, "parameters of the same text may be different"
     closed = make_jaxpr(lambda x: [large.bind(x, axis=k) for k in (-1, -2, -1)])(1.0)
     assert len(cse(closed).eqns) == 2, "so may parameters with the same hash"
+    twice = cse(make_jaxpr(lambda: (numpy.arange(3), numpy.arange(3)))())
+    assert twice.jaxpr.outvars[0] is twice.jaxpr.outvars[1], "also what has no operands"
 
 
 def test_of_several_results_each_has_its_own_place_and_what_is_given_stays():

@@ -53,6 +53,9 @@ def test_the_function_is_called_once_whatever_number_of_rules_there_is():
     parts = (np.float32(1e8), np.float32(-1e8), np.float32(1.0))
     _, tangent = _sum_of_rules(lambda *xs: xs[0], [lambda t, *_: t] * 3, parts, parts)
     assert float(tangent) == 1.0, "parts are added up from the first to the last"
+    ten = (1.0,) * 10
+    _, tangent = _sum_of_rules(lambda *xs: xs[0], [lambda t, *_: t] * 10, ten, ten)
+    assert float(tangent) == 10.0, "each of ten parts counts"
 
 
 def test_parts_keep_their_dtypes_and_ranks_and_results_may_be_trees_without_leaves():
@@ -118,6 +121,9 @@ def test_results_and_residuals_may_be_many_one_or_none_of_any_dtype(count):
     out, back = jax.vjp(g, 1.0)
     assert float(back(1.0)[0]) == 15.0, "six residuals"
     assert [len(three) for three in names(g)] == [3], "the names of function, fwd and bwd"
+    many = jax.custom_vjp(lambda x: [x] * 9)
+    many.defvjp(lambda x: ([x] * 9, None), lambda _, cts: (sum(cts),))
+    assert float(jax.vjp(many, 1.0)[1]([1.0] * 9)[0]) == 9.0, "each of nine cotangents counts"
 
 
 # ---- transposes ----

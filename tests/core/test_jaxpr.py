@@ -326,7 +326,7 @@ def test_equations_that_are_equal_run_each_time_and_so_do_those_that_nobody_need
         left = bind.context.source_info
     finally:
         bind.context.source_info = before
-    assert ran == [5, 5], "each equation runs, also without results, or where nobody reads them"
+    assert ran == [5, 5], "each equation runs, also without results, or where they are unused"
     assert left is None, f"there was no line before, and afterwards there is {left}"
 
 

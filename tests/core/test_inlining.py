@@ -342,6 +342,15 @@ def test_each_call_has_its_own_operands_constants_and_results():
         want = jax.tree.leaves(f(*args))
     for a, b in zip(got, want, strict=True):
         np.testing.assert_array_equal(a, b)
+    many = jax.jit(lambda a, b, c, d, e: a + 10 * b + 100 * c + 1000 * d + 10000 * e)
+    opened(lambda x, y: (many(x, x, y, y, x), many(x, y, x, x, y)), 1.0, 2.0)
+    _, after = opened(lambda x: jax.jit(lambda x: jax.jit(lambda x: x * 2.0)(x) + 1.0)(x), 1.0)
+    assert all(v.aval.weak_type for eqn in after.eqns for v in eqn.outvars), "weak types are kept"
+    sorts = lambda x, y: jax.jit(lambda x, y: lax.sort((x, y), num_keys=1))(x, y)  # noqa: E731
+    _, after = opened(sorts, np.float32([2, 1, 3]), np.float32([5, 6, 7]))
+    assert len({*after.jaxpr.outvars}) == 2, "results of one aval have a variable each"
+    _, after = opened(lambda: jax.jit(lambda: jnp.sin(jnp.float32(1.0)))())
+    assert all(eqn.primitive.name != "jit" for eqn in after.eqns), "a call without operands too"
 
 
 def test_an_error_of_keep_goes_on():

@@ -152,6 +152,8 @@ def test_the_wrong_number_of_arguments_is_an_error():
             TypeError, match=rf"\b1\b.*\b{len(args)}\b"
         ):  # it takes 1, and got len(args)
             eval_jaxpr(sin_times_x(), [], *args)
+    with pytest.raises(TypeError, match="0 arguments, got 1"):
+        eval_jaxpr(Jaxpr([], [], [], []), [], 1.0)
 
 
 def test_a_closed_jaxpr_carries_the_values_of_its_constvars():
@@ -193,6 +195,16 @@ def test_dead_code_elimination_keeps_side_effects():
     eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(shout_p, [b], [c], {})]
     smaller, _, _ = dce_jaxpr(Jaxpr([], [a], [], eqns), [])
     assert [eqn.primitive for eqn in smaller.eqns] == [primitives.sin_p, shout_p]
+    alone = JaxprEqn(shout_p, [], [], {})
+    assert dce_jaxpr(Jaxpr([], [a], [a], [alone]), [True])[0].eqns == [alone], "it reads nothing"
+    dce_rules[shout_p] = lambda eqn, used: eqn.replace(params={"smaller": used})
+    try:
+        (eqn,) = dce_jaxpr(Jaxpr([], [a], [], eqns[1:]), [])[0].eqns
+    finally:
+        del dce_rules[shout_p]
+    assert eqn.params == {"smaller": [False]}, "an equation with effects has its rule asked too"
+    read = dce_jaxpr(Jaxpr([], [a, b], [], [JaxprEqn(shout_p, [a], [c], {})]), [])[2]
+    assert read == [True, False], "what an equation with effects reads is used"
 
 
 def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch):
@@ -246,6 +258,11 @@ def test_of_three_constants_arguments_and_results_each_may_go(used):
     many_p = bind.Primitive("many")
     many = Jaxpr([], [*consts, *args], [result], [JaxprEqn(many_p, [*consts, *args], [result], {})])
     assert dce_jaxpr(many, [True])[2] == [True] * 6, "all operands of an equation are needed"
+    bare = Jaxpr(consts, args, [consts[1], args[1]], [])
+    assert dce_jaxpr(bare, [True, True])[1:] == ([False, True, False],) * 2, "results may be inputs"
+    assert dce_jaxpr(bare, np.array([True, True]))[0].outvars == bare.outvars, (
+        "flags may be NumPy's"
+    )
 
 
 @each_error
@@ -294,6 +311,23 @@ def test_equations_that_are_equal_run_each_time_and_so_do_those_that_nobody_need
         assert [float(x) for x in outs] == [1.0, 1.0, 0.0, other]
         assert calls == [(1, other, 1, {"n": 1})] * 2 + [(other, {"n": 2})]
         calls.clear()
+    consts, arg = [Var(scalar) for _ in range(5)], Var(scalar)
+    assert eval_jaxpr(Jaxpr(consts, [arg], [*consts, arg], []), range(5), 5) == [*range(6)]
+    assert eval_jaxpr(Jaxpr(consts, [arg], [], []), range(5), 5) == [], "of no results, a list"
+    ran, silent_p = [], bind.Primitive("silent", multiple_results=True)
+    silent_p.def_impl(lambda x: ran.append(x) or [])
+    noted_p = bind.Primitive("noted")
+    noted_p.def_impl(lambda x: ran.append(x) or x)
+    eqns = [JaxprEqn(p, [arg], [Var(scalar)][:n], {}) for n, p in enumerate((silent_p, noted_p))]
+    eqns[1] = eqns[1].replace(source_info=("program.py", 3, "f"))
+    before, bind.context.source_info = bind.context.source_info, None
+    try:
+        eval_jaxpr(Jaxpr([], [arg], [], eqns), [], 5)
+        left = bind.context.source_info
+    finally:
+        bind.context.source_info = before
+    assert ran == [5, 5], "each equation runs, also without results, or where they are unused"
+    assert left is None, f"there was no line before, and afterwards there is {left}"
 
 
 @each_error
@@ -353,6 +387,17 @@ def test_operands_of_every_equation_and_all_results_must_be_bound():
         check_jaxpr(Jaxpr([], [a], [b], [eqn]))
     with pytest.raises(JaxprTypeError, match="used in outvars before it is bound"):
         check_jaxpr(Jaxpr([], [a], [a, Literal(1.0, scalar), c], []))
+    p = bind.Primitive("p", multiple_results=True)
+    p.def_abstract_eval(lambda *avals: [])
+    for unbound in range(5):
+        atoms = [a, a, a, a, a]
+        atoms[unbound] = c
+        with pytest.raises(JaxprTypeError, match="used in .*p.* before it is bound"):
+            check_jaxpr(Jaxpr([], [a], [], [JaxprEqn(p, atoms, [], {})]))
+            pytest.fail(f"operand {unbound} of an equation without results is not bound")
+        with pytest.raises(JaxprTypeError, match="used in outvars before it is bound"):
+            check_jaxpr(Jaxpr([], [a], atoms, []))
+            pytest.fail(f"result {unbound} is not bound")
 
 
 @each_error

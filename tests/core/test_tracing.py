@@ -51,12 +51,17 @@ def test_a_literal_array_is_written_as_what_it_says():
     literal = JaxprTrace().atom(LiteralArray(np.float32(0.1), scalar, 0.1))
     assert isinstance(literal, Literal) and literal.val == 0.1
     assert type(literal.val) is float, "what is `written`"
+    for aval in (scalar, scalar.update(weak_type=True), ShapedArray((), np.dtype("float16"))):
+        literal = JaxprTrace().atom(LiteralArray(aval.dtype.type(0.5), aval, 0.5))
+        assert literal.aval == aval, "the aval is the array's, not that of what is written"
 
 
 def test_an_array_that_is_no_scalar_is_a_constvar():
     trace, array = JaxprTrace(), np.ones(3, np.float32)
     atom = trace.atom(array)
     assert isinstance(atom, Var) and atom.aval == bind.get_aval(array)
+    struct = jax.ShapeDtypeStruct((), np.float32)
+    assert isinstance(trace.atom(struct), Var), "a struct has no value to write, also without axes"
 
 
 def test_what_has_a_type_of_another_kind_is_a_constvar_also_without_axes():
@@ -74,6 +79,8 @@ def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():
     trace, array = JaxprTrace(), bind.as_array(np.float32(2))
     assert trace.atom(array) is trace.atom(array)
     assert [value for _, value in trace.consts.values()] == [array]
+    trace, array = JaxprTrace(), np.ones(3)
+    assert trace.atom(array) is trace.atom(array), "an array of NumPy too"
 
 
 def test_a_tracer_of_another_trace_is_a_constvar():
@@ -176,6 +183,15 @@ def test_a_primitive_with_several_results_may_have_one_or_none():
         some_p.def_abstract_eval(lambda *_, avals=avals: avals)
         outs = JaxprTrace().add_eqn(some_p, [], {})
         assert isinstance(outs, list) and len(outs) == len(avals), "multiple_results: always a list"
+    trace = JaxprTrace()
+    weak = primitives.sin_p, [trace.new_arg(scalar.update(weak_type=True))], {}
+    assert (
+        trace.process_primitive(*weak).aval.weak_type and trace.eqns[-1].outvars[0].aval.weak_type
+    )
+    silent_p = bind.Primitive("silent", multiple_results=True)
+    silent_p.def_abstract_eval(lambda *_: [])
+    assert trace.process_primitive(silent_p, [1.0], {}) == []
+    assert trace.eqns[-1].primitive is silent_p, "an equation may have no results"
 
 
 def test_an_equation_knows_the_users_line_that_made_it():
@@ -184,6 +200,10 @@ def test_an_equation_knows_the_users_line_that_made_it():
     file, _, function = trace.eqns[0].source_info
     assert file == __file__ and function.startswith("test_an_equation_knows")
     assert out.line is not None, "the tracer of the result knows it too"
+    first = trace_to_jaxpr(lambda x: [mul(sin(x),
+                                          add(x, x))], [scalar])  # fmt: skip
+    lines = [eqn.source_info[1] for eqn in first.eqns]
+    assert lines[1] == lines[0] + 1, "each equation has the line of its own"
 
 
 def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():
@@ -253,6 +273,9 @@ def test_a_function_is_traced_once_at_each_call_with_an_argument_an_aval():
         assert [v.aval for v in jaxpr.invars] == avals and len(jaxpr.eqns) == len(avals)
         assert [v.aval for v in jaxpr.outvars[:-1]] == avals
     assert seen == [[(), (0, 1, 3), ()], [], [(0, 1, 3)]]
+    calls = []
+    trace_to_jaxpr(lambda *xs: calls.append(xs) or [], [scalar] * 5)
+    assert len(calls) == 1, "also a function without results is called once"
 
 
 def test_an_argument_knows_the_line_that_asked_for_the_trace():
@@ -275,6 +298,11 @@ def test_the_check_for_leaks_finds_one_and_only_that():
             pytest.fail("nothing leaked: what in your code holds arguments or results to the end?")
         with pytest.raises(jax.errors.UnexpectedTracerError, match="Leaked trace"):
             trace_to_jaxpr(lambda x: [kept.append(sin(x)) or x], [scalar])
+    with (
+        jax.checking_leaks(),
+        pytest.raises(jax.errors.UnexpectedTracerError, match="Leaked trace"),
+    ):
+        trace_to_jaxpr(lambda x: [kept.append(sin(x))][:0], [scalar])
 
 
 # ---- make_jaxpr ----

@@ -38,6 +38,8 @@ def test_a_product_may_have_batch_axes_and_sum_over_several():
     b = jax.ShapeDtypeStruct((4, 2, 7, 5), np.float32)
     dims = (((1, 3), (1, 0)), ((0,), (2,)))  # 7 products of (3, 2, 4) and (2, 4, 5)
     assert count(lambda a, b: lax.dot_general(a, b, dims), a, b) == 7 * 3 * 5 * (2 * 4)
+    cube = jax.ShapeDtypeStruct((3, 3, 2), np.float32)
+    assert count(lambda x: lax.dot_general(x, x, (((0, 1), (0, 1)), ((), ()))), cube) == 4 * 9
 
 
 def double(x):
@@ -70,6 +72,10 @@ def test_a_scan_does_its_body_each_time():
 
     rows = np.ones((5, 4), np.float32)
     assert count(lambda first: lax.scan(body, first, rows), rows[0]) == 5 * 4
+    three = lambda c, _: ((mul(c[0], c[1]), mul(c[1], 2.0), c[2]), None)  # noqa: E731
+    assert count(lambda x: lax.scan(three, (x, x, x), None, length=5)[0], x) == 5 * 24
+    nothing = jax.ShapeDtypeStruct((0, 3), np.float32)
+    assert count(lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))), nothing) == 0
 
 
 def test_a_scan_in_a_scan_does_its_body_many_times():
@@ -98,6 +104,9 @@ def while_loop():
 def test_of_a_while_loop_nobody_knows():
     with pytest.raises(ValueError, match="while"):
         count_multiplications(while_loop())
+    with pytest.raises(ValueError, match="while"):
+        count(lambda x: lax.while_loop(lambda x: jnp.sum(x) < 9.0, sin, x), x)
+        pytest.fail("nobody knows how often a while loop runs, also if it has no products in it")
 
 
 def test_a_while_loop_is_found_however_deep():

@@ -49,6 +49,8 @@ def test_a_step_that_is_just_good_is_taken():
 def test_a_step_that_goes_down_but_too_little_is_not_taken():
     _, rate = descent_step(lambda x: x * x / 2, 1.0, rate=1.75)
     assert float(rate) == 0.875
+    _, rate = descent_step(lambda x: x * x * 5e-7, 1.0, rate=1.75e6)
+    assert float(rate) == 0.875e6, "however small the loss is"
 
 
 def test_a_step_to_where_the_loss_is_no_number_is_not_taken():
@@ -62,6 +64,13 @@ def test_all_entries_of_the_gradient_count():
     new, rate = descent_step(lambda x: jnp.sum(x) ** 2 / 2, np.ones(8, np.float32), rate=0.2)
     assert float(rate) == pytest.approx(0.1)
     np.testing.assert_allclose(new, np.full(8, 0.2), rtol=1e-5)
+    # The gradient is 100, its square 1e4: a step goes down by 1e4 r - 5e3 (1 + 1e-5) r**2.
+    _, rate = descent_step(lambda x: 100.0 * x + 1e3 * jnp.maximum(-x - 1, 0), 0.0, rate=0.01)
+    assert float(rate) == pytest.approx(0.01)
+    steep = lambda x: 100.0 * x + 51.0 * jnp.maximum(-x, 0.0)  # noqa: E731
+    _, rate = descent_step(steep, 1e-9, rate=1.0)
+    assert float(rate) < 1e-6, "49 of 100 is less than a half"
+    assert isinstance(descent_step(lambda x: x * x, 1.0, 0.25)[1], float), "a number of Python"
 
 
 def test_all_arrays_of_the_gradient_count():

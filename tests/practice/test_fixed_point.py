@@ -100,3 +100,11 @@ def test_each_call_is_of_its_own_step_and_start_which_stay_as_they_are():
         np.testing.assert_allclose(found, a / (1 - factor), rtol=1e-4)
     one = fixed_point(lambda x, a: 0.5 * x + a, np.ones(3, np.float32), np.zeros(3, np.float32))
     assert one.shape == (3,)
+    with jax.enable_x64(True):
+        found = fixed_point(lambda x, a: 0.5 * x + a, np.ones(1), np.zeros(1))
+    assert found.dtype == np.float64, "the result has the dtype of its start"
+    small = np.float32([[0.0, 1e-3], [1e-3, 0.0]])
+    found = jax.jacfwd(lambda a: fixed_point(lambda x, a: jnp.sum(small * x, 1) + a, a, start[:2]))(
+        a
+    )
+    np.testing.assert_allclose(found, np.linalg.inv(np.eye(2) - small), rtol=1e-4)

@@ -57,6 +57,9 @@ def test_a_linear_problem_is_solved_in_one_step():
         lambda x: jnp.sum(rows * (x - wanted), axis=1), np.ones(3, np.float32)
     )
     np.testing.assert_allclose(found, wanted, atol=1e-3)
+    wanted = np.arange(1.0, 9.0, dtype=np.float32)
+    found = gauss_newton_step(lambda x: jnp.sqrt(wanted) * (x - wanted), np.ones(8, np.float32))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, err_msg="of eight unknowns")
 
 
 def test_what_cannot_be_zero_becomes_least():
@@ -71,6 +74,10 @@ def test_damping_makes_the_step_shorter():
         float(gauss_newton_step(lambda x: 2.0 * (x - 5.0), 9.0, damping)) for damping in (0.0, 12.0)
     ]
     np.testing.assert_allclose(found, [5.0, 8.0], rtol=1e-4)
+    tiny = gauss_newton_step(lambda x: 0.05 * x, 1.0, damping=0.0025)
+    np.testing.assert_allclose(tiny, 0.5, rtol=1e-3, err_msg="damping may be small")
+    far = gauss_newton_step(lambda x: x - 1e4, 1.0)
+    np.testing.assert_allclose(far, 1e4, rtol=1e-4, err_msg="a step may be long")
 
 
 def test_a_circle_is_found_through_points_in_a_few_steps():

@@ -25,6 +25,11 @@ def test_zeros_of_other_signs_are_equal_and_not_the_same():
 
 def test_each_element_counts():
     assert not same_bits(array(1.0, 2.0, 3.0), array(1.0, 2.0, 3.0000002))
+    assert not same_bits(array(np.inf, 1.0), array(-np.inf, 1.0))
+    wide = np.ones((2, 2, 2, 2))
+    last = wide.copy()
+    last[-1, -1, -1, -1] += 2.0**-52
+    assert not same_bits(wide, last), "of any rank, to the last bit"
 
 
 def test_of_a_nan_any_bits_will_do_but_it_is_no_number():
@@ -110,6 +115,21 @@ def test_a_law_is_for_the_kinds_for_which_it_changes_no_bit(number):
 def test_all_pairs_of_numbers_are_tried():
     law = Law("max x y", "x", lambda x, y: np.where((x == 0) & (y > 1e9), y, x), lambda x, y: x, "")
     assert entry(law) == "", "0 as x and the largest number as y break it"
+    for law in (
+        Law("max x y", "x", lambda x, y: np.where((y == 0) & (x > 1e9), y, x), lambda x, y: x, ""),
+        Law("max x y", "x", lambda x, y: np.where((x == 1) & (y == 0), y, x), lambda x, y: x, ""),
+        Law("max x y", "x", lambda x, y: np.where((x == 0) & (y == 1), y, x), lambda x, y: x, ""),
+    ):
+        assert entry(law) == "", "a pair in the other order breaks it"
+    for kinds in ("f", "iu", "uf", "if", "u", "i"):
+        law = Law(
+            "max x y",
+            "x",
+            lambda x, y: x,
+            lambda x, y, k=kinds: x if x.dtype.kind in k else x + x.dtype.type(1),
+            "w",
+        )
+        assert entry(law) == f"max x y | x | {kinds} | w", "kinds are tried each for itself"
 
 
 def test_a_law_for_no_kind_has_no_line():

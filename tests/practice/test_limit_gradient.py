@@ -50,6 +50,9 @@ def test_the_length_is_that_of_all_arrays_together():
 @pytest.mark.parametrize("limit", [7.0, 8.0, 100.0])
 def test_a_gradient_that_is_short_enough_goes_on_unchanged(limit):
     np.testing.assert_allclose(limited(weights(2.0, -3.0, 6.0), limit), [2.0, -3.0, 6.0], rtol=1e-6)
+    pull = jax.vjp(lambda x: limit_gradient(x, 1.0), jnp.zeros(2))[1]
+    (found,) = pull(jnp.array([1e-12, -0.0]))
+    assert found[0] == np.float32(1e-12) and np.signbit(found[1]), "however short it is"
 
 
 def test_a_gradient_of_zero_stays_zero():
@@ -76,6 +79,12 @@ def test_a_gradient_keeps_its_dtype_and_shape(dtype):
         (found,) = jax.vjp(lambda x: limit_gradient(x, limit), x)[1](ct)  # noqa: B023
         assert (found.dtype, found.shape) == (ct.dtype, ct.shape), f"of {dtype}, not {found.dtype}"
         np.testing.assert_allclose(np.asarray(found, float), np.full((2, 1, 2), want), rtol=1e-2)
+        for slope, limit, want in ((1.0, 0.01, 0.01), (1.05, 1.0, 1.0), (0.95, 1.0, 0.95)):
+            pull = jax.vjp(lambda x: limit_gradient(x, limit), jnp.ones((), dtype))[1]  # noqa: B023
+            (found,) = pull(jnp.asarray(slope, dtype))
+            np.testing.assert_allclose(float(found), want, rtol=1e-2)
+    many = jax.vjp(lambda xs: limit_gradient(xs, 3.0), [np.float32(0)] * 9)[1]([np.float32(2)] * 9)
+    np.testing.assert_allclose(many[0], np.ones(9), rtol=1e-6, err_msg="all of nine count")
 
 
 def test_trees_may_be_deep_and_values_go_through_whatever_they_are():

@@ -1,7 +1,7 @@
 import numpy as np
 from judged import unchanged
 from practice.naive_nest import naive_nest
-from practice.toy_kernel import For, Let, Load, Store, run
+from practice.toy_kernel import Add, For, Let, Load, Store, run
 
 MUL_ADD = [("mul", ("a", "b"), "d"), ("add", ("d", "c"), "e")]
 ARGS = {f"{name}_in": np.arange(6.0) + n for n, name in enumerate("abc")}
@@ -86,3 +86,8 @@ def test_what_is_given_stays_and_an_operation_may_have_one_operand_or_three():
     np.testing.assert_array_equal(found, np.clip(b, a, c) + np.minimum(np.sin(c), a))
     names = [s.target for s in loop.body if isinstance(s, Load | Let)]
     assert sorted(names) == sorted(set(names)) == list("abcfghk")
+    assert [type(s) for s in naive_nest(eqns, "k", 1, total=True)[1].body[-1:]] == [Add]
+    for size in (0, 1, 2):
+        start, loop = naive_nest(eqns, "k", size, total=True)
+        assert start == Store("k_out", 0, 0.0) and loop.body[-1] == Add("k_out", 0, "k")
+        assert loop.stop == size, f"of {size} elements too there is a loop"

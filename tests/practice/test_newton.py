@@ -58,6 +58,10 @@ def test_without_a_step_the_guess_is_given_back():
 def test_all_steps_are_made_also_where_the_value_is_small():
     x = find_root(lambda x: x * x - 2e-4, np.float32([1.0]), steps=12)
     np.testing.assert_allclose(x, [np.sqrt(2e-4)], rtol=5e-3)
+    many = find_root(jnp.exp, np.float32([20.0]), steps=15)
+    np.testing.assert_allclose(many, [5.0], rtol=1e-3, err_msg="15 steps, each by 1")
+    far = find_root(lambda x: x - 1e6, np.float32([1.0]), steps=1)
+    np.testing.assert_allclose(far, [1e6], rtol=1e-5, err_msg="a step may be long")
 
 
 def test_a_guess_of_64_bits_is_solved_in_64_bits():
@@ -83,3 +87,4 @@ def test_the_guess_may_have_any_shape_and_is_left_as_it_is():
             x = find_root(lambda x: 2.0 * x - 6.0, guess, steps=1)
         assert np.shape(x) == np.shape(guess)
         np.testing.assert_allclose(x, np.full(np.shape(guess), 3.0), rtol=1e-5)
+    assert np.shape(find_root(lambda x: 2.0 * x - 6.0, np.float32(4.0), steps=5)) == ()

@@ -82,6 +82,16 @@ def test_an_operation_may_have_three_operands_or_none_and_they_are_left_as_they_
     assert operands[0] == "a" and operands[1] == 0.0 and operands[2] is args[2]
     assert (note.name, note.aval.dtype, note.aval.shape) == ("b", np.float16, (3,))
     assert trace.equations[0].params == params and trace.equations[1].operands == ()
+    notes = [trace.new_note(get_aval(x)) for x in (1.0, 2, 3.0, 4.0, 5.0)]
+    params = {"axes": None, "flag": False, "shape": ()}
+    trace.process_primitive(p, [*notes, notes[0]], params)
+    operands, found = trace.equations[-1].operands, trace.equations[-1].params
+    assert operands == tuple(note.name for note in [*notes, notes[0]]), "all notes stand by name"
+    assert found == params, "parameters may be None, False or empty"
+    p.def_abstract_eval(lambda x, **_: x)
+    for x in (1.0, 2, True, np.float16(1), np.ones(3, np.int8)):
+        note = trace.process_primitive(p, [trace.new_note(get_aval(x))], {})
+        assert note.aval == get_aval(x), "the rule is asked each time, and keeps weak types"
 
 
 @each_error

@@ -6,6 +6,7 @@ from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation
 from practice.notes_backwards import backwards, run_backwards
 
+import tinyjax as jax
 from tinyjax.core import Primitive, get_aval
 from tinyjax.core.primitives import add_p, mul_p, neg_p
 from tinyjax.transform.jvp import add_any_p
@@ -77,6 +78,9 @@ def test_of_three_operands_and_uses_each_counts_and_the_program_stays(monkeypatc
     with unchanged(program=program):
         assert counted(program, "e") == {"e": 1.0, "d": 100.0, "b": 10011.0, "a": 100.0}
         assert counted(program, "d", ct=2.0) == {"d": 2.0, "a": 2.0, "b": 200.0}
+    monkeypatch.setitem(backwards, three_p, lambda ct, x: [2 * ct])
+    chain = [eq(f"x{n + 1}", three_p, f"x{n}") for n in range(100)]
+    assert counted(chain, "x100", ct=1)["x0"] == 2**100, "of a hundred equations each is undone"
 
 
 @each_error
@@ -84,3 +88,6 @@ def test_an_error_of_a_rule_goes_on(monkeypatch, error):
     with error_passes(error()) as raised:
         monkeypatch.setitem(backwards, neg_p, raises(raised))
         run_backwards([eq("b", mul_p, "a", 2.0), eq("c", neg_p, "b")], "c", 1.0)
+    counts = lambda x: run_backwards([eq("b", mul_p, "a", x), eq("c", mul_p, "a", "b")], "c", x)  # noqa: E731
+    monkeypatch.setitem(backwards, mul_p, lambda ct, x, y: [ct, ct])
+    assert float(jax.jvp(lambda x: counts(x)["a"], (3.0,), (1.0,))[1]) == 2.0, "sums are bound"

@@ -42,6 +42,11 @@ def test_what_is_small_is_not_lost(fun):
 def test_arrays_are_numbers_element_by_element():
     x = np.array([1e-9, 2e-9], np.float32)
     np.testing.assert_array_equal(precise(log_of_sum)(x), x)
+    for shape in ((), (0,), (2, 1, 3)):
+        for dtype in ("float16", "float32", "complex64"):
+            x = jnp.zeros(shape, dtype)
+            for fun, name in ((log_of_sum, "log1p"), (lambda x: jnp.exp(x) - 1.0, "expm1")):
+                assert name in names(rewritten(fun, x)), f"{name} of {dtype}{list(shape)}"
 
 
 def test_other_sums_and_differences_stay_what_they_are():
@@ -71,6 +76,13 @@ def test_an_equation_that_is_read_elsewhere_too_stays():
     assert names(rewritten(fun, 0.25)) == ["add", "log1p", "mul"]
     np.testing.assert_allclose(precise(fun)(0.25), 1.25 * np.log(1.25), rtol=1e-6)
 
+    def both(x):
+        e, s = jnp.exp(x), 1.0 + x
+        return e - 1.0, jnp.log(s), e, s
+
+    given = rewritten(both, small)
+    assert {"exp", "add", "expm1", "log1p"} <= {*names(given)}, "what the program gives stays too"
+
 
 def test_the_sum_may_stand_far_before_its_logarithm_and_be_of_a_number_that_is_changed_too():
     def fun(x):
@@ -80,6 +92,13 @@ def test_the_sum_may_stand_far_before_its_logarithm_and_be_of_a_number_that_is_c
 
     assert [n for n in names(rewritten(fun, 0.25)) if n in ("log1p", "expm1")] == ["expm1", "log1p"]
     np.testing.assert_allclose(precise(fun)(small), 2 * small, rtol=1e-6)
+
+    def long(x):
+        for _ in range(20):
+            x = jnp.log(1.0 + x)
+        return x
+
+    assert names(rewritten(long, small)).count("log1p") == 20
 
 
 def test_within_a_jitted_function_the_program_is_changed_too():

@@ -94,6 +94,19 @@ def test_w_keeps_its_dtype_and_may_have_any_rank(dtype):
     assert found.dtype == w.dtype
     np.testing.assert_array_equal(np.asarray(found), np.asarray(w + 2))
 
+    def scaled(w, x, y, rate):
+        return w * rate + w.dtype.type(1)
+
+    with jax.disable_jit():
+        found = fit(scaled, w, batches(3, 2), [1, 0])
+    assert found.dtype == (w * 1.0).dtype, (
+        "a rate is a number of Python, and has no dtype of its own"
+    )
+    np.testing.assert_array_equal(np.asarray(found), np.ones((2, 1)), "also a rate of 0 is a step")
+    with jax.disable_jit():
+        back = fit(scaled, w, batches(3, 2), [-1, -0.5])
+    np.testing.assert_array_equal(np.asarray(back), np.asarray((w * -1 + 1) * -0.5 + 1))
+
 
 def test_w_and_batches_and_rates_are_left_as_they_are():
     w, given, rates = np.ones(3, np.float32), batches(4, 2), [0, 0.5]

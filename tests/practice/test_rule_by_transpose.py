@@ -100,3 +100,7 @@ def test_rules_take_what_is_zero_or_an_array_and_leave_their_operands():
     assert transpose_of_linear(0.0, 0.0, None, bwd=lambda r, ct: r + ct + 7.0) == [None, 7.0]
     x = np.ones((2, 1, 3), np.float32)
     assert jax.grad(lambda x: with_rule(x).sum())(x).shape == (2, 1, 3)
+    y, seen = np.float16([-0.0, 1.0]), []
+    rule = lambda: jvp_of_with_vjp((y,), (y,), fun=None, fwd=lambda x: (x, x), bwd=no_bwd)  # noqa: E731
+    jax.make_jaxpr(lambda: seen.append(rule()[0]) or 1.0)()
+    assert seen[0] is y, "the result is what fwd gives, and fun is not run"

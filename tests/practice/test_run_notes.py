@@ -78,6 +78,8 @@ def test_each_equation_runs_once_in_order_also_one_that_equals_another():
         }
     assert calls[:4] == ["run", (0, 5, 1), (0, 5, 1), (3, 2, 0, 2)]
     assert run_notes([], given) == given and run_notes([], given) is not given
+    again = run_notes([eq("a", p, "a", step=1)], {"a": 0.5})["a"]
+    assert again == len(calls), "an equation runs also where its result has a value already"
 
 
 @each_error

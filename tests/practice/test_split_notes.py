@@ -86,6 +86,8 @@ def test_an_equation_may_have_three_operands_or_none():
     with unchanged(program=program):
         now, later, residuals = split_notes(program, {"a", "c"})
     assert (names(now), names(later), residuals) == (["e", "f"], ["d", "g"], ["a", "e", "c"])
+    for known in (frozenset("ac"), {"a": 1, "c": 2}.keys()):
+        assert split_notes(program, known) == (now, later, residuals), "any set will do"
 
 
 def test_values_take_the_place_of_names():

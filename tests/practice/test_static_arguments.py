@@ -81,6 +81,14 @@ def test_options_are_those_of_jit():
     by_position = [((X, 1), {}), ((X, 2), {}), ((X, 2), {})]
     assert traces(power, by_position, static_argnums=1) == 2
     assert traces(power, by_position, static_argnames="n") == 2, "names may be given by position"
+    seen = []
+    fake = lambda fun, **options: seen.append(options) or jit(fun)  # noqa: E731
+    jit, jax.jit = jax.jit, fake
+    try:
+        traces(lambda x: x, [], keep_unused=True, inline=True)
+    finally:
+        jax.jit = jit
+    assert seen == [{"keep_unused": True, "inline": True}], "all options are handed to jit"
 
 
 def test_arguments_by_name_are_handed_on():
@@ -99,6 +107,8 @@ def test_calls_are_left_as_they_are_and_may_be_of_any_arguments():
         assert traces(lambda x, n: x, calls, static_argnames="n") == 3
         assert traces(lambda x, n: x, calls) == 3
     assert traces(lambda *args, **kwargs: 0.0, calls * 2, static_argnames=("n",)) == 3
+    many = [((np.ones(n, np.float32),), {}) for n in range(30)]
+    assert traces(lambda x: x, many * 2) == 30, "each of many calls counts"
 
 
 def test_an_error_of_the_function_goes_on():

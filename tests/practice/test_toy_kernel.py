@@ -34,6 +34,7 @@ def test_a_wide_statement_takes_neighbours():
         (Let("c", "div", ("a", "b")), "const float c = a / b;"),
         (Let("b", "sin", ("a",)), "const float b = sin(a);"),
         (Let("c", "maximum", ("a", "b")), "const float c = maximum(a, b);"),
+        (Let("d", "clip", ("a", "b", "c")), "const float d = clip(a, b, c);"),
         (Store("c_out", "i", "c"), "c_out[i] = c;"),
         (Store("sum", 0, 0.0), "sum[0] = 0.0;"),
         (Add("sum", 0, "c"), "sum[0] += c;"),
@@ -57,6 +58,11 @@ def test_a_loop_is_cs_own_with_what_is_inside_indented():
 def test_a_loop_may_begin_elsewhere_and_take_longer_steps():
     loop = For("k", 8, 96, [Store("out", "k", 1.0)], step=4)
     assert c_lines([loop])[0] == "for (int k = 8; k < 96; k += 4) {"
+    for step in (2, 3):
+        assert c_lines([For("i", 0, 9, [], step=step)]) == [
+            f"for (int i = 0; i < 9; i += {step}) {{",
+            "}",
+        ], "also a loop of nothing is printed"
 
 
 def test_a_loop_in_a_loop_is_indented_further():
@@ -68,3 +74,4 @@ def test_a_loop_in_a_loop_is_indented_further():
         "  }",
         "}",
     ]
+    assert c_lines([Let("b", "mul", ("a", "a"))]) == ["const float b = a * a;"]

@@ -184,6 +184,12 @@ def test_a_result_that_depends_on_a_tangent_cannot_be_known(trace, monkeypatch):
         monkeypatch.setitem(jvp_rules, mixed_p, lambda ps, ts, out=out: (out(ts[0]), out(ts[0])))
         with pytest.raises(ValueError, match="depends on a tangent"):
             trace.process_primitive(mixed_p, [pair_in(trace)], {})
+        monkeypatch.setitem(
+            jvp_rules, mixed_p, lambda ps, ts, out=out: (out(ts[0]), out(Zero(scalar)))
+        )
+        with pytest.raises(ValueError, match="depends on a tangent"):
+            trace.process_primitive(mixed_p, [pair_in(trace)], {})
+            pytest.fail("the primal is unknown, also where its tangent is a Zero")
 
 
 def test_an_operation_on_a_pair_is_linearized(trace, monkeypatch):
@@ -234,6 +240,22 @@ def test_the_third_operand_alone_may_be_unknown_or_a_pair_and_each_call_is_its_o
     (way, *handed) = trace.process_primitive(new_p, args, params)
     assert way == "linearized", "a pair decides, also where another operand is unknown"
     assert handed == [args, params]
+    nothing_p = bind.Primitive("nothing")
+    nothing_p.def_impl(lambda: 7.0)
+    assert trace.process_primitive(nothing_p, [], {}) == 7.0, "of no operands all are known"
+    got = []
+    params = {"by": None, "flag": False}
+    trace.parent, parent = Failing(Thrown()), trace.parent
+    trace.parent.process_primitive = lambda *args: got.append(args)
+    trace.process_primitive(nothing_p, [1.0], params)
+    trace.parent = parent
+    assert got == [(nothing_p, [1.0], params)], "the parent gets all parameters"
+    for place in range(6):
+        args = [1.0] * 6
+        args[place] = pair_in(trace)
+        assert trace.process_primitive(new_p, args, params)[0] == "linearized", f"operand {place}"
+        args[place] = trace.unknown.new_arg(scalar)
+        assert trace.process_primitive(new_p, args, params)[0] == "written", f"operand {place}"
 
 
 @each_error
@@ -269,6 +291,30 @@ def test_each_operation_has_its_own_operands_parameters_and_results(trace, monke
         assert [type(t) is Zero for t in tangents] == [True, True, False]
         assert outs[:2] == [2.0, 4.0] and outs[2].primal == 2 * primal
         assert outs[2].tangent is pair.tangent, "of three results, the last alone moves"
+    trace.process_primitive(new_p, [pair, pair, 1.0, pair], params)
+    assert list(seen[-2][1]) == [True, True, False, True], "one pair may be several operands"
+    monkeypatch.setitem(linearize_rules, new_p, lambda ps, _, **__: ([], lambda *ts: []))
+    assert trace.process_primitive(new_p, [pair], {}) == [], "of no results, a list"
+    outside = JaxprTrace()
+    inner = LinearizeTrace(outside, JaxprTrace())
+    known = outside.new_arg(scalar)
+    moving = LinearizeTracer(inner, known, inner.unknown.new_arg(scalar))
+    out = inner.process_primitive(primitives.neg_p, [moving], {})
+    assert out.primal._trace is outside, "what another jaxpr has as a variable is known here"
+    monkeypatch.setitem(jvp_rules, new_p, lambda ps, ts: ([known], [known]))
+    monkeypatch.delitem(linearize_rules, new_p)
+    assert inner.process_primitive(new_p, [moving], {}) == [known], "so is such a tangent: zero"
+    primal, pairs = np.float32(5), [pair_in(trace), pair_in(trace)]
+    given = []
+    rule = lambda ps, ts, **params: given.append(params) or ([primal, primal], ts)  # noqa: E731
+    monkeypatch.setitem(jvp_rules, new_p, rule)
+    one, other = trace.process_primitive(new_p, pairs, {"by": None, "n": 0})
+    assert one.tangent is not other.tangent, "equal primals may have different tangents"
+    monkeypatch.setitem(
+        linearize_rules, new_p, lambda ps, _, **params: rule(ps, lambda *ts: ts, **params)
+    )
+    trace.process_primitive(new_p, pairs, {"by": None, "n": 0})
+    assert given == [{"by": None, "n": 0}] * 2, "parameters may be None or 0"
 
 
 # ---- from a function to what is known and what is linear ----
@@ -345,6 +391,16 @@ def test_all_hooks_are_called_one_after_another(monkeypatch):
     assert checked == [(n, "the function that is differentiated", 2) for n in range(3)]
     assert prepared[1:] == [(1, made[0], False), (2, made[1], False)]
     assert linearized.jaxpr.eqns == made[2].eqns, "each is given what the one before gave"
+    prepared.clear()
+    parted(lambda: [5.0])
+    assert len(prepared) == 3, "hooks are called also where nothing moves"
+    dead = jax.make_jaxpr(lambda x: [sin(x), mul(x, 2.0)][1])(1.0)
+    monkeypatch.setattr(linearize_module, "prepare_jaxpr", [lambda closed, top: dead])
+    _, linearized = parted(lambda x: [x], np.float32(3))
+    assert len(linearized.jaxpr.eqns) == 1, "what a hook leaves has no dead code afterwards"
+    checked.clear()
+    parted(lambda: [])
+    assert len(checked) == 3, "checks are called also where there are no results"
 
 
 def test_there_may_be_many_arguments_and_results_of_any_dtype_and_each_call_is_its_own():
@@ -364,6 +420,15 @@ def test_there_may_be_many_arguments_and_results_of_any_dtype_and_each_call_is_i
         assert [float(t) for t in tangents[1:3]] == [factor, 4.0] and tangents[3] is bits
     outs, linearized = parted(lambda: [5.0])
     assert outs == [5.0] and linearized[1:] == ([], [], [False])
+    x = np.float32(2)
+    for primals in ([x, x], [x, x, x], [1.0, x, x, 1.0]):
+        outs, linearized = parted(lambda *xs: [*xs], *primals)
+        assert len(linearized.jaxpr.invars) == len(primals), "equal primals have a tangent each"
+        assert linearized.in_avals == [bind.get_aval(p) for p in primals], "weak types are kept"
+    _, linearized = parted(lambda x: [x, mul(x, 2.0), x], x)
+    assert linearized.nonzero_outs == [True] * 3, "a result may be there twice"
+    _, linearized = parted(lambda x: [x], np.ones((0, 2), np.float32))
+    assert linearized.nonzero_outs == [True], "an array without elements moves"
 
 
 # ---- linearize ----

@@ -190,3 +190,13 @@ def test_of_many_inputs_consts_and_results_none_is_computed_again():
         assert origins == {"const", *((kind, i) for kind in ("in", "out") for i in range(3))}
         assert parts.known_outs[:3] == [("out", 0), ("out", 1), ("out", 2)]
         assert names(parts.known).count("sin") == 2 and names(parts.known).count("cos") == 1
+    for x in (1.0, np.float16(1), np.float32(1)):
+        tangent = linearize_jaxpr(jax.make_jaxpr(sin)(x), (True,)).later.in_avals[-1]
+        assert tangent == bind.get_aval(x), "a tangent has its primal's dtype and weak type"
+    closed = jax.make_jaxpr(lambda x: (x, x, sin(x)))(1.0)
+    parts = linearize_jaxpr(closed, (False,), (True, True, True))
+    assert parts.known_outs[:2] == [("in", 0)] * 2, "an input keeps its place each time"
+    zeros = jaxpr_as_fun(parts.later)(*parts.values([1.0], jaxpr_as_fun(parts.known)(1.0))[1])
+    assert all(bind.get_aval(z) == bind.get_aval(1.0) for z in zeros), (
+        "zeros have the result's aval"
+    )

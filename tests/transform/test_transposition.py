@@ -152,6 +152,23 @@ def test_sums_and_copies_are_primitives_and_their_errors_go_on():
     a_sum = lambda ct: rule(ct, linear(1, 3), shape=(2, 3), broadcast_dimensions=(0, 1))  # noqa: E731
     every_error_passes(lambda: copies(row), lambda: a_sum(X))
     assert bound(copies, row) and bound(a_sum, X)
+    cube = np.arange(32, dtype=np.float32).reshape(2, 2, 2, 2, 2)
+    for axes in ((0, 1, 2, 3), (0, 1, 2, 3, 4), (1, 2, 3, 4)):
+        kept = [axis for axis in range(5) if axis not in axes]
+        shape = (2,) * len(kept)
+        (got,) = rule(cube, linear(*shape), shape=cube.shape, broadcast_dimensions=kept)
+        assert_cotangent(got, cube.sum(axes), f"summed over {axes}")
+    (got,) = rule(
+        cube, linear(1, 1, 1, 2, 1), shape=cube.shape, broadcast_dimensions=(0, 1, 2, 3, 4)
+    )
+    assert_cotangent(got, cube.sum((0, 1, 2, 4), keepdims=True), "of four axes of size 1")
+    empty = transpose_rules[primitives.reduce_sum_p](
+        np.ones(2, np.float32), linear(2, 0), axes=(1,)
+    )
+    assert isinstance(empty, list), "a list, though there is one cotangent"
+    assert_cotangent(empty[0], np.ones((2, 0)), "of an operand without elements")
+    (got,) = transpose_rules[primitives.reduce_sum_p](row, linear(2, 3), axes=(np.int64(0),))
+    assert_cotangent(got, np.broadcast_to(row, (2, 3)), "of an axis that is a number of NumPy")
 
 
 @pytest.mark.parametrize(
@@ -198,6 +215,17 @@ def test_a_sum_hands_its_cotangent_to_both_operands():
     x, y = transpose_rules[primitives.add_p](X, linear(2, 3), linear(1, 3))
     assert_cotangent(x, X)
     assert_cotangent(y, [[3, 5, 7]])
+    same = linear(2, 3)
+    twice = transpose_rules[primitives.add_p](X, same, same)
+    assert isinstance(twice, list), "a list of two"
+    for got in twice:
+        assert_cotangent(got, X, "also where both are one operand")
+    for got in transpose_rules[primitives.add_p](
+        np.ones((2, 1, 2, 1, 2), np.float32), linear(), linear()
+    ):
+        assert_cotangent(got, 8.0, "of a scalar that was stretched to rank 5")
+    six = np.ones((2,) * 6, np.float32)
+    assert_cotangent(unbroadcast(aval(*(1,) * 6), six), np.full((1,) * 6, 64), "along six axes")
 
 
 def test_a_known_operand_of_a_sum_gets_no_cotangent():
@@ -231,6 +259,12 @@ def test_a_factor_is_not_conjugated_and_may_have_any_dtype(dtype):
         for got in (mul_transpose_x(ct, x, factor), mul_transpose_y(ct, factor, x)):
             assert_cotangent(got, want, f"of a factor of shape {shape}")
             assert got.dtype == dtype
+    for number in (1.0, 0.0, np.float32(1)):
+        for got in (
+            mul_transpose_x(X, linear(1, 3), number),
+            mul_transpose_y(X, number, linear(1, 3)),
+        ):
+            assert_cotangent(got, number * X.sum(0, keepdims=True), f"times {number!r}")
 
 
 @each_error
@@ -247,12 +281,19 @@ def test_an_error_of_a_rule_of_a_product_goes_on(error):
 def test_a_product_of_two_linear_operands_is_not_linear():
     with pytest.raises(NotImplementedError, match="not linear: 'mul'"):
         transpose_rules[primitives.mul_p](X, linear(2, 3), linear(2, 3))
+    with pytest.raises(NotImplementedError, match="not linear: 'other'"):
+        product_transpose(bind.Primitive("other"), None, None, X, linear(), linear())
 
 
 def test_the_rules_of_a_product_are_given_its_parameters():
     for x, y, want in [(linear(), 2.0, (20.0, None)), (2.0, linear(), (None, 30.0))]:
         rules = lambda ct, x, y, *, by: 2 * by * ct, lambda ct, x, y, *, by: 3 * by * ct  # noqa: E731
         assert product_transpose(primitives.mul_p, *rules, 1.0, x, y, by=10) == want
+    got = []
+    rule = lambda ct, x, y, **params: got.append(params)  # noqa: E731
+    product_transpose(primitives.mul_p, rule, rule, 1.0, linear(), 2.0, by=None, n=0)
+    product_transpose(primitives.mul_p, rule, rule, 1.0, 2.0, linear(), by=None, n=0)
+    assert got == [{"by": None, "n": 0}] * 2, "parameters may be None or 0"
 
 
 # ---- the backward pass ----
@@ -329,6 +370,12 @@ def test_of_three_arguments_results_and_uses_each_counts():
     with unchanged(cotangents=cotangents):
         cts = pulled_back(fun, cotangents, *avals)
     assert [float(ct) for ct in cts] == [1.0, 70.0, -(10.0 * 101 + 100)]
+    ran, silent_p = [], bind.Primitive("silent", multiple_results=True)
+    silent_p.def_impl(lambda x: ran.append(x) or [])
+    x, y = Var(aval()), Var(aval())
+    eqns = [JaxprEqn(silent_p, [y], [], {})]
+    run_backwards(Jaxpr([], [x, y], [x], eqns), [], [linear_of(aval()), 5.0], [1.0])
+    assert ran == [5.0], "a known equation is run, also without results"
 
 
 def test_a_result_that_is_used_further_on_gets_both_cotangents():
@@ -410,6 +457,14 @@ def test_of_three_operands_and_results_each_has_its_cotangent(monkeypatch, used)
         got = run_backwards(jaxpr, [], [linear_of(aval()) for _ in xs], cts)
     found = [0.0 if type(ct) is Zero else float(ct) for ct in got]
     assert found == [2 * ct if flag else 0.0 for ct, flag in zip((1.0, 10.0, 100.0), used)]
+    many_p, got = bind.Primitive("many"), []
+    rule = lambda ct, *xs, **params: got.append(params) or [ct * k for k in range(len(xs))]  # noqa: E731
+    monkeypatch.setitem(transpose_rules, many_p, rule)
+    xs, out = [Var(aval()) for _ in range(8)], Var(aval())
+    jaxpr = Jaxpr([], xs, [out], [JaxprEqn(many_p, xs, [out], {"by": None, "n": 0})])
+    found = run_backwards(jaxpr, [], [linear_of(aval()) for _ in xs], [1.0])
+    assert [float(ct) for ct in found] == [*range(8)], "each of eight operands has its cotangent"
+    assert got == [{"by": None, "n": 0}], "parameters may be None or 0"
 
 
 def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch):

@@ -88,6 +88,16 @@ def test_of_many_primals_and_results_each_has_a_cotangent():
         assert float(x) == pytest.approx(5 * cts[0] + 7 * np.cos(2.0) * cts[3], rel=1e-6)
         assert float(y) == 2 * cts[0]
         assert float(z) == pytest.approx(3 * cts[2] + np.sin(2.0) * cts[3], rel=1e-6)
+    factors = [2.0, 3.0, 5.0, 7.0, 11.0]
+    primals = [np.ones((0, 2), np.float32), *np.ones((5, 1), np.float32), np.ones((2, 3), np.int32)]
+    out, f_vjp = jax.vjp(lambda _, *xs: [mul(x, n) for x, n in zip(xs, factors)], *primals)
+    empty, *found, whole = f_vjp([np.full(1, n, np.float32) for n in factors])
+    assert [float(x[0]) for x in found] == [n * n for n in factors], "of five, each its own"
+    assert (whole.shape, whole.dtype) == ((2, 3), dtypes.float0), "of the shape of its primal"
+    assert (empty.shape, empty.dtype) == ((0, 2), np.float32), "also where it has no elements"
+    for x in (1.0, np.float32(1)):
+        (ct,) = jax.vjp(lambda x: 5.0, x)[1](1.0)
+        assert bind.get_aval(ct) == bind.get_aval(x), "zeros have the primal's dtype and weak type"
 
 
 def test_residuals_and_cotangents_are_those_that_are_given():
@@ -192,6 +202,14 @@ def test_options_go_together_and_each_call_is_its_own():
         assert [complex(g) for g in gradient] == [x * (1 + 1j), y * (1 + 1j)]
         assert complex(value) == x * y * (1 + 1j)
         assert complex(aux["x"]) == x and aux["n"] == len(calls) == k + 1
+    value, _ = jax.value_and_grad(lambda x: x)(1.0)
+    assert bind.get_aval(value) == bind.get_aval(1.0), "the value is that of the function"
+    gradient = jax.grad(lambda x: x)(1.0)
+    assert bind.get_aval(gradient) == bind.get_aval(1.0), (
+        "so is its gradient: as weak as the argument"
+    )
+    many = jax.grad(lambda xs: sum(k * x for k, x in enumerate(xs)))([1.0] * 20)
+    assert [float(g) for g in many] == [*range(20)], "each of twenty leaves has a gradient"
 
 
 def test_the_gradient_of_a_tree_is_a_tree():
@@ -249,6 +267,15 @@ def test_a_value_in_a_tree_is_no_scalar():
 
     with pytest.raises(TypeError, match="scalar-output functions. Output of single was"):
         jax.grad(single)(1.0)
+    ran = []
+    told_p = bind.Primitive("told")
+    told_p.def_impl(lambda x: x)
+    told_p.def_abstract_eval(lambda x: x)
+    jvp_rules[told_p] = lambda ps, ts: (ps[0], told_p.bind(ts[0]))
+    transpose_rules[told_p] = lambda ct, x: ran.append(ct) or [ct]
+    with pytest.raises(TypeError, match="scalar-output functions"):
+        jax.grad(lambda x: [told_p.bind(x)])(1.0)
+    assert ran == [], "what is no scalar is refused before anything runs backwards"
 
 
 def test_argnums_must_name_an_argument():

@@ -114,6 +114,10 @@ def test_a_vector_in_a_private_array_of_numbers_is_all_in_it():
     load = Load(WIDE, array, index(5))
     words = "spans 5 .. 8, kept has 8 elements"
     refused("4 lanes from element 5 on, of 8 private ones", words, make, load)
+    numbers = PrivateArray("numbers", F32, 4)
+    made = Allocate(numbers, Const(0.0, F32))
+    check_kernel(kernel(made, Load(A, numbers, index(3))))
+    refused("number 4, of 4", "spans 4 .. 4", made, Load(A, numbers, index(4)))
 
 
 def test_the_first_element_and_the_last_are_in_the_buffer():
@@ -130,6 +134,9 @@ def test_names_in_an_index_and_in_an_end_must_be_defined():
     refused("an index i9 of no loop", "i9 is not defined", Load(A, X, elsewhere))
     load = Load(WIDE, X, index(0), elsewhere)
     refused("an end i9 of no loop", "i9 is not defined", load)
+    i = index_var("i9", 1, 3)
+    for value in (A, WIDE):
+        refused("an end that nobody defines", "i9 is not defined", Load(value, X, index(0), i))
 
 
 def test_what_is_defined_in_one_branch_is_gone_after_it():
@@ -141,6 +148,9 @@ def test_what_is_defined_in_one_branch_is_gone_after_it():
 def test_an_index_must_not_be_negative():
     body = loop(lambda i: i - 1)
     refused("i - 1 for i from 0 on", r"i1 - 1 spans -1 .. 6, x_in has 8 elements", body)
+    i = index_var("i1", 0, 7)
+    body = For(i, index(0), index(8), [Load(WIDE, X, i - 1, index(4))])
+    refused("i - 1 for i from 0 on, with an end", "spans -1", body)
 
 
 def test_memory_that_is_no_parameter_is_refused():

@@ -10,6 +10,7 @@ from tinyjax.compile.kernel.interpret import _load, _store, convert, interpret_k
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Barrier,
+    Buffer,
     Const,
     For,
     Load,
@@ -78,6 +79,12 @@ def test_what_is_loaded_is_a_copy_also_where_all_elements_are_there(dtype, width
     memory[:] = np.zeros(8, dtype)
     np.testing.assert_array_equal(loaded, before, "a later store changes nothing that was loaded")
     assert np.asarray(loaded).dtype == np.dtype(dtype)
+    if width > 1:
+        many = np.arange(16).astype(dtype)
+        loaded = _load(8, Buffer("m", np.dtype(dtype), 16, "in"), index(3), None, {"m": many})
+        np.testing.assert_array_equal(loaded, many[3:11], "of eight lanes each is its own")
+        loaded = _load(8, Buffer("m", np.dtype(dtype), 16, "in"), index(9), index(16), {"m": many})
+        np.testing.assert_array_equal(loaded[:7], many[9:], "before the end each is its own")
 
 
 def test_what_is_stored_is_a_copy_too_and_stays_as_it_is():
@@ -88,6 +95,14 @@ def test_what_is_stored_is_a_copy_too_and_stays_as_it_is():
     np.testing.assert_array_equal(memory, [0, 0, 1, 2, 3, 0, 0, 0])
     _store(np.float32(7), X, index(7), None, {X.name: memory})
     assert memory[7] == 7
+    for dtype in ("float64", "int64", "complex128"):
+        exact = (np.arange(8) + 2**30 + 1).astype(dtype)
+        wide = np.zeros(12, dtype)
+        _store(exact, Buffer("m", np.dtype(dtype), 12, "out"), index(2), None, {"m": wide})
+        np.testing.assert_array_equal(wide[2:10], exact, "no bit is lost")
+    memory = np.zeros(8, np.float32)
+    _store(np.float32(7), X, index(2), index(6), {X.name: memory})
+    assert memory.tolist() == [0, 0, 7, 0, 0, 0, 0, 0], "a scalar is one element, whatever the end"
 
 
 def test_indices_and_ends_are_those_of_the_iteration():
@@ -102,6 +117,7 @@ def test_indices_and_ends_are_those_of_the_iteration():
 def test_one_element_is_a_number():
     scope = {"x_in": np.arange(8, dtype=np.float32)}
     assert np.ndim(_load(1, X, index(3), None, scope)) == 0
+    assert isinstance(_load(1, X, index(3), None, scope), np.generic), "a number, no array"
 
 
 def test_the_interpreter_repeats_the_first_element_beyond_the_end():

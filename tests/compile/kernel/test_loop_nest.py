@@ -144,6 +144,11 @@ def test_several_axes_are_combined_in_a_loop_each():
     _, kernel = nest_of_all(lambda x: total(x, (0, 2)), aval(2, 3, 4))
     assert sum(isinstance(s, For) for s in every_statement(kernel.body)) == 3
     np.testing.assert_array_equal(run(kernel, x)[0], x.sum((0, 2)))
+    x = data(2, 3, 4, 2)
+    jaxpr, kernel = nest_of_all(lambda x: total(x, (0, 1, 2, 3)), aval(2, 3, 4, 2))
+    np.testing.assert_allclose(run(kernel, x)[0], x.sum(), rtol=1e-5, err_msg="over four axes")
+    loads = [s for s in every_statement(kernel.body) if type(s).__name__ == "Load"]
+    assert [s.source.name for s in loads].count("a_in") == 1, "each element is loaded once"
 
 
 def test_how_many_elements_are_combined_is_what_the_primitives_rule_says():
@@ -165,6 +170,9 @@ def test_of_no_elements_a_sum_is_zero(f):
     _, kernel = nest_of_all(lambda x: lax.reduce_prod(f(x), (1,)), aval(3, 0))
     found = run(kernel, np.zeros((3, 0), np.float32))[0]
     np.testing.assert_array_equal(found, [1, 1, 1], "a product of nothing is 1: the rule knows")
+    for shape in ((2, 0, 3), (2, 3, 0), (0, 2, 3)):
+        _, kernel = nest_of_all(lambda x: total(x, (0, 1, 2)), aval(*shape))
+        assert run(kernel, np.zeros(shape, np.float32))[0] == 0, f"of {shape}"
 
 
 def test_halves_are_added_up_as_longer_floats_and_their_sum_is_a_half():

@@ -270,6 +270,10 @@ def test_a_power_of_any_dtype_is_of_that_dtype():
             found = rule.emit(Numbers(), x, y=exponent)
             assert found == x**exponent or abs(found - x**exponent) < 1e-12
             assert found.dtype == x.dtype, f"{x!r} to the power of {exponent}"
+    for exponent in (0, -1, 1024, 4097, -2048):
+        ctx = Numbers()
+        found = rule.emit(ctx, np.float64(1.0001), y=exponent)
+        np.testing.assert_allclose(found, 1.0001**exponent, rtol=1e-9, err_msg=f"to the {exponent}")
 
 
 @pytest.mark.parametrize(

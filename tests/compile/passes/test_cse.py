@@ -8,8 +8,19 @@ import tinyjax.core.primitives as primitives
 from tinyjax import debug, numpy
 from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.core import Primitive
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.tracing import make_jaxpr
+
+
+class Table:
+    """A parameter with a text that does not say all of it."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __repr__(self):
+        return repr(self.rows)
 
 
 def primitive_names(f, *args):
@@ -95,6 +106,24 @@ def test_operands_in_another_order_and_other_constants_are_something_else():
     assert len(found.eqns) == 4
     outs = found.jaxpr.outvars
     assert outs[5] is outs[0] and outs[4] is outs[2] and len(set(outs)) == 4
+
+    def many(x):
+        return [x * k for k in (-1, -2, -1.0, -2.0, 3.0, 4.0, 5.0, -1, 6.0, -2.0)]
+
+    outs = cse(make_jaxpr(many)(numpy.ones(3, "int32"))).jaxpr.outvars
+    assert outs[7] is outs[0] and outs[9] is outs[3], "also when much stands in between"
+    assert len(set(outs)) == 8, "-1 and -2 are different, though their hashes are not"
+    large = Primitive("large")
+    large.def_abstract_eval(lambda x, **_: x)
+    tables = [np.arange(5000), np.arange(5000)]
+    tables[1][2500] = 7
+    kept = [Table(table) for table in tables]
+    closed = make_jaxpr(lambda x: [large.bind(x, table=t) for t in (*kept, kept[0])])(1.0)
+    assert len(cse(closed).eqns) == 2, "parameters of the same text may be different"
+    closed = make_jaxpr(lambda x: [large.bind(x, axis=k) for k in (-1, -2, -1)])(1.0)
+    assert len(cse(closed).eqns) == 2, "so may parameters with the same hash"
+    twice = cse(make_jaxpr(lambda: (numpy.arange(3), numpy.arange(3)))())
+    assert twice.jaxpr.outvars[0] is twice.jaxpr.outvars[1], "also what has no operands"
 
 
 def test_of_several_results_each_has_its_own_place_and_what_is_given_stays():

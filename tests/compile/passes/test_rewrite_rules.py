@@ -169,6 +169,17 @@ def test_a_power_of_two_may_have_either_sign_and_be_large_or_small(number):
     eqn = rewritten(lambda x: lax.div(x, np.float32(number)), F)
     assert eqn.primitive.name == "mul", f"{number} is a power of two"
     assert eqn.invars[1].val == 1 / number
+    assert eqn.source_info[0] == __file__, "the new equation is of the line of the old one"
+    for divisor in (float(number), np.float32(number)):
+        divided = lambda x, divisor=divisor: lax.div(x, divisor)  # noqa: E731
+        *_, before = make_jaxpr(divided)(F).eqns
+        after = rewritten(divided, F)
+        assert after.invars[1].aval == before.invars[1].aval, "the factor is as weak as the divisor"
+    for exponent in (-101, -100, 99, 100):
+        for x in (F, np.ones((2, 1, 3), np.float32)):
+            eqn = rewritten(lambda x, n=2.0**exponent: lax.div(x, np.float32(n)), x)
+            is_near = abs(exponent + 1) <= 100
+            assert (eqn.primitive.name == "mul") == is_near, f"2**{exponent}"
 
 
 def test_division_of_bfloat16_and_of_complex_numbers_stays():

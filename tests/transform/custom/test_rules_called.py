@@ -46,6 +46,16 @@ def test_the_function_is_called_once_whatever_number_of_rules_there_is():
     _, tangent = _sum_of_rules(fun, rules, (1.0, 2.0, 3.0), (1.0, 10.0, 100.0))
     assert float(tangent) == 111.0, "one rule may be that of several arguments"
     assert calls == [(1.0, 2.0, 3.0)], f"once, with the primals, and not {calls}"
+    one = jnp.ones(2)
+    rules = [lambda t, out, *xs, k=k: t * 10.0**k for k in range(3)]
+    _, tangent = _sum_of_rules(lambda *xs: xs[0], rules, (one, one, one), (one, one, one))
+    assert tangent.tolist() == [111.0, 111.0], "one array may be several arguments and tangents"
+    parts = (np.float32(1e8), np.float32(-1e8), np.float32(1.0))
+    _, tangent = _sum_of_rules(lambda *xs: xs[0], [lambda t, *_: t] * 3, parts, parts)
+    assert float(tangent) == 1.0, "parts are added up from the first to the last"
+    ten = (1.0,) * 10
+    _, tangent = _sum_of_rules(lambda *xs: xs[0], [lambda t, *_: t] * 10, ten, ten)
+    assert float(tangent) == 10.0, "each of ten parts counts"
 
 
 def test_parts_keep_their_dtypes_and_ranks_and_results_may_be_trees_without_leaves():
@@ -101,6 +111,19 @@ def test_results_and_residuals_may_be_many_one_or_none_of_any_dtype(count):
     (found,) = back([jnp.ones((2, 1), "float16")] * count)
     assert len(out) == count and found.dtype == np.float16
     assert found.tolist() == [[3.0 * count]] * 2
+    names = lambda fun: [  # noqa: E731
+        eqn.params["names"]
+        for eqn in jax.make_jaxpr(lambda x: jax.jvp(fun, (x,), (x,)))(1.0).eqns
+        if eqn.primitive.name == "custom_lin"
+    ]
+    g = jax.custom_vjp(lambda x: x)
+    g.defvjp(lambda x: (1.0, [x * k for k in range(6)]), lambda rs, ct: (sum(rs) * ct,))
+    out, back = jax.vjp(g, 1.0)
+    assert float(back(1.0)[0]) == 15.0, "six residuals"
+    assert [len(three) for three in names(g)] == [3], "the names of function, fwd and bwd"
+    many = jax.custom_vjp(lambda x: [x] * 9)
+    many.defvjp(lambda x: ([x] * 9, None), lambda _, cts: (sum(cts),))
+    assert float(jax.vjp(many, 1.0)[1]([1.0] * 9)[0]) == 9.0, "each of nine cotangents counts"
 
 
 # ---- transposes ----
@@ -115,4 +138,10 @@ def test_cotangents_of_real_and_imaginary_parts_are_complex_of_the_same_precisio
             with explain_errors(f"a cotangent of {z.dtype}{list(shape)}"):
                 (found,) = jax.vjp(part, z)[1](jnp.full(shape, 3, z.real.dtype))
             assert (found.shape, found.dtype) == (shape, z.dtype)
+            np.testing.assert_array_equal(found, np.full(shape, want))
+            endless = jnp.full(shape, np.inf, z.real.dtype)
+            (found,) = jax.vjp(part, z)[1](endless)
+            zero = np.imag if part is jnp.real else np.real
+            assert not zero(found).any(), "one part is 0, also of an infinite cotangent"
+            (found,) = jax.jit(lambda ct: jax.vjp(part, z)[1](ct))(jnp.full(shape, 3, z.real.dtype))  # noqa: B023
             np.testing.assert_array_equal(found, np.full(shape, want))

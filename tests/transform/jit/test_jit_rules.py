@@ -50,6 +50,20 @@ def test_all_may_be_static_and_values_of_other_types_are_told_apart():
     kinds = [split_static((x,), {}, (0,), ())[1] for x in (1, 1.0, True, None, (1,))]
     assert [kind[0][1] for kind in kinds] == [int, float, bool, type(None), tuple]
     assert split_static((), {}, (0, -1), ("k",)) == (((), {}), ())
+    dynamic, static = split_static(tuple(range(12)), {}, (10, 2, 9), ())
+    assert [place for place, _, _ in static] == [2, 9, 10], "in the order of numbers"
+    text = "same"
+    dynamic, static = split_static((text, text, text), {"k": text}, (1,), ())
+    assert dynamic == ((text, text), {"k": text}), "places are static, not values"
+    given = dict.fromkeys(["b", "B", "a", "_a", "A"], 1)
+    _, static = split_static((), given, (), tuple(given))
+    assert [place for place, _, _ in static] == sorted(given), "names are sorted as texts are"
+
+    class Number(int):
+        pass
+
+    ((_, kind, _),) = split_static((Number(1),), {}, (0,), ())[1]
+    assert kind is Number, "the type is the value's own"
 
 
 # ---- the key ----
@@ -86,6 +100,13 @@ def test_what_is_traced_alike_has_one_key_and_the_arguments_stay():
         with extend_axis_env(axes):
             keys.append(f.cache_key(args, kwargs)[1])
     assert keys[0] != keys[1], "of two axes of one name the inner one is meant"
+    many, changed = [1.0] * 8, []
+    for place in range(8):
+        changed.append(f.cache_key(([*many[:place], 1, *many[place + 1 :]],), {})[1])
+    assert len({*changed, f.cache_key((many,), {})[1]}) == 9, "each of eight avals counts"
+    key = f.cache_key(args, kwargs)[1]
+    for name in ("jax_numpy_rank_promotion", "jax_check_tracer_leaks", "jax_debug_nans"):
+        assert key[-1] == jax.config.key, f"the key has the configuration itself, {name} with it"
 
 
 # ---- vmap and jvp ----
@@ -133,6 +154,11 @@ def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent
     assert kinds.count(float0) == 1 and kinds[1] == float0, "the second result is an integer"
     assert [x.dtype for x in found[:3]] == [y.dtype] * 3
     assert [float(np.asarray(x, float).max()) for x in found] == [4, 4, 2, 0]
+    total = jax.jit(lambda *xs: sum(x * 10.0**k for k, x in enumerate(xs)))
+    _, tangent = jax.jvp(lambda x: total(x, x, x, x, x), (2.0,), (1.0,))
+    assert float(tangent) == 11111.0, "one tangent may be that of several operands"
+    ten = jax.jit(lambda *xs: sum(xs))
+    assert jax.vmap(ten)(*[np.ones(2, np.float32) * k for k in range(10)]).tolist() == [45.0] * 2
 
 
 @each_error

@@ -319,6 +319,9 @@ def test_the_rules_of_sine_and_cosine_bind_primitives():
                 slope = np.cos(x) if rule is story.sin_jvp else -np.sin(x)
                 asked = f"{rule.__name__}({t}, {x}) in a trace of numbers"
                 expect(asked, getattr(got, "value", None), np.asarray(t * slope))
+        for x in (0.0, 1e5, -3e3):
+            slope = np.cos(x) if rule is story.sin_jvp else -np.sin(x)
+            expect(f"{rule.__name__}(1.0, {x}), by NumPy", rule(1.0, x), np.float32(slope))
         lets_errors_go_on(rule.__name__, rule, 2.0, 0.7)
 
 
@@ -342,6 +345,7 @@ def test_the_rules_of_a_product_can_be_differentiated_again():
     ):
         for rule, expected in ((story.mul_jvp_x, t * y), (story.mul_jvp_y, x * t)):
             got = in_trace(Numbers(), rule, Number(t), Number(x), Number(y))
+            expect(f"{rule.__name__}({t}, {x}, {y}), by NumPy", rule(t, x, y), np.float32(expected))
             expect(f"{rule.__name__}({t}, {x}, {y}) in a trace of numbers", getattr(got, "value", None),
                    np.asarray(expected))  # fmt: skip
     for rule in (story.mul_jvp_x, story.mul_jvp_y):
@@ -654,7 +658,11 @@ def test_vjp_gives_the_result_and_a_pullback():
            [np.float32(2 * slope), np.float32(5 * slope)])  # fmt: skip
     total, row = lambda x: story.reduce_sum(x * x, axis=0), np.float32([1, 2, 4])  # noqa: E731
     expect("vjp(the sum of x * x, [1, 2, 4])[1](3.0)", story.vjp(total, row)[1](3.0), 6 * row)
-    lets_errors_go_on("a pullback", pullback, Number(1.0))
+    out, pullback = story.vjp(lambda x: story.reduce_sum(x, axis=1), ROWS)
+    expect("the sums of the rows of a matrix, by vjp", out, ROWS.sum(1))
+    for ct in (np.float32([1, 10]), np.float32([0, -2])):
+        expect(f"their pullback of {ct}", pullback(ct), np.stack([ct] * 3, 1))
+    lets_errors_go_on("a pullback", pullback, np.float32([1, 2]))
 
 
 def test_a_pullback_does_not_call_the_function_again():

@@ -90,7 +90,12 @@ def test_bind_hands_parameters_on():
     for operands in ((), ("x",), (None, 1.0, tracer(None)), (1.0, 1.0, 2, "x")):
         expect(f"what the trace is handed by bind{operands} with {params}",
                in_trace(Handed(), story.mul_p.bind, *operands, **params), [[*operands], params])  # fmt: skip
-    for answer in (0.0, None, [], "x"):
+    params, operands = {"a": [1], "b": (2,), "c": {}}, ([1.0], ..., False, *range(9))
+    handed, got = in_trace(Handed(), story.mul_p.bind, *operands, **params)
+    expect("what is handed on are the very operands and parameters",
+           [*(x is y for x, y in zip(handed, operands, strict=True)), *(got[k] is params[k] for k in params)],
+           [True] * 15)  # fmt: skip
+    for answer in (0.0, None, [], "x", [1.0], (2.0,), {}):
         got = in_trace(Answer(answer), story.mul_p.bind, 2.0, 3.0)
         expect(f"bind in a trace that answers {answer!r}", got is answer, True)
     lets_errors_go_on("bind", story.sin_p.bind, 1.0)
@@ -185,6 +190,22 @@ def test_minus_of_tracers():
     expect(
         "x.__rsub__(ys), for an array ys", in_trace(Numbers(), xs.__rsub__, 3 * XS).value, 2 * XS
     )
+    for number in (np.inf, -np.inf, 3e38, 2**31):
+        expect(
+            f"x - {number}, where x is 3.0",
+            in_trace(Numbers(), lambda n=number: x - n).value,
+            3.0 - number,
+        )
+        expect(f"{number} - x", in_trace(Numbers(), lambda n=number: n - x).value, number - 3.0)
+
+    class Other(Number):
+        pass
+
+    expect(
+        "x - z, for a tracer z of another class",
+        in_trace(Numbers(), lambda: x - Other(7.0)).value,
+        -4.0,
+    )
     lets_errors_go_on("-x", lambda: -x)
     lets_errors_go_on("x - 1", lambda: x - 1.0)
     lets_errors_go_on("1 - x", lambda: 1.0 - x)
@@ -247,7 +268,18 @@ def test_what_another_trace_made_does_not_move_in_this_one():
     primal, tangent = trace.primal_and_tangent(x)
     expect("the primal of a tracer of another trace is the tracer itself", primal is x, True)
     expect("and its tangent in this trace", tangent, None)
-    for x in (3, True, XS, np.float64(2), ROWS, tracer(story.JVPTrace(trace.parent))):
+    for x in (
+        3,
+        True,
+        XS,
+        XS[:0],
+        np.zeros((2, 0)),
+        ROWS[None, None],
+        None,
+        np.float64(2),
+        ROWS,
+        tracer(story.JVPTrace(trace.parent)),
+    ):
         primal, tangent = trace.primal_and_tangent(x)
         expect(f"the primal of {x!r} is itself", primal is x, True)
         expect(f"the tangent of {x!r}", tangent, None)
@@ -276,6 +308,19 @@ def test_the_tangent_is_the_sum_of_what_each_operand_adds():
         "of three arrays", story.tangent_out([*arrays, arrays[0]], given, (0.0,) * 4, {}), 4 * XS
     )
     expect("the arrays stay as they are", given[0], XS)
+    for count in range(1, 10):
+        asked = f"of {count} operands, of which the k-th adds 2 ** k"
+        powers = [lambda t, *_, k=k: t * 2.0**k for k in range(count)]
+        expect(
+            asked,
+            story.tangent_out(powers, (1.0,) * count, (0.0,) * count, {}),
+            np.float32(2**count - 1),
+        )
+        expect(
+            "where all move with 0.0",
+            story.tangent_out(powers, (0.0,) * count, (0.0,) * count, {}),
+            0.0,
+        )
     for error in (TypeError("of a rule"), KeyError("of a rule"), ValueError("of a rule")):
         raised = raised_by(story.tangent_out, [lambda *_: 1.0, raising(error)],
                            (1.0, 1.0), (0.0, 0.0), {})  # fmt: skip
@@ -319,6 +364,10 @@ def test_the_rules_of_sine_and_cosine_bind_primitives():
                 slope = np.cos(x) if rule is story.sin_jvp else -np.sin(x)
                 asked = f"{rule.__name__}({t}, {x}) in a trace of numbers"
                 expect(asked, getattr(got, "value", None), np.asarray(t * slope))
+        for x in (ROWS, ROWS[None, None], XS[:0]):
+            slope = np.cos(x) if rule is story.sin_jvp else -np.sin(x)
+            for t in (2.0, x):
+                expect(f"{rule.__name__}({t}, {x}), by NumPy", rule(t, x), np.float32(t * slope))
         for x in (0.0, 1e5, -3e3):
             slope = np.cos(x) if rule is story.sin_jvp else -np.sin(x)
             expect(f"{rule.__name__}(1.0, {x}), by NumPy", rule(1.0, x), np.float32(slope))
@@ -348,6 +397,19 @@ def test_the_rules_of_a_product_can_be_differentiated_again():
             expect(f"{rule.__name__}({t}, {x}, {y}), by NumPy", rule(t, x, y), np.float32(expected))
             expect(f"{rule.__name__}({t}, {x}, {y}) in a trace of numbers", getattr(got, "value", None),
                    np.asarray(expected))  # fmt: skip
+    for t in (2.0, ROWS, -ROWS):
+        expect(
+            f"mul_jvp_x({t}, ...) for matrices",
+            story.mul_jvp_x(t, 3 * ROWS, 2 * ROWS),
+            2 * ROWS * t,
+        )
+        expect(
+            f"mul_jvp_y({t}, ...) for matrices",
+            story.mul_jvp_y(t, 3 * ROWS, 2 * ROWS),
+            3 * ROWS * t,
+        )
+        expect(f"mul_jvp_y({t}, matrix, 2.0)", story.mul_jvp_y(t, ROWS, 2.0), ROWS * t)
+        expect(f"mul_jvp_x({t}, 2.0, matrix)", story.mul_jvp_x(t, 2.0, ROWS), ROWS * t)
     for rule in (story.mul_jvp_x, story.mul_jvp_y):
         same = Number(np.float32(np.inf))
         got = in_trace(Numbers(), rule, 2.0, same, same)
@@ -395,8 +457,8 @@ def test_an_example_of_two_axes_is_summed_along_its_own():
         got = story.vmap(lambda x, axis=axis: story.reduce_sum(x, axis=axis))(cube)
         asked = f"vmap of the sum along axis {axis}, over two matrices of shape (3, 4)"
         expect(asked, got, cube.sum(axis + 1))
-    for axis in range(4):
-        got = in_trace(Words(), story.reduce_sum_batch, story.Var((2,) * 5), axis).split(", ")[1:]
+    for axis in range(9):
+        got = in_trace(Words(), story.reduce_sum_batch, story.Var((2,) * 10), axis).split(", ")[1:]
         expect(f"the axis of a batch's sum, if that of an example's is {axis}, in a trace of words",
                got, [f"axis={axis + 1})"])  # fmt: skip
     for size in (0, 1):
@@ -424,6 +486,12 @@ def test_an_argument_is_a_new_variable_of_its_shape():
     expect("each argument has a variable of its own, in order",
            [t.var is v for t, v in zip((x, y, *more), trace.invars)], [True] * 8)  # fmt: skip
     expect("all these are different", len({id(v) for v in trace.invars}), 8)
+    outside = story.JaxprTrace().new_arg(ROWS)
+    inside = [trace.new_arg(outside), trace.new_arg(x), trace.new_arg(x)]
+    expect("tracers of another trace, and of this one, twice, are arguments too",
+           [t.trace is trace and t.var is v for t, v in zip(inside, trace.invars[8:], strict=True)],
+           [True] * 3)  # fmt: skip
+    expect("their shapes", [v.shape for v in trace.invars[8:]], [(2, 3), (3,), (3,)])
 
 
 def test_an_argument_is_given_as_a_tracer_of_this_trace():
@@ -464,6 +532,21 @@ def test_each_primitive_becomes_an_equation():
     expect("the operands noted", trace.eqns[0].invars == [x.var, y.var, y.var, 2.0], True)
     expect("the parameters noted", trace.eqns[0].params, params)
     expect("the shape of the result", out.var.shape, (7,))
+    programs = (
+        lambda x: 1.0 * x,
+        lambda x: x * 1.0,
+        lambda x: x + 0.0,
+        lambda x: 0.0 * x,
+        lambda x: story.neg(story.neg(x)),
+    )
+    trace, _, _ = noted(lambda x: [program(x) for program in programs], 3.0)
+    expect("the equations of 1.0 * x, x * 1.0, x + 0.0, 0.0 * x, neg(neg(x))",
+           [eqn.primitive.name for eqn in trace.eqns],
+           ["mul", "mul", "add", "mul", "neg", "neg"])  # fmt: skip
+    trace, _, out = noted(lambda x: [story.broadcast(x, axis=k, size=k + 2) for k in (0, 1)], XS)
+    expect("two repetitions keep their own parameters", [eqn.params for eqn in trace.eqns],
+           [{"axis": 0, "size": 2}, {"axis": 1, "size": 3}])  # fmt: skip
+    expect("and their own shapes", [x.shape for x in out], [(2, 3), (3, 3)])
     for error in (TypeError("of a rule"), KeyError("of a rule")):
         story.abstract_eval_rules[ours] = raising(error)
         raised = raised_by(story.JaxprTrace().process_primitive, ours, (1.0, 2.0), {})
@@ -490,6 +573,8 @@ def test_a_sum_has_no_more_that_axis():
         ((2, 3, 2, 4, 5, 6), 0, (3, 2, 4, 5, 6)),
         ((0, 1, 0), 1, (0, 0)),
         ((0, 1, 4, 0), 3, (0, 1, 4)),
+        ((2,) * 9, 8, (2,) * 8),
+        ((1, 2, 3, 4, 5, 6, 7, 8, 9), 7, (1, 2, 3, 4, 5, 6, 7, 9)),
     ):
         asked = f"the shape of a sum along axis {axis} of an array of shape {shape}"
         expect(asked, story.reduce_sum_shape(shape, axis), expected)
@@ -524,7 +609,13 @@ def test_an_equation_is_run_with_its_parameters():
            [["x", "x", 2.0, 0.0], params])  # fmt: skip
     expect("the equation's parameters after it", eqn.params, {"axis": None, "size": 0})
     expect("and its operands", len(eqn.invars), 4)
-    lets_errors_go_on("eval_eqn", story.eval_eqn, eqn, env)
+    in_trace(Answer(None), story.eval_eqn, eqn, env)
+    expect("a result of None is put into env too", env[b], None)
+    many = [story.Var(()) for _ in range(9)]
+    env = {v: k for k, v in enumerate(many)}
+    in_trace(Handed(), story.eval_eqn, story.JaxprEqn(ours, many, {}, b), env)
+    expect("of nine operands", env[b], [[*range(9)], {}])
+    lets_errors_go_on("eval_eqn", story.eval_eqn, eqn, {a: "x", c: 0.0})
     jaxpr = story.make_jaxpr(story.f)(3.0)
     expect("eval_jaxpr(make_jaxpr(f)(3.0), 2.0)", story.eval_jaxpr(jaxpr, 2.0),
            [np.float32(2 * np.sin(2.0))])  # fmt: skip
@@ -541,7 +632,9 @@ def test_what_needs_a_tangent_waits():
         ("a number and a tangent", (3.0, t), unknown),
         ("two numbers and a tangent", (3.0, 4.0, t), unknown),
         ("a tracer of another trace", (foreign, 3.0), known),
+        ("eight numbers and a tangent", (*range(8), t), unknown),
         ("none", (), known),
+        ("eight numbers", (*range(8),), known),
         ("an array and a tracer of another trace", (XS, foreign), known),
         (
             "a tracer of another trace, a number, an array, a tangent",
@@ -555,6 +648,22 @@ def test_what_needs_a_tangent_waits():
         got = trace.trace_for(args)
         names = {id(known): "known", id(unknown): "unknown"}
         expect(f"operands: {words}", names.get(id(got), got), names[id(expected)])
+
+
+def test_an_equal_trace_is_another_one():
+    class Equal(story.JaxprTrace):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    trace = story.LinearizeTrace(story.EvalTrace(), Equal())
+    got = trace.trace_for((Equal().new_arg(1.0),))
+    expect(
+        "whether what another trace made waits, which is == to this one",
+        got is trace.unknown,
+        False,
+    )
 
 
 def test_only_what_is_linear_is_written_down():
@@ -580,6 +689,10 @@ def test_a_product_runs_backwards_to_the_operand_that_waits():
                 story.mul_transpose(ct, factor, v),
                 [None, np.float32(factor * ct)],
             )
+    got = in_trace(Numbers(), lambda: story.mul_transpose(Number(3.0), Number(2.0), v))
+    expect("of a tracer of 2.0 times v", [got[0], got[1].value], [None, 6.0])
+    got = in_trace(Numbers(), lambda: story.mul_transpose(Number(3.0), v, Number(2.0)))
+    expect("of v times a tracer of 2.0", [got[0].value, got[1]], [6.0, None])
     for operands in ((v, Number(2.0)), (Number(2.0), v)):
         lets_errors_go_on("mul_transpose", story.mul_transpose, Number(3.0), *operands)
 
@@ -621,6 +734,11 @@ def test_what_is_used_twice_counts_twice():
     story.accumulate(cts, a, 4.0)
     expect("that of a, after 4.0 and 4.0 more", cts[a], np.float32(13.0))
     expect("the variables of which something is noted", [v in (a, b) for v in cts], [True, True])
+    variables, cts = [story.Var((2, 3)) for _ in range(5)], {}
+    for k, v in enumerate(variables * 2):
+        story.accumulate(cts, v, np.float32(k))
+    expect("five variables of one shape have their own", [cts[v] for v in variables],
+           [np.float32(2 * k + 5) for k in range(5)])  # fmt: skip
     for ct in (0.0, XS, Number(2.0)):
         cts = {}
         story.accumulate(cts, a, ct)
@@ -685,8 +803,8 @@ def test_a_work_item_loads_its_own_element_or_the_only_one():
            "const float b = b_in[item];")  # fmt: skip
     expect("load_line('c', a number)", story.load_line("c", story.Var(())),
            "const float c = c_in[0];")  # fmt: skip
-    for letter in ("x", "z", "ab"):
-        for shape in ((), (0,), (2, 0), (1, 1), (2, 3, 4)):
+    for letter in ("x", "z", "ab", "Q"):
+        for shape in ((), (0,), (2, 0), (1, 1), (2, 3, 4), *((1,) * n for n in range(3, 9))):
             item = "item" if shape else "0"
             expect(f"load_line({letter!r}, a variable of shape {shape})",
                    story.load_line(letter, story.Var(shape)),
@@ -717,6 +835,13 @@ def test_an_equation_is_a_line_of_c():
         expect(asked, story.eqn_line(story.JaxprEqn(ours, invars, {}, b), name), expected)
     for primitive, invars, expected in ((story.mul_p, [a, a], "const float b = a * a;"),):
         asked = "the line of b = mul a a"
+        as_text = lambda v: {a: "p", b: "q"}.get(v, f"{v}f")  # noqa: E731
+        line = story.eqn_line(story.JaxprEqn(primitive, [0.5, 2.0], {}, a), as_text)
+        expect(
+            "that of a = mul 0.5 2.0, where name gives p, q, 0.5f and 2.0f",
+            line,
+            "const float p = 0.5f * 2.0f;",
+        )
         expect(asked, story.eqn_line(story.JaxprEqn(primitive, invars, {}, b), name), expected)
 
 
@@ -748,6 +873,8 @@ def test_a_program_serves_all_arguments_of_its_shapes():
     expect(
         "how many keys there are for arguments of so many lists of shapes", len(keys), len(shapes)
     )
+    nine = {story.key_of([XS] * k + [3.0] + [XS] * (8 - k)) for k in range(9)}
+    expect("how many there are for nine arguments, of which one is a number", len(nine), 9)
     words = "of an int, a float64 and a tracer of a number are one"
     kinds = [story.key_of((x,)) for x in (3, np.float64(3), story.JaxprTrace().new_arg(3.0))]
     expect(f"the keys {words}", len(set(kinds)), 1)

@@ -125,3 +125,6 @@ def test_each_value_has_its_own_aval_however_many_were_asked_for_before():
     objects = [SimpleNamespace(__jax_array__=lambda n=n: np.zeros(n, bool)) for n in (5, 6)]
     values = [*arrays, *structs, *objects]
     assert [get_aval(x).shape for x in values] == [(n,) for n in range(1, 7)]
+    for ndim in range(9):
+        for dtype in ("int8", "float16", "bool"):
+            assert str(get_aval(np.ones((1,) * ndim, dtype))) == f"{dtype}[{','.join('1' * ndim)}]"

@@ -70,6 +70,11 @@ def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
     with pytest.raises(KeyError), bind.set_current_trace(Notes()):
         raise KeyError
     assert bind.context.trace is before
+    error = KeyError("of a block")
+    error.__cause__ = cause = ValueError("its cause")
+    with pytest.raises(KeyError) as raised, bind.set_current_trace(Notes()):
+        raise error
+    assert raised.value is error and error.__cause__ is cause, "with its cause"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +143,11 @@ def shapes(*shapes):
         ([(2, 1, 1), (1, 1, 3)], (2, 1, 3)),
         ([(1,), (0,)], (0,)),
         ([(0,), (1,)], (0,)),
+        ([(2, 3)], (2, 3)),
+        ([(1,)], (1,)),
+        ([()], ()),
+        ([(1, 2, 1, 1, 1, 6, 7), (1, 1, 3, 4, 5, 1, 7)], (1, 2, 3, 4, 5, 6, 7)),
+        ([(1,)] * 8 + [(5,)], (5,)),
         ([(1, 4), (3, 1), (1, 1)], (3, 4)),
         ([(2, 1, 1), (1, 3, 1), (1, 1, 0)], (2, 3, 0)),
         ([(5,), (), (5,), (1,)], (5,)),
@@ -257,6 +267,14 @@ def test_elements_are_repeated_bit_for_bit_whatever_their_dtype(size):
         with explain_errors(f"elements of any dtype are repeated, also {dtype}"):
             out = broadcast_in_dim(x, (2, size, 3, 1), (0, 1, 2))
         assert (out.shape, out.dtype) == ((2, size, 3, 1), x.dtype)
+    for x in (
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(24.0).reshape(2, 1, 3, 1, 4).T,
+        np.arange(6.0)[::-2],
+    ):
+        places = tuple(range(1, x.ndim + 1))  # whatever order the elements are stored in
+        got = broadcast_in_dim(x, (size, *x.shape), places)
+        np.testing.assert_array_equal(got, np.broadcast_to(x, (size, *x.shape)))
 
 
 def test_an_axis_of_size_1_may_become_one_of_size_0():
@@ -366,6 +384,14 @@ def test_operands_are_checked_before_anything_is_computed():
         p.def_abstract_eval(raises(raised))
         p.bind(1.0)
     assert not computed, "abstract_eval refuses these operands: impl must not be called"
+    p = bind.Primitive("p")
+    p.def_impl(lambda *xs: xs[0])
+    p.def_abstract_eval(lambda *avals: avals[0])
+    operands, params = [2.0, np.float32(3)], {}
+    with unchanged(operands=operands, params=params):
+        out = bind.EvalTrace().process_primitive(p, operands, params)
+    assert out.weak_type, "the aval that abstract_eval gave, weak type and all"
+    assert not bind.EvalTrace().process_primitive(p, operands[::-1], params).weak_type
 
 
 def test_impl_rules_get_arrays_of_32_bits_and_may_make_nan():

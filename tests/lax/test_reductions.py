@@ -51,6 +51,8 @@ def test_elements_that_hold_one_extreme_together_move_it_by_the_mean_of_their_ta
         want = (held * np.arange(96).reshape(many.shape)).sum(axes) / held.sum(axes)
         tangent = np.arange(96, dtype=np.float32).reshape(many.shape)
         np.testing.assert_allclose(moved(tangent, many, axes), want, rtol=1e-6)
+    infinite = f32([[np.inf, 1], [-np.inf, -np.inf]])
+    np.testing.assert_array_equal(moved(f32([[1, 2], [3, 5]]), infinite, (1,)), [1, 4])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])

@@ -17,6 +17,7 @@ def test_the_error_of_one_value_is_what_its_movement_does_to_the_result():
 
 def test_an_error_is_positive_whichever_way_the_result_moves():
     assert float(error_of(lambda x: -3.0 * x, [2.0], [0.5])) == 1.5
+    assert float(error_of(lambda x, y: x + y, (1.0, 2.0), (-3.0, -4.0))) == 5.0
 
 
 def test_errors_of_several_values_are_added_as_squares():

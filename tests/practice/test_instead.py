@@ -38,10 +38,10 @@ def test_the_answer_is_given_all_operands_and_parameters():
         "total of x over (0,)"
     )
     ours, other = Primitive("ours"), Primitive("ours")
-    given = ("x", "y", "y", 2.0, None)
+    given = ("x", "y", "y", 2.0, None, ..., *range(9))
     seen = {ours: lambda *xs, **params: (xs, params)}
-    want = (given, {"a": None, "b": []})
-    assert in_words(instead(seen, lambda _: ours.bind(*given, a=None, b=[]))) == want
+    want = (given, params := {"a": None, "b": [], "name": "i", "sharding": 0})
+    assert in_words(instead(seen, lambda _: ours.bind(*given, **params))) == want
     assert in_words(instead(seen, other.bind)) == "ours(x)", "another primitive has the same name"
 
 

@@ -90,3 +90,8 @@ def test_a_batch_may_be_of_one_or_of_none_and_operands_are_left_as_they_are():
     np.testing.assert_array_equal(
         batch_product(five, 0, numbers(2, 3), 0), five * numbers(2, 3)[:, None, None, None, None]
     )
+    truths = np.array([True, False])
+    np.testing.assert_array_equal(batch_product(truths, 0, truths[::-1], 0), [False, False])
+    shared, each = numbers(2, 1, 3, 2, 3), numbers(2, 3) ** 2
+    for got in (batch_product(each, 0, shared, None), batch_product(shared, None, each, 0)):
+        np.testing.assert_array_equal(got, [shared * row for row in each], "shared, of five axes")

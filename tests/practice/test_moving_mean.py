@@ -48,7 +48,14 @@ def test_the_impl_rule_gives_the_means_of_neighbours_along_the_last_axis(window,
 
 def test_the_abstract_eval_rule_tells_shape_and_dtype_of_the_result():
     rule = abstract_eval_rules[moving_mean_p]
-    for shape, dtype in [((4,), "float32"), ((2, 3, 4), "float32"), ((4,), "float16")]:
+    for shape, dtype in [
+        ((4,), "float32"),
+        ((2, 3, 4), "float32"),
+        ((4,), "float16"),
+        ((0, 4), "float32"),
+        ((4,), "float64"),
+        ((2, 4), "complex128"),
+    ]:
         out = rule(ShapedArray(shape, np.dtype(dtype)), window=3)
         assert (out.shape, out.dtype) == ((*shape[:-1], 2), dtype), f"of {dtype}{list(shape)}"
 
@@ -175,6 +182,9 @@ def test_the_batching_rule_takes_four_axes_and_the_window_that_is_given(dim):
     np.testing.assert_array_equal(
         np.moveaxis(np.asarray(out), out_dim, 0), np.moveaxis(five, dim + 1, 0), "five axes"
     )
+    for place in range(7):
+        high = np.ones((1,) * place + (2,) + (1,) * (7 - place), np.float32)
+        assert module.moving_mean_batch((high,), (place,), window=1)[1] == place, "of eight axes"
     assert dim == 3 or out_dim == dim + 1, "a batch dim in nobody's way stays, of five axes too"
     six = x[None, None]
     out, out_dim = module.moving_mean_batch((six,), (dim + 2,), window=2)

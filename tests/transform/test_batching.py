@@ -178,6 +178,10 @@ def test_rules_take_arrays_of_five_axes_and_axes_in_any_order(dim):
     for axes in ((), (0, 1, 2, 3, 4), (4, 1)):
         got = batch_rules[primitives.reduce_sum_p]((six,), (dim,), axes=axes)
         assert_is_batch(got, [six], [dim], lambda example, axes=axes: example.sum(axes))
+    many = np.arange(256).reshape((1, 2, 1, 2, 2, 1, 4, 2, 4))
+    for destination in range(9):
+        got = batching.moveaxis(many, dim, destination)
+        np.testing.assert_array_equal(got, np.moveaxis(many, dim, destination), "nine axes")
 
 
 @pytest.mark.parametrize(
@@ -469,6 +473,12 @@ def test_keyword_arguments_are_mapped_along_axis_0():
     for in_axes in (1, (1,), -1, [1]):
         found = jax.vmap(lambda a, b: a + b.sum(), in_axes=in_axes)(x.T, b=x)
         np.testing.assert_array_equal(found, x + x.sum(1, keepdims=True), f"in_axes is {in_axes}")
+    found = jax.vmap(lambda **named: named)(**{letter: x[:, :1] for letter in "zyxwv"})
+    assert [*found] == [*"vwxyz"] or [*found] == [*"zyxwv"], "all keyword arguments are given"
+    for nothing in ((), {}, [], None, [(), {}]):
+        assert jax.vmap(lambda row, nothing=nothing: nothing)(x) == nothing, (
+            "a result without arrays"
+        )
 
 
 def test_a_batched_and_an_unbatched_operand_need_no_copies():

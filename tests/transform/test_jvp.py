@@ -106,6 +106,11 @@ def test_an_operand_without_a_tangent_or_without_a_rule_adds_nothing(area_p):
     assert float(jvp_rules[area_p]((2.0, 3.0), (zero(), 100.0))[1]) == 200.0
     defjvp(area_p, lambda g, x, y: mul(g, y), None)
     assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 30.0
+    still = bind.Primitive("still")
+    still.def_abstract_eval(lambda *avals: avals[0])
+    still.def_impl(lambda *xs: xs[0])
+    defjvp(still, lambda g, *_: zero(), lambda g, *_: zero())
+    assert type(jvp_rules[still]((2.0, 3.0), (1.0, 1.0))[1]) is Zero, "a rule may give a Zero"
 
 
 def test_where_nothing_moves_the_tangent_is_a_zero_of_the_results_type(area_p):
@@ -350,6 +355,8 @@ def test_constants_of_any_dtype_do_not_move_and_own_tracers_are_taken_apart_once
         (SMALL_FLOAT.type(1), f"Zero({bind.get_aval(SMALL_FLOAT.type(1)).str_short(True)})"),
         (3, "Zero(float0[])"),
         (np.array([True]), "Zero(float0[1])"),
+        (2j, "Zero(c64[])"),
+        (np.complex64(1j), "Zero(c64[])"),
     ]:
         primal, tangent = ours.primal_and_tangent(constant)
         assert primal is constant and repr(tangent) == text
@@ -432,6 +439,14 @@ def test_a_primitive_with_several_results_may_have_one_or_none():
         (5.0, 5.0),
         6.0,
     ], "a tangent is left out if it is a Zero, and only then"
+    nine = bind.Primitive("nine")
+    jvp_rules[nine] = lambda xs, ts: (sum(xs), [type(t) is Zero for t in ts])
+    for k in range(9):
+        operands = [1.0] * k + [JVPTracer(trace, 2.0, 5.0)] + [1.0] * (8 - k)
+        out = trace.process_primitive(nine, operands, {})
+        assert out.primal == 10.0 and out.tangent == [i != k for i in range(9)], (
+            f"operand {k} moves"
+        )
 
 
 def test_a_function_of_one_tracer_is_differentiated():
@@ -638,6 +653,10 @@ def test_jvp_calls_the_function_once_with_values_and_leaves_the_arguments():
     ):
         for part in jax.jvp(result, (x,), (np.float32(1),)):
             assert repr(jax.tree.structure(part)) == repr(jax.tree.structure(result(x)))
+    twice = jax.jvp(lambda x: [x, x, (y := x * 2.0), y], (x,), (np.float32(5),))
+    assert [*map(float, twice[0] + twice[1])] == [3, 3, 6, 6, 5, 5, 10, 10], (
+        "a result may be there twice"
+    )
 
 
 def test_integers_do_not_move_and_neither_do_results_of_integers():
@@ -679,6 +698,9 @@ def test_of_aux_own_tracers_alone_are_taken_apart_and_it_must_be_a_pair():
     with pytest.raises(TypeError):
         jax.jvp(lambda x: x, (1.0,), (1.0,), has_aux=True)
     for given in ((), {}, None, [], "text", 0, [{}, ()], (None,)):
+        if given not in ("text", 0):
+            out = jax.jvp(lambda x, given=given: given, (1.0,), (1.0,))
+            assert out == (given, given) and all(type(part) is type(given) for part in out)
         aux = jax.jvp(lambda x, given=given: (x, given), (1.0,), (1.0,), True)[2]
         assert aux == given and type(aux) is type(given), f"aux is {given!r}"
 

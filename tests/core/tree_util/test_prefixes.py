@@ -63,6 +63,10 @@ def test_where_two_nodes_part_the_others_are_counted_all_the_same():
     assert list(_leaf_counts(structure(prefix), structure(full))) == [None, 1, 2, 1, 4], (
         "further down too"
     )
+    many = structure([[0] * k for k in range(20)])
+    assert list(_leaf_counts(structure([0] * 20), many)) == list(range(20)), "of twenty children"
+    empty = structure(((), [], {}, None, 0))
+    assert list(_leaf_counts(empty, empty)) == [1], "what has no leaves is not counted"
 
 
 @pytest.mark.parametrize(

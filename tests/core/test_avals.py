@@ -27,6 +27,9 @@ def test_a_numpy_value_has_its_shape_and_a_dtype_of_at_most_32_bits():
 def test_a_masked_array_is_refused():
     with pytest.raises(ValueError, match="masked"):
         get_aval(np.ma.masked_array([1.0, 2.0], mask=[False, True]))
+    for masked in (np.ma.masked_array(1.0, mask=True), np.ma.masked_array([[1]], mask=[[True]])):
+        with pytest.raises(ValueError, match="masked"):
+            get_aval(masked)
 
 
 def test_an_array_knows_its_aval():
@@ -51,6 +54,17 @@ def test_an_object_may_say_which_array_it_stands_for():
             return 2.0
 
     assert str(get_aval(Two())) == "~float32[]"
+    calls = []
+    for stands_for, aval in (
+        (3, "~int32[]"),
+        (np.ones((2, 0), np.float16), "float16[2,0]"),
+        (Two(), "~float32[]"),
+    ):
+        calls.clear()
+        x = SimpleNamespace(__jax_array__=lambda y=stands_for: calls.append(y) or y)
+        assert str(get_aval(x)) == aval and len(calls) == 1, "it is asked once"
+    with pytest.raises(TypeError, match="is not a valid JAX type"):
+        get_aval(SimpleNamespace(__jax_array__=lambda: "two"))
 
 
 @pytest.mark.parametrize(
@@ -111,3 +125,6 @@ def test_each_value_has_its_own_aval_however_many_were_asked_for_before():
     objects = [SimpleNamespace(__jax_array__=lambda n=n: np.zeros(n, bool)) for n in (5, 6)]
     values = [*arrays, *structs, *objects]
     assert [get_aval(x).shape for x in values] == [(n,) for n in range(1, 7)]
+    for ndim in range(9):
+        for dtype in ("int8", "float16", "bool"):
+            assert str(get_aval(np.ones((1,) * ndim, dtype))) == f"{dtype}[{','.join('1' * ndim)}]"

@@ -1,5 +1,6 @@
 """Primitives and bind: from a call to NumPy."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -57,6 +58,11 @@ def test_a_trace_is_current_within_its_block_and_the_one_before_it_after():
     with bind.set_current_trace(outer):
         bind.context.trace = inner
     assert bind.context.trace is before, "whatever is current where the block ends"
+    with bind.set_current_trace(outer):
+        with bind.set_current_trace(outer):
+            assert bind.context.trace is outer, "a trace may be made current where it is already"
+        assert bind.context.trace is outer
+    assert bind.context.trace is before
 
 
 def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
@@ -64,12 +70,29 @@ def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
     with pytest.raises(KeyError), bind.set_current_trace(Notes()):
         raise KeyError
     assert bind.context.trace is before
+    error = KeyError("of a block")
+    error.__cause__ = cause = ValueError("its cause")
+    with pytest.raises(KeyError) as raised, bind.set_current_trace(Notes()):
+        raise error
+    assert raised.value is error and error.__cause__ is cause, "with its cause"
 
 
-@pytest.mark.parametrize("error", [StopIteration, AttributeError, KeyboardInterrupt, GeneratorExit])
+@pytest.mark.parametrize(
+    "error", [StopIteration, AttributeError, KeyboardInterrupt, GeneratorExit, SystemExit]
+)
 def test_a_block_lets_every_error_go_on(error):
     with error_passes(error()) as raised, bind.set_current_trace(Notes()):
         raise raised
+
+
+class Answers(bind.Trace):
+    """Gives one answer to all primitives."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def process_primitive(self, *_):
+        return self.answer
 
 
 def test_bind_takes_any_number_of_operands_and_no_parameters():
@@ -80,6 +103,16 @@ def test_bind_takes_any_number_of_operands_and_no_parameters():
             (p, (1,), {}),
             (p, (1, 2, 3), {}),
         ]
+    operands, params = (2.0, True, np.float32(1), None, [3]), {"a": [1], "b": None, "c": (2, [])}
+    for multiple_results in (False, True):
+        p = bind.Primitive("p", multiple_results=multiple_results)
+        with bind.set_current_trace(Notes()):
+            _, args, got = p.bind(*operands, **params)
+        assert all(map(operator.is_, args, operands)), "operands are handed on as they are"
+        assert [*got] == ["a", "b", "c"] and all(got[k] is params[k] for k in params)
+        for answer in (0.0, None, [], (1, 2), iter([3]), {}):
+            with bind.set_current_trace(Answers(answer)):
+                assert p.bind(2.0) is answer, "what the trace gives is returned as it is"
 
 
 def test_an_error_of_the_current_trace_goes_on_through_bind():
@@ -110,6 +143,11 @@ def shapes(*shapes):
         ([(2, 1, 1), (1, 1, 3)], (2, 1, 3)),
         ([(1,), (0,)], (0,)),
         ([(0,), (1,)], (0,)),
+        ([(2, 3)], (2, 3)),
+        ([(1,)], (1,)),
+        ([()], ()),
+        ([(1, 2, 1, 1, 1, 6, 7), (1, 1, 3, 4, 5, 1, 7)], (1, 2, 3, 4, 5, 6, 7)),
+        ([(1,)] * 8 + [(5,)], (5,)),
         ([(1, 4), (3, 1), (1, 1)], (3, 4)),
         ([(2, 1, 1), (1, 3, 1), (1, 1, 0)], (2, 3, 0)),
         ([(5,), (), (5,), (1,)], (5,)),
@@ -123,7 +161,7 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
         out = primitives.broadcast_shapes("add", *shapes(*operands))
     except TypeError as error:
         pytest.fail(f"{operands} fit, but raised {error!r}")
-    assert out == result, f"of {operands}"
+    assert out == result and type(out) is tuple, f"of {operands}"
 
 
 @pytest.mark.parametrize(
@@ -139,14 +177,17 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
         [(1,), (1, 1)],
         [(2, 1), (1, 3), (3,)],
         [(2, 3, 4), (2, 1, 5)],
+        [(1, 1, 1, 2), (1, 1, 1, 3)],
+        [(2, 1, 1, 1, 0), (1, 1, 1, 1, 4)],
+        [(), (2,), (1,), (), (3,)],
     ],
 )
 def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
     with (
         explain_errors("shapes that do not fit are a TypeError"),
-        pytest.raises(TypeError, match="add got incompatible shapes for broadcasting") as raised,
+        pytest.raises(TypeError, match="atan2 got incompatible shapes for broadcasting") as raised,
     ):
-        out = primitives.broadcast_shapes("add", *shapes(*operands))
+        out = primitives.broadcast_shapes("atan2", *shapes(*operands))
         pytest.fail(f"{operands} do not fit, but {out} is what came out")
     for shape in operands:
         assert str(shape) in str(raised.value), f"the message should name the shape {shape}"
@@ -172,7 +213,9 @@ def test_broadcast_dimensions_say_where_each_dimension_goes_and_ones_stretch():
     np.testing.assert_array_equal(out, np.broadcast_to(x[:, None, :], (2, 3, 4)))
 
 
-@pytest.mark.parametrize("dimensions", [(0,), (1,), (0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize(
+    "dimensions", [(0,), (1,), (0, 1), (0, 2), (1, 2), (0, 1, 3), (0, 2, 3, 4)]
+)
 def test_sizes_do_not_say_where_a_dimension_goes(dimensions):
     x = np.arange(3.0 ** len(dimensions)).reshape((3,) * len(dimensions))
     shape = (3,) * (max(len(dimensions), dimensions[-1]) + 1)
@@ -215,11 +258,23 @@ def test_elements_are_repeated_bit_for_bit_whatever_their_dtype(size):
     """Nothing is added to them: a random key can't be, and -0.0 + 0.0 is another number."""
     zero = broadcast_in_dim(np.array([-0.0], np.float32), (size,), (0,))
     assert np.signbit(zero).all(), "-0.0 must stay -0.0"
-    for dtype in [dtypes.np_dtype("bfloat16"), "uint8", "bool", "complex64", [("key", "u4")]]:
+    for dtype in ("float16", "float64", "complex64", "complex128"):
+        x = np.array([np.nan, np.inf, -0.0, 1 / 3], dtype)
+        out = broadcast_in_dim(x, (size, 4), (1,))
+        assert out.dtype == x.dtype and out[1].tobytes() == x.tobytes(), f"of {dtype}"
+    for dtype in [dtypes.np_dtype("bfloat16"), "uint8", "bool", "int64", [("key", "u4")]]:
         x = np.zeros((2, 1, 3), dtype)
         with explain_errors(f"elements of any dtype are repeated, also {dtype}"):
             out = broadcast_in_dim(x, (2, size, 3, 1), (0, 1, 2))
         assert (out.shape, out.dtype) == ((2, size, 3, 1), x.dtype)
+    for x in (
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(24.0).reshape(2, 1, 3, 1, 4).T,
+        np.arange(6.0)[::-2],
+    ):
+        places = tuple(range(1, x.ndim + 1))  # whatever order the elements are stored in
+        got = broadcast_in_dim(x, (size, *x.shape), places)
+        np.testing.assert_array_equal(got, np.broadcast_to(x, (size, *x.shape)))
 
 
 def test_an_axis_of_size_1_may_become_one_of_size_0():
@@ -272,6 +327,14 @@ def test_rules_are_given_all_operands_and_the_parameters(impl_binds_primitives):
         assert [x.dtype.name for x in seen[1][:2]] == ["float32", "int32"], (
             "NumPy arrays of the avals"
         )
+    if impl_binds_primitives:
+        p.def_impl(lambda *xs, **_: xs)
+        operands = (2.0, 3, np.float64(4), primitives.neg(5.0))
+        got = p.bind(*operands, scale=None)
+        assert all(map(operator.is_, got, operands)), "the impl rule gets the operands as they are"
+        for answer in ([3.0], (), 2, None):
+            p.def_impl(lambda *_, answer=answer, **__: answer)
+            assert p.bind(2.0) is answer, "what such an impl rule gives is returned as it is"
 
 
 class Lost(bind.Tracer):
@@ -321,6 +384,14 @@ def test_operands_are_checked_before_anything_is_computed():
         p.def_abstract_eval(raises(raised))
         p.bind(1.0)
     assert not computed, "abstract_eval refuses these operands: impl must not be called"
+    p = bind.Primitive("p")
+    p.def_impl(lambda *xs: xs[0])
+    p.def_abstract_eval(lambda *avals: avals[0])
+    operands, params = [2.0, np.float32(3)], {}
+    with unchanged(operands=operands, params=params):
+        out = bind.EvalTrace().process_primitive(p, operands, params)
+    assert out.weak_type, "the aval that abstract_eval gave, weak type and all"
+    assert not bind.EvalTrace().process_primitive(p, operands[::-1], params).weak_type
 
 
 def test_impl_rules_get_arrays_of_32_bits_and_may_make_nan():
@@ -345,6 +416,22 @@ def test_a_primitive_may_have_three_results_one_or_none():
     p.def_abstract_eval(lambda: [])
     p.def_impl(lambda: [])
     assert p.bind() == [], "nor need there be operands"
+    p, given = bind.Primitive("p", multiple_results=True), ["int32", "bool", "float16", "complex64"]
+    p.def_abstract_eval(lambda aval: [ShapedArray((n,), np.dtype(t)) for n, t in enumerate(given)])
+    p.def_impl(lambda x: tuple(np.ones(n, t) for n, t in enumerate(given)))
+    out = p.bind(2.0)
+    assert [(x.shape, x.dtype.name) for x in out] == [((n,), t) for n, t in enumerate(given)]
+    assert [np.asarray(x).dtype.name for x in out] == given, "each result has its own dtype"
+    one = bind.Primitive("one")
+    one.def_abstract_eval(lambda aval: aval)
+    calls = []
+    one.def_impl(lambda x: calls.append(x) or x + len(calls))
+    for dtype in given[:1] + given[2:]:
+        calls.clear()
+        x = np.ones(2, dtype)
+        found = [np.asarray(one.bind(x)), np.asarray(one.bind(x))]
+        assert [v.dtype.name for v in found] == [dtype] * 2
+        np.testing.assert_array_equal(found, [x + 1, x + 2], "each call is computed anew")
 
 
 def test_a_tracer_without_its_trace_has_leaked():

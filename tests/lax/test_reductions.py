@@ -41,6 +41,18 @@ def test_elements_that_hold_one_extreme_together_move_it_by_the_mean_of_their_ta
     assert float(moved(f32([1, 100, 4, 7]), f32([3, 1, 3, 3]), (0,))) == 4
     rows = f32([[2, 2, 0], [5, 5, 5]])
     np.testing.assert_array_equal(moved(f32([[1, 2, 9], [3, 6, 9]]), rows, (1,)), [1.5, 6])
+    near = np.nextafter(f32(1), f32(0))
+    assert float(moved(f32([1, 100]), np.array([1, near]), (0,))) == 1, (
+        "what is nearly the extreme is not"
+    )
+    many = np.arange(96, dtype=np.float32).reshape(2, 3, 2, 4, 2) % 7
+    for axes in ((4,), (0, 3), (1, 2, 4), (0, 1, 2, 3, 4), ()):
+        held = many == many.max(axes, keepdims=True)
+        want = (held * np.arange(96).reshape(many.shape)).sum(axes) / held.sum(axes)
+        tangent = np.arange(96, dtype=np.float32).reshape(many.shape)
+        np.testing.assert_allclose(moved(tangent, many, axes), want, rtol=1e-6)
+    infinite = f32([[np.inf, 1], [-np.inf, -np.inf]])
+    np.testing.assert_array_equal(moved(f32([[1, 2], [3, 5]]), infinite, (1,)), [1, 4])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])

@@ -17,6 +17,7 @@ def test_the_error_of_one_value_is_what_its_movement_does_to_the_result():
 
 def test_an_error_is_positive_whichever_way_the_result_moves():
     assert float(error_of(lambda x: -3.0 * x, [2.0], [0.5])) == 1.5
+    assert float(error_of(lambda x, y: x + y, (1.0, 2.0), (-3.0, -4.0))) == 5.0
 
 
 def test_errors_of_several_values_are_added_as_squares():
@@ -57,6 +58,10 @@ def test_values_and_errors_may_be_three_and_are_left_as_they_are():
         found = error_of(lambda x, y, z: 2.0 * x + 8.0 * y - 2.0 * z, values, errors)
     assert float(found) == 3.0, "the root of 1 + 4 + 4"
     assert float(error_of(lambda x, y: x + y, (1.0, 2.0), (3.0, 4.0))) == 5.0
+    five = error_of(
+        lambda *xs: xs[0] + xs[1] + xs[2] + xs[3] + xs[4], (1.0,) * 5, (2.0, 0.0, 4.0, 5.0, 6.0)
+    )
+    assert float(five) == 9.0, "of five equal values: the root of 4 + 0 + 16 + 25 + 36"
 
 
 @each_error
@@ -70,6 +75,7 @@ def test_an_exact_value_adds_nothing_and_one_without_bounds_all():
     assert float(error_of(lambda x: x * 2.0, [2.0], [0.0])) == 0.0
     assert np.isinf(error_of(lambda x, y: x + y, [2.0, 3.0], [np.inf, 0.5]))
     assert np.isnan(error_of(lambda x, y: x + y, [2.0, 3.0], [np.nan, 0.5]))
+    assert error_of(lambda x: x * jnp.ones((2, 3)), [2.0], [0.0]).shape == (2, 3), "each is exact"
 
 
 def test_a_result_may_be_a_matrix_and_moves_only_where_it_does():

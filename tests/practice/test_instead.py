@@ -4,7 +4,7 @@ import pytest
 from judged import Thrown, each_error, error_passes, every_error_passes, raises, unchanged
 from practice.instead import instead
 
-from tinyjax.core.bind import Trace, context, set_current_trace
+from tinyjax.core.bind import Primitive, Trace, context, set_current_trace
 from tinyjax.core.primitives import cos_p, mul_p, neg_p, reduce_sum_p, sin_p
 
 
@@ -37,6 +37,12 @@ def test_the_answer_is_given_all_operands_and_parameters():
     assert in_words(instead(total, lambda x: reduce_sum_p.bind(x, axes=(0,)))) == (
         "total of x over (0,)"
     )
+    ours, other = Primitive("ours"), Primitive("ours")
+    given = ("x", "y", "y", 2.0, None, ..., *range(9))
+    seen = {ours: lambda *xs, **params: (xs, params)}
+    want = (given, params := {"a": None, "b": [], "name": "i", "sharding": 0})
+    assert in_words(instead(seen, lambda _: ours.bind(*given, **params))) == want
+    assert in_words(instead(seen, other.bind)) == "ours(x)", "another primitive has the same name"
 
 
 def test_every_other_primitive_goes_to_the_parent_with_operands_and_parameters():
@@ -97,6 +103,17 @@ def test_an_answer_is_called_once_and_may_be_none():
     asked = []
     assert in_words(instead({sin_p: lambda x: asked.append(x)}, sin_p.bind)) is None
     assert asked == ["x"]
+    for answer in (0.0, [], [1], (), {}, False):
+        got = in_words(instead({sin_p: lambda _, answer=answer: answer}, sin_p.bind))
+        assert got is answer, "answer and result are given as they are"
+        assert in_words(instead({}, lambda _, answer=answer: answer)) is answer
+    three = {p: lambda x, k=k: f"{k}{x}" for k, p in enumerate((sin_p, cos_p, neg_p, reduce_sum_p))}
+    assert in_words(instead(three, lambda x: [p.bind(x) for p in three])) == [
+        "0x",
+        "1x",
+        "2x",
+        "3x",
+    ]
 
 
 def test_each_call_has_its_own_parent_and_arguments_and_leaves_the_answers():

@@ -79,3 +79,19 @@ def test_a_batch_may_be_of_one_or_of_none_and_operands_are_left_as_they_are():
         batch_product(x, 0, y, 0)
     x = np.array([1.0, np.nan, np.inf])
     np.testing.assert_array_equal(batch_product(x, 0, np.array(2.0), None), [2, np.nan, np.inf])
+    for left in (bool, np.int8, np.float16, np.complex64):
+        for right in (bool, np.int16, np.float32, np.complex64):
+            a, b = np.ones((2, 3), left), np.ones((3, 2, 1), right)
+            for other, dim in ((b, 0), (b[0], None)):
+                out = batch_product(a, 1, other, dim)
+                want = a[:, :1].T * b
+                assert out.dtype == want.dtype, f"NumPy's dtype of {a.dtype} and {b.dtype}"
+    five = numbers(2, 3, 1, 2, 1, 3)
+    np.testing.assert_array_equal(
+        batch_product(five, 0, numbers(2, 3), 0), five * numbers(2, 3)[:, None, None, None, None]
+    )
+    truths = np.array([True, False])
+    np.testing.assert_array_equal(batch_product(truths, 0, truths[::-1], 0), [False, False])
+    shared, each = numbers(2, 1, 3, 2, 3), numbers(2, 3) ** 2
+    for got in (batch_product(each, 0, shared, None), batch_product(shared, None, each, 0)):
+        np.testing.assert_array_equal(got, [shared * row for row in each], "shared, of five axes")

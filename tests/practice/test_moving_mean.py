@@ -27,7 +27,8 @@ class Notes(Trace):
 
 def test_moving_mean_binds_its_primitive_with_the_window_as_a_parameter():
     with set_current_trace(Notes()):
-        assert moving_mean("x", 2) == (moving_mean_p, ("x",), {"window": 2})
+        for window in (2, 1, 0, 40):
+            assert moving_mean("x", window) == (moving_mean_p, ("x",), {"window": window})
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,14 @@ def test_the_impl_rule_gives_the_means_of_neighbours_along_the_last_axis(window,
 
 def test_the_abstract_eval_rule_tells_shape_and_dtype_of_the_result():
     rule = abstract_eval_rules[moving_mean_p]
-    for shape, dtype in [((4,), "float32"), ((2, 3, 4), "float32"), ((4,), "float16")]:
+    for shape, dtype in [
+        ((4,), "float32"),
+        ((2, 3, 4), "float32"),
+        ((4,), "float16"),
+        ((0, 4), "float32"),
+        ((4,), "float64"),
+        ((2, 4), "complex128"),
+    ]:
         out = rule(ShapedArray(shape, np.dtype(dtype)), window=3)
         assert (out.shape, out.dtype) == ((*shape[:-1], 2), dtype), f"of {dtype}{list(shape)}"
 
@@ -74,6 +82,11 @@ def test_whole_numbers_are_refused_as_their_means_are_none(dtype):
 def test_a_window_may_be_as_long_as_the_axis():
     out = abstract_eval_rules[moving_mean_p](ShapedArray((4,), ROWS.dtype), window=4)
     assert out.shape == (1,)
+    for length in (1, 2, 9, 100):
+        out = abstract_eval_rules[moving_mean_p](ShapedArray((length,), ROWS.dtype), window=length)
+        assert out.shape == (1,), f"of {length} numbers"
+        x = np.arange(length, dtype=np.float32)
+        np.testing.assert_allclose(moving_mean(x, length), [(length - 1) / 2], rtol=1e-6)
 
 
 def test_called_like_any_other_operation_it_gives_an_array_of_its_aval():
@@ -93,6 +106,10 @@ def test_floats_of_every_kind_have_means(dtype):
         out = moving_mean(ROWS.astype(dtype), 2)
     assert out.dtype == np.asarray(out).dtype == dtype
     np.testing.assert_array_equal(np.asarray(out), np.array([[2, 4, 7], [3, 3, 3]], dtype))
+    large = np.asarray(moving_mean(np.full(4, 2**15, dtype), 4))
+    assert large == 2**15, "a sum may be larger than the largest number, where the mean is not"
+    if dtype == "complex64":
+        np.testing.assert_array_equal(moving_mean(1j * ROWS[0].astype(dtype), 2), [2j, 4j, 7j])
 
 
 def test_nan_inf_and_large_numbers_are_in_the_means_of_their_own_windows_alone():
@@ -165,6 +182,14 @@ def test_the_batching_rule_takes_four_axes_and_the_window_that_is_given(dim):
     np.testing.assert_array_equal(
         np.moveaxis(np.asarray(out), out_dim, 0), np.moveaxis(five, dim + 1, 0), "five axes"
     )
+    for place in range(7):
+        high = np.ones((1,) * place + (2,) + (1,) * (7 - place), np.float32)
+        assert module.moving_mean_batch((high,), (place,), window=1)[1] == place, "of eight axes"
+    assert dim == 3 or out_dim == dim + 1, "a batch dim in nobody's way stays, of five axes too"
+    six = x[None, None]
+    out, out_dim = module.moving_mean_batch((six,), (dim + 2,), window=2)
+    loop = [moving_mean(example, 2) for example in np.moveaxis(six, dim + 2, 0)]
+    np.testing.assert_allclose(np.moveaxis(np.asarray(out), out_dim, 0), loop, rtol=1e-6)
 
 
 def test_a_batch_may_be_of_one_or_of_none_and_of_any_floats():

@@ -53,6 +53,8 @@ def test_what_is_nested_deep_has_its_entries_in_order_and_stays_as_it_is():
         found.append("e")
     entry = object()
     assert all(x is entry for x in spread(entry, [1, [2]])), "the entry itself, not a copy"
+    many = [[k] * k for k in range(30)]
+    assert spread(list(range(30)), many) == [k for k in range(30) for _ in range(k)]
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,17 @@ def test_rules_take_arrays_of_five_axes_and_axes_in_any_order(dim):
     np.testing.assert_array_equal(
         batching.bdim_at_front(HYPERCUBE, dim, 9), np.moveaxis(HYPERCUBE, dim, 0)
     )
+    six = np.expand_dims(HYPERCUBE, 5)
+    permutation = (4, 2, 0, 3, 1)
+    got = batch_rules[primitives.transpose_p]((six,), (dim,), permutation=permutation)
+    assert_is_batch(got, [six], [dim], lambda example: example.transpose(permutation))
+    for axes in ((), (0, 1, 2, 3, 4), (4, 1)):
+        got = batch_rules[primitives.reduce_sum_p]((six,), (dim,), axes=axes)
+        assert_is_batch(got, [six], [dim], lambda example, axes=axes: example.sum(axes))
+    many = np.arange(256).reshape((1, 2, 1, 2, 2, 1, 4, 2, 4))
+    for destination in range(9):
+        got = batching.moveaxis(many, dim, destination)
+        np.testing.assert_array_equal(got, np.moveaxis(many, dim, destination), "nine axes")
 
 
 @pytest.mark.parametrize(
@@ -213,6 +224,15 @@ def test_an_elementwise_operation_may_have_three_operands_and_more(which):
     )
     got = batching._broadcasting_rule(p, operands, dims)
     assert_is_batch(got, operands, dims, lambda *xs: sum((k + 1) * x for k, x in enumerate(xs)))
+    for at in range(5):  # one of five has more axes than the others
+        many, many_dims = [x[:, 0]] * 5, [0] * 5
+        many[at], many_dims[at] = np.moveaxis(cube, 0, 0), 0
+        if at:
+            many[0], many_dims[0] = 2.0, None
+        got = batching._broadcasting_rule(p, many, many_dims)
+        assert_is_batch(
+            got, many, many_dims, lambda *xs: sum((k + 1) * x for k, x in enumerate(xs))
+        )
 
 
 def test_an_elementwise_operation_with_three_results_has_a_batch_dim_for_each():
@@ -321,9 +341,9 @@ def test_rules_are_given_the_parameters():
     batching.axis_batch_rules[with_axis] = lambda axis, *args, **params: by_dims(*args, **params)
     with bind.set_current_trace(trace):
         for p in (primitive, with_axis):
-            out = p.bind(trace.tracer(x, 0), scale=2)
+            out = p.bind(trace.tracer(x, 0), scale=2, other=None, none=())
             np.testing.assert_array_equal(out.val, x)
-    assert seen == [{"scale": 2}] * 2
+    assert seen == [{"scale": 2, "other": None, "none": ()}] * 2, "all of them"
 
 
 def test_a_primitive_that_takes_functions_is_not_left_to_the_parent():
@@ -367,11 +387,12 @@ def test_a_rule_that_asks_for_the_axis_gets_it():
         with bind.set_current_trace(trace):
             out = primitive.bind(trace.tracer(x, 0))
         assert axes.pop() is trace.axis and isinstance(out, BatchTracer)
-    with bind.set_current_trace(new_trace("i")):
-        out = primitive.bind(3.0)
-    assert isinstance(out, BatchTracer), (
-        "an axis with a name counts also where no operand is mapped"
-    )
+    for name in ("i", 0, "", ()):
+        with bind.set_current_trace(new_trace(name)):
+            out = primitive.bind(3.0)
+        assert isinstance(out, BatchTracer), (
+            "an axis with a name, whichever, counts also where no operand is mapped"
+        )
 
 
 def test_a_missing_batching_rule_names_the_primitive():
@@ -449,6 +470,15 @@ def test_keyword_arguments_are_mapped_along_axis_0():
     np.testing.assert_array_equal(jax.vmap(lambda a, b: add(a, b))(x, b=x), 2 * x)
     found = jax.vmap(lambda x, y: x * y, in_axes=None)(2.0, y=np.arange(3.0))
     np.testing.assert_array_equal(found, [0, 2, 4], "also where in_axes is None")
+    for in_axes in (1, (1,), -1, [1]):
+        found = jax.vmap(lambda a, b: a + b.sum(), in_axes=in_axes)(x.T, b=x)
+        np.testing.assert_array_equal(found, x + x.sum(1, keepdims=True), f"in_axes is {in_axes}")
+    found = jax.vmap(lambda **named: named)(**{letter: x[:, :1] for letter in "zyxwv"})
+    assert [*found] == [*"vwxyz"] or [*found] == [*"zyxwv"], "all keyword arguments are given"
+    for nothing in ((), {}, [], None, [(), {}]):
+        assert jax.vmap(lambda row, nothing=nothing: nothing)(x) == nothing, (
+            "a result without arrays"
+        )
 
 
 def test_a_batched_and_an_unbatched_operand_need_no_copies():
@@ -525,6 +555,9 @@ def test_the_trace_knows_all_that_is_said_of_its_axis():
         lambda y: seen.append(bind.context.trace.axis) or y, axis_name="i", spmd_axis_name="d"
     )(x)
     assert (seen[0].name, seen[0].size, seen[0].spmd_axis_name) == ("i", 2, "d")
+    for name in (0, "", ()):
+        jax.vmap(lambda y: seen.append(bind.context.trace.axis) or y, axis_name=name)(x)
+        assert seen[-1].name == name and seen[-1].spmd_axis_name is None, "any name but None is one"
 
 
 def test_each_call_has_its_own_size_and_leaves_its_arguments():

@@ -106,6 +106,11 @@ def test_an_operand_without_a_tangent_or_without_a_rule_adds_nothing(area_p):
     assert float(jvp_rules[area_p]((2.0, 3.0), (zero(), 100.0))[1]) == 200.0
     defjvp(area_p, lambda g, x, y: mul(g, y), None)
     assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 30.0
+    still = bind.Primitive("still")
+    still.def_abstract_eval(lambda *avals: avals[0])
+    still.def_impl(lambda *xs: xs[0])
+    defjvp(still, lambda g, *_: zero(), lambda g, *_: zero())
+    assert type(jvp_rules[still]((2.0, 3.0), (1.0, 1.0))[1]) is Zero, "a rule may give a Zero"
 
 
 def test_where_nothing_moves_the_tangent_is_a_zero_of_the_results_type(area_p):
@@ -165,6 +170,14 @@ def test_of_three_operands_each_rule_adds_its_part():
     ]:
         out, tangent = jvp_rules[p]((2.0, 3.0, 4.0), tangents)
         assert (float(out), float(tangent)) == (24.0, want)
+    many = bind.Primitive("many")
+    many.def_abstract_eval(lambda *avals: avals[0])
+    many.def_impl(lambda *xs: sum(xs))
+    defjvp(many, *[lambda g, *_, k=k: mul(g, np.float32(10.0**k)) for k in range(5)])
+    for i in range(5):
+        moving = tuple(2.0 if j == i else zero() for j in range(5))
+        assert float(jvp_rules[many]((1.0,) * 5, moving)[1]) == 2 * 10**i, f"operand {i} moves"
+    assert float(jvp_rules[many]((1.0,) * 5, (2.0,) * 5)[1]) == 22222, "all move alike"
 
 
 @each_error
@@ -324,6 +337,16 @@ def test_a_value_behind_a_tracer_may_be_zero(value):
     found = nested.concrete()
     assert found is not None and found == value and not isinstance(found, bind.Tracer)
 
+    class Other(bind.Tracer):
+        aval = bind.get_aval(1.0)
+
+        def concrete(self):
+            return value
+
+    assert JVPTracer(trace, JVPTracer(trace, Other(), 1.0), 1.0).concrete() is value, (
+        "a tracer of another kind is asked"
+    )
+
 
 def test_constants_of_any_dtype_do_not_move_and_own_tracers_are_taken_apart_once():
     ours = JVPTrace(bind.context.trace)
@@ -332,6 +355,8 @@ def test_constants_of_any_dtype_do_not_move_and_own_tracers_are_taken_apart_once
         (SMALL_FLOAT.type(1), f"Zero({bind.get_aval(SMALL_FLOAT.type(1)).str_short(True)})"),
         (3, "Zero(float0[])"),
         (np.array([True]), "Zero(float0[1])"),
+        (2j, "Zero(c64[])"),
+        (np.complex64(1j), "Zero(c64[])"),
     ]:
         primal, tangent = ours.primal_and_tangent(constant)
         assert primal is constant and repr(tangent) == text
@@ -343,6 +368,18 @@ def test_constants_of_any_dtype_do_not_move_and_own_tracers_are_taken_apart_once
     batched = BatchTrace(bind.context.trace, AxisData(None, 2)).tracer(np.ones(2, np.float32), 0)
     assert ours.primal_and_tangent(batched)[0] is ours.primal(batched) is batched, (
         "a tracer of another kind is a constant too"
+    )
+
+    class Equal(JVPTrace):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    one, two = Equal(bind.context.trace), Equal(bind.context.trace)
+    x = JVPTracer(one, 3.0, 1.0)
+    assert two.primal_and_tangent(x)[0] is two.primal(x) is x, (
+        "a trace that is equal is another one"
     )
 
 
@@ -388,6 +425,28 @@ def test_a_primitive_with_several_results_may_have_one_or_none():
         jvp_rules[p] = lambda xs, ts, count=count: ([xs[0]] * count, [ts[0]] * count)
         outs = trace.process_primitive(p, [JVPTracer(trace, 2.0, 5.0)], {})
         assert [trace.primal_and_tangent(out) for out in outs] == [(2.0, 5.0)] * count
+    several = bind.Primitive("several", multiple_results=True)
+    jvp_rules[several] = lambda xs, ts: (
+        [xs[0] + k for k in range(5)],
+        [0.0, zero(), 1, ts[0], zero()],
+    )
+    outs = trace.process_primitive(several, [JVPTracer(trace, 2.0, 5.0)], {})
+    assert isinstance(outs, list)
+    assert [(x.primal, x.tangent) if isinstance(x, JVPTracer) else x for x in outs] == [
+        (2.0, 0.0),
+        3.0,
+        (4.0, 1),
+        (5.0, 5.0),
+        6.0,
+    ], "a tangent is left out if it is a Zero, and only then"
+    nine = bind.Primitive("nine")
+    jvp_rules[nine] = lambda xs, ts: (sum(xs), [type(t) is Zero for t in ts])
+    for k in range(9):
+        operands = [1.0] * k + [JVPTracer(trace, 2.0, 5.0)] + [1.0] * (8 - k)
+        out = trace.process_primitive(nine, operands, {})
+        assert out.primal == 10.0 and out.tangent == [i != k for i in range(9)], (
+            f"operand {k} moves"
+        )
 
 
 def test_a_function_of_one_tracer_is_differentiated():
@@ -532,6 +591,8 @@ def test_primals_and_tangents_come_in_tuples_of_one_structure():
         jax.jvp(f, ((3.0, 3.0),), (1.0,))
     with pytest.raises(TypeError, match="same tree structure"):
         jax.jvp(f, [3.0], (1.0,))
+    with pytest.raises(TypeError, match="Expected a callable value"):
+        jax.jvp(3, 3.0, "rubbish")  # first of all
 
 
 def test_a_missing_rule_names_the_primitive_and_the_table():
@@ -579,6 +640,23 @@ def test_jvp_calls_the_function_once_with_values_and_leaves_the_arguments():
         assert [float(x) for x in found[0]["a"]] == [*given[0]["a"], given[1]]
         assert found[0]["b"] == () and type(found) is list and found[1][1] is None
     assert jax.jvp(lambda: (1.0, {}), (), ())[0] == (1.0, {}), "there may be no arguments"
+    x = np.float32(3)
+    for tangents, want in (((1.0, 0.0), 1.0), ((0.0, 1.0), 10.0), ((1.0, 1.0), 11.0)):
+        found = jax.jvp(lambda a, b: a + 10.0 * b, (x, x), tuple(map(np.float32, tangents)))[1]
+        assert float(found) == want, "one array in two places is two arguments"
+    for result in (
+        lambda x: (x,),
+        lambda x: [x],
+        lambda x: {"a": x},
+        lambda x: (),
+        lambda x: [[x, x, x, x]],
+    ):
+        for part in jax.jvp(result, (x,), (np.float32(1),)):
+            assert repr(jax.tree.structure(part)) == repr(jax.tree.structure(result(x)))
+    twice = jax.jvp(lambda x: [x, x, (y := x * 2.0), y], (x,), (np.float32(5),))
+    assert [*map(float, twice[0] + twice[1])] == [3, 3, 6, 6, 5, 5, 10, 10], (
+        "a result may be there twice"
+    )
 
 
 def test_integers_do_not_move_and_neither_do_results_of_integers():
@@ -619,6 +697,12 @@ def test_of_aux_own_tracers_alone_are_taken_apart_and_it_must_be_a_pair():
     assert not any(isinstance(x, JVPTracer) for x in aux), "of many leaves each is taken apart"
     with pytest.raises(TypeError):
         jax.jvp(lambda x: x, (1.0,), (1.0,), has_aux=True)
+    for given in ((), {}, None, [], "text", 0, [{}, ()], (None,)):
+        if given not in ("text", 0):
+            out = jax.jvp(lambda x, given=given: given, (1.0,), (1.0,))
+            assert out == (given, given) and all(type(part) is type(given) for part in out)
+        aux = jax.jvp(lambda x, given=given: (x, given), (1.0,), (1.0,), True)[2]
+        assert aux == given and type(aux) is type(given), f"aux is {given!r}"
 
 
 def test_results_that_are_no_trees_of_arrays_are_told():

@@ -59,6 +59,14 @@ def test_of_three_entries_each_stands_for_all_below_it_however_deep():
 def test_where_two_nodes_part_the_others_are_counted_all_the_same():
     counts = list(_leaf_counts(structure((0, [1], 2)), structure((0, (0, 0), (0, 0)))))
     assert counts == [1, None, 2], "a list is no prefix of a pair, and what follows is counted"
+    prefix, full = [[(0,), (0, 0), 0], 0], [[[0], (0, [0, 0]), (0,)], [0] * 4]
+    assert list(_leaf_counts(structure(prefix), structure(full))) == [None, 1, 2, 1, 4], (
+        "further down too"
+    )
+    many = structure([[0] * k for k in range(20)])
+    assert list(_leaf_counts(structure([0] * 20), many)) == list(range(20)), "of twenty children"
+    empty = structure(((), [], {}, None, 0))
+    assert list(_leaf_counts(empty, empty)) == [1], "what has no leaves is not counted"
 
 
 @pytest.mark.parametrize(

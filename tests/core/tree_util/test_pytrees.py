@@ -78,6 +78,23 @@ def test_leaves_stand_in_order_whatever_they_are_nested_in():
     assert (
         repr(treedef) == "PyTreeDef((*, [*, (*,), []], *, CustomNode(namedtuple[Point], [*, *])))"
     )
+    for nested in (
+        {"a": None, "b": 1},
+        [None, 1, None],
+        (None,),
+        Point(None, 2),
+        Box(None, 3),
+        {"c": {}},
+    ):
+        for is_leaf in (None, lambda _: False):
+            leaves, treedef = tree_util.tree_flatten(nested, is_leaf)
+            again = treedef.unflatten(leaves)
+            assert tree_util.tree_structure(again) == treedef and type(again) is type(nested)
+            assert isinstance(nested, Box) or again == nested, "children without leaves are kept"
+    part = [1, {"a": 2}]
+    assert tree_util.tree_leaves([part, part, (part, part)]) == [1, 2] * 4, (
+        "one list in many places"
+    )
 
 
 def test_a_structure_knows_the_aux_data_of_its_nodes():
@@ -202,6 +219,9 @@ def test_keys_of_any_one_type_are_sorted_by_value():
     for keys in [(10, 2, -1), ((2, 1), (1, 9)), (True, False), (2.5, -1.0), ("b", "", "B")]:
         leaves, treedef = tree_util.tree_flatten({key: str(key) for key in keys})
         assert treedef.aux == tuple(sorted(keys)) and leaves == [str(key) for key in sorted(keys)]
+    many = {str(k): k for k in reversed(range(100, 140))}
+    leaves, treedef = tree_util.tree_flatten(many)
+    assert leaves == list(range(100, 140)) and treedef.aux == tuple(map(str, leaves)), "of 40 keys"
 
 
 def test_unflatten_leaves_the_leaves_as_they_are_and_may_be_called_again():
@@ -234,6 +254,9 @@ def test_a_node_gets_its_children_as_a_tuple_also_none_and_many():
         picky = Picky()
         picky.flatten = lambda count=count: ([0] * count, lambda children: children)
         assert structure([picky]).unflatten(range(count)) == [tuple(range(count))]
+    made = structure([[], [], {}, {}]).unflatten([])
+    assert made[0] is not made[1] and made[2] is not made[3], "each node is a new one"
+    assert structure([0, 0]).unflatten({"a": 1, "b": 2}) == ["a", "b"], "a dict gives its keys"
 
 
 def test_unflatten_takes_its_leaves_from_any_iterable():
@@ -349,6 +372,22 @@ def test_an_error_of_the_mapped_function_goes_on(error):
         tree_util.tree_map(max, (picky,), (other,))
 
 
+class Alike:
+    """Values that are all printed alike, and of which only the same one is equal."""
+
+    def __repr__(self):
+        return "alike"
+
+
+def test_aux_data_is_compared_by_equality():
+    same = tree_util.tree_map(lambda *xs: xs, {1: 2}, {True: 3}, {1.0: 4})
+    assert same == {1: (2, 3, 4)}, "keys that are equal are the same"
+    a, b = Box(1, label=Alike()), Box(2, label=Alike())
+    assert tree_util.tree_map(lambda *xs: xs, a, a).items == ((1, 1),)
+    with pytest.raises(ValueError, match="tree_map tree"):
+        tree_util.tree_map(lambda *xs: xs, a, b)
+
+
 def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
     seen, first, second, third = [], {"b": [1, 2], "a": 3}, {"b": [4, ()], "a": 6}, {"b": 0, "a": 9}
     third["b"] = [7, [8]]
@@ -359,6 +398,12 @@ def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
     assert tree_util.tree_map(lambda *xs: xs, [1], [2], [3], [4], [5]) == [(1, 2, 3, 4, 5)]
     assert tree_util.tree_map(max, [1, 1, 1], [0, 2, 3]) == [1, 2, 3], "a leaf may be there twice"
     assert tree_util.tree_map(raises(Thrown()), [(), {}, None]) == [(), {}, None]
+    one, count = object(), iter(range(9))
+    assert tree_util.tree_map(lambda _: next(count), [one, {"a": one}, one]) == [0, {"a": 1}, 2], (
+        "one object in three places is three leaves"
+    )
+    for got in (NotImplemented, None, ..., [], 0):
+        assert tree_util.tree_map(lambda _, got=got: got, (1, [2])) == (got, [got])
 
 
 def test_map_stops_where_is_leaf_says():

@@ -107,6 +107,8 @@ def test_who_must_not_take_over_something_takes_the_next():
         return u is not A
 
     assert taken([C], [A, B], may_take_over=may_take_over) == ({C: B}, [(A, 0)])
+    found, _ = taken([C], [A, B, D, E], may_take_over=lambda v, u: u is E)
+    assert found == {C: E}, "the fourth that is free is the first that may be taken over"
 
 
 # ---- whole programs ----

@@ -94,6 +94,9 @@ def test_gradients_are_those_of_the_loop_written_out(ways_back):
 
 def test_no_steps_give_back_what_came_in():
     assert backwards([], 2.0, [], 7.0) == (7.0, 2.0, []), "weights, state, and no xs"
+    weights, state, ct_xs = backwards([lambda cts: (1, cts[0] + 1, cts[1])] * 30, 0, range(30), 5)
+    assert (weights, state, ct_xs) == (35, 30, [*range(30)]), "30 steps"
+    assert type(weights) is int, "whole numbers stay whole"
 
 
 def test_what_is_given_stays_as_it_is(ways_back):

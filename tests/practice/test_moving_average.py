@@ -84,3 +84,6 @@ def test_measurements_of_any_rank_keep_their_shape_and_dtype():
         xs = jnp.ones((4, 2, 1, 3), dtype)
         got = moving_average(xs, 0.5)
         assert (got.shape, got.dtype) == (xs.shape, xs.dtype)
+    with jax.enable_x64():
+        got = moving_average(np.array([1.0, 1.0 + 2.0**-40]), 0.5)
+    assert got.dtype == np.float64 and float(got[1]) == 1 + 2.0**-41

@@ -41,6 +41,10 @@ def test_an_array_goes_to_the_device_and_comes_back(queue, shape, dtype):
 def test_elements_are_stored_row_by_row_whatever_their_order_was(queue):
     array = np.arange(6, dtype=np.float32).reshape(2, 3).T
     np.testing.assert_array_equal(queue.read(queue.upload(array)), array)
+    for part in (np.arange(12, dtype=np.uint8)[::-3], np.ones((4, 3, 2))[::2, 1:]):
+        back = queue.read(queue.upload(part))
+        assert back.dtype == part.dtype
+        np.testing.assert_array_equal(back, part)
 
 
 def test_an_array_without_elements_has_no_buffer(queue):

@@ -67,6 +67,8 @@ def test_the_last_chunk_may_be_a_whole_one_that_overlaps_with_the_one_before(siz
     assert_computes_the_same(kernel, doubled(size))
     assert Vectorize("i1_inner", 16).why_not(kernel) == ""
     assert "before" not in str(Vectorize("i1_inner", 16).apply(kernel))
+    kernel = Split("i1", 5, overlap=True).apply(doubled(size))
+    assert_computes_the_same(kernel, doubled(size))
 
 
 def test_a_sum_would_count_twice_what_chunks_share():

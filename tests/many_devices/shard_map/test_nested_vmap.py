@@ -50,6 +50,9 @@ def test_what_the_spec_does_not_name_is_whole():
     assert parts.shape == (2, 8, 3), "of the mesh's axes, those that the spec names"
     equal(parts[1], TABLE[:, 3:], "all rows")
     assert split(jnp.asarray(TABLE), P("y"), AXES).shape == (2, 4, 6), "a spec may be short"
+    parts = split(jnp.asarray(TABLE), P("x", "y"), (("x", 1), ("y", 2)))
+    assert parts.shape == (1, 2, 8, 3), "an axis of one device is in front too"
+    assert split(jnp.ones((0, 6)), P("x"), AXES).shape == (4, 0, 6), "parts of nothing"
 
 
 # ---- join ----
@@ -90,6 +93,7 @@ def test_names_are_left_as_they_were():
     names = ["y", "x"]
     join(jnp.ones((2, 4, 2, 6)), P("x"), names)
     assert names == ["y", "x"]
+    assert join(jnp.ones((2, 4, 2, 6)), P("x"), ("y", "x")).shape == (8, 6), "names may be a tuple"
 
 
 def test_both_are_programs_that_can_be_traced():

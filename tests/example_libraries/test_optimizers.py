@@ -76,6 +76,10 @@ def test_adam_keeps_means_of_gradients_and_of_their_squares():
     *_, (_, m, v) = states(optimizers.adam(0.1, b1=0.5, b2=0.75), [G, 2 * G])
     close(m, 0.5 * (0.5 * G) + 0.5 * (2 * G), "m in the state is the mean before its correction")
     close(v, 0.75 * (0.25 * G**2) + 0.25 * (2 * G) ** 2, "v, too, is kept before its correction")
+    halves = optimizers.adam(0.1).update_fn(
+        0, np.float16(G), optimizers.adam(0.1).init_fn(np.float16(X))
+    )
+    assert {x.dtype.name for x in jax.tree.leaves(halves)} == {"float16"}, "all keep the dtype of x"
 
 
 def test_adam_steps_by_its_corrected_means():

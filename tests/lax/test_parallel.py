@@ -59,6 +59,8 @@ def test_whole_numbers_among_the_names_are_positions():
     np.testing.assert_array_equal(found, [15, 15], "a name may be no text")
     cube = np.ones((2, 3, 4, 5), np.float32)
     np.testing.assert_array_equal(over(lambda m: lax.psum(m, (0, 1, 2, "i")))(cube), [120, 120])
+    found = over(over(lambda row: lax.psum(row, (name, 0))), name)(table[:, None])
+    np.testing.assert_array_equal(found, [[15], [15]], "of an outer vmap too")
 
 
 def test_examples_along_any_axis_are_added_up():

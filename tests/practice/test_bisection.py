@@ -78,6 +78,7 @@ def test_it_is_one_while_loop_of_any_length():
     jaxpr = jax.make_jaxpr(lambda low, high: bisection.bisect(jnp.cos, low, high))(0.0, 3.0)
     names = [eqn.primitive.name for eqn in jaxpr.eqns]
     assert names.count("while") == 1, f"one while_loop is asked for; the equations are {names}"
+    assert jaxpr.out_avals[1].dtype.kind == "i", "the number of halvings is a whole number"
 
 
 def test_a_batch_of_bounds_is_halved_at_once():

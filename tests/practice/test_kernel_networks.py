@@ -89,11 +89,13 @@ def test_the_backward_pass_is_one_kernel():
     the_call(kernels.dense_bwd, saved, jnp.ones_like(out))
     x, w, b = np.full((3, 2), 4, np.float32), np.ones((2, 5), np.float32), np.zeros(5, np.float32)
     ct = np.linspace(-1e6, 1e6, 15, dtype=np.float32).reshape(3, 5)
-    out = np.tanh(np.float32(3.5)) * np.ones((3, 5), np.float32)
-    found = kernels.dense_bwd(kernels.dense_fwd(x, w, b - 4.5)[1], ct)
+    out = np.tanh(np.float32(4.2)) * np.ones((3, 5), np.float32)
+    found = kernels.dense_bwd(kernels.dense_fwd(x, w, b - 3.8)[1], ct)
     slope = ct * (1 - out**2)
     for got, want in zip(found, (slope @ w.T, x.T @ slope, slope.sum(0)), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1, err_msg="where tanh is near 1")
+    saved = [a.astype(np.float16) for a in kernels.dense_fwd(x, w, b)[1]]
+    assert {a.dtype.name for a in kernels.dense_bwd(saved, saved[2])} == {"float16"}
 
 
 def test_the_forward_pass_is_one_kernel():

@@ -110,6 +110,9 @@ def test_a_state_of_any_dtype_that_is_the_same_for_all_keeps_it(dtype):
     )
     assert states.tolist() == (state * weights.astype(dtype)[:, None] ** 2).tolist()
     assert ys.tolist() == [[0, 1], [0, 2]] and ys.dtype == np.int32
+    whole = np.arange(6, dtype=np.int32).reshape(2, 3)
+    _, ys = scan_of_batch(lambda w, h, x: (h, x), (1.0, state, whole), (None, None, 0), 2)
+    assert ys.dtype == np.int32 and ys.tolist() == whole.tolist()
 
 
 EACH_DIMS = [(w, h, x) for w in (0, None) for h in (0, None) for x in (0, None)]

@@ -111,6 +111,9 @@ def test_each_key_of_a_table_is_folded_with_its_number():
         want = threefry2x32(*words[:1, 1].T, *seed_words(number).T)
         told = f"the seed of {dtype} -3 is encrypted"
         np.testing.assert_array_equal(fold_in_words(words[:1, 1], number), np.stack(want, -1), told)
+    with np.errstate(over="ignore"):
+        alone = fold_in_words(words[1, 2], np.array(5))
+    assert alone.tolist() == got[1, 2].tolist(), "one key and one number, without axes"
 
 
 def test_folded_words_encrypt_a_number():

@@ -83,6 +83,8 @@ def test_a_result_is_copied_if_it_is_a_view_of_an_operand_and_else_not():
     assert out.host is made, "this is no view of an operand, and must not be copied"
     _, (operand, out) = run(of_ones_own(lambda x: x[1:].T[None]), X)
     assert not np.may_share_memory(out.host, operand.host), "nor is a part of it"
+    _, (operand, out) = run(of_ones_own(lambda x: x[1:]), X[:])
+    assert not np.may_share_memory(out.host, operand.host), "where the operand is a view itself"
 
 
 def test_numpy_says_nothing_of_what_is_no_number():

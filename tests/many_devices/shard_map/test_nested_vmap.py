@@ -94,6 +94,7 @@ def test_names_are_left_as_they_were():
     join(jnp.ones((2, 4, 2, 6)), P("x"), names)
     assert names == ["y", "x"]
     assert join(jnp.ones((2, 4, 2, 6)), P("x"), ("y", "x")).shape == (8, 6), "names may be a tuple"
+    assert join(jnp.ones((2, 4, 2, 6)), P("x"), [7, "x"]).shape == (8, 6), "a name may be no text"
 
 
 def test_both_are_programs_that_can_be_traced():

@@ -132,6 +132,9 @@ def test_parts_are_equal():
     assert split_as("slice", [(8,)], [(Y,)], (6,)) == (Y,)
     got = split_as("slice", [(16,)], [(XY,)], (4,))
     assert got == (NONE,), "four are not eight parts"
+    assert split_as("slice", [(8, 8)], [(X, Y)], (0, 8)) == (X, Y), (
+        "four parts of nothing are equal"
+    )
 
 
 def test_what_has_no_rule_is_whole_everywhere():

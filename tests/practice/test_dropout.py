@@ -85,6 +85,8 @@ def test_each_element_is_decided_by_itself():
     assert 0 < left_out.all(axis=0).sum() + left_out.any(axis=0).sum() < 100, "no column differs"
     assert not (left_out == left_out[:1]).all(), "all rows are left out alike"
     assert not (left_out == left_out[:, :1]).all(), "all columns are left out alike"
+    cube = np.asarray(dropout(KEY, 0.5, jnp.ones((2, 2, 50))))
+    assert not (cube[0] == cube[1]).all(), "of three axes, too"
 
 
 def test_equal_keys_leave_out_the_same_and_others_do_not():

@@ -52,7 +52,7 @@ def test_each_device_keeps_its_part_of_the_params():
     assert value.is_fully_replicated
 
 
-@pytest.mark.parametrize("rate", [0.0, 1e-5, -3])
+@pytest.mark.parametrize("rate", [0.0, 1e-5, -30])
 def test_any_rate_will_do(rate):
     with jax.disable_jit():
         step = fully_sharded_step(lambda p, batch: jnp.mean(batch) * jnp.sum(p), mesh(2), rate)

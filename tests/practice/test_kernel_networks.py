@@ -96,6 +96,10 @@ def test_the_backward_pass_is_one_kernel():
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1, err_msg="where tanh is near 1")
     saved = [a.astype(np.float16) for a in kernels.dense_fwd(x, w, b)[1]]
     assert {a.dtype.name for a in kernels.dense_bwd(saved, saved[2])} == {"float16"}
+    found = kernels.dense_bwd((x[:1], w, out[:1]), ct[:1])
+    np.testing.assert_allclose(found[2], slope[0], rtol=1e-3, atol=1, err_msg="of one example")
+    ct[0, 1] = np.nan
+    assert np.isnan(kernels.dense_bwd((x, w, out), ct)[2]).tolist() == [False, True] + [False] * 3
 
 
 def test_the_forward_pass_is_one_kernel():

@@ -130,3 +130,4 @@ def test_weights_and_states_may_be_trees_of_any_depth():
     assert xs == [{"x": 5.0}, {"x": 6.0}, {"x": 7.0}]
     pairs = backwards([lambda cts: (0, cts[0], (cts[1], [None]))] * 2, 0, (1, 2), 0)[2]
     assert pairs == [(1, [None]), (2, [None])], "the cotangent of an x is what its step gives"
+    assert backwards([lambda cts: (None, *cts)] * 2, 3, [None, 5], None) == (None, 3, [None, 5])

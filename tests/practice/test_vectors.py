@@ -95,6 +95,12 @@ def test_several_loads_and_stores_are_wide_each_where_it_is_at_the_loops_variabl
     assert [s.width for s in vectors.body] == [128, 1], (
         "128 numbers are stored; i2 is another variable"
     )
+    for start, stop, width, parts in [
+        (-3, 30, 16, [(-3, 29, 16), (29, 30, 1)]),
+        (0, 64, 64, [(0, 64, 64)]),
+    ]:
+        loops = vectors_and_rest(For("i", start, stop, BODY), width)
+        assert [(loop.start, loop.stop, loop.step) for loop in loops] == parts
 
 
 def test_wherever_it_adds_up_and_whatever_was_before_a_loop_that_does_stays_whole():

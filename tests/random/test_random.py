@@ -114,6 +114,8 @@ def test_each_key_of_a_table_is_folded_with_its_number():
     with np.errstate(over="ignore"):
         alone = fold_in_words(words[1, 2], np.array(5))
     assert alone.tolist() == got[1, 2].tolist(), "one key and one number, without axes"
+    large = [fold_in_words(words[0, :1], np.array([200], dtype)) for dtype in ("uint8", "int32")]
+    assert large[0].tolist() == large[1].tolist(), "200 is a number of 8 bits"
 
 
 def test_folded_words_encrypt_a_number():
@@ -209,7 +211,7 @@ def test_bits_become_the_fraction_of_a_float_from_one_up_to_two(dtype):
     np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps], told)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (2, 1)])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1), (3, 1, 2)])
 def test_of_64_bits_each_that_fits_counts_and_any_rank_will_do(shape):
     with jax.enable_x64():
         bits = jnp.asarray(np.full(shape, 2**64 - 1, "uint64"))

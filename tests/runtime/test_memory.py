@@ -28,6 +28,11 @@ def test_memory_is_used_again_when_its_array_is_gone(pool):
     del first
     again, its_handle = pool.array((15,), F32)
     assert (address(again), its_handle) == (at, handle)
+    del again
+    large, _ = pool.array((10_000,), F32)
+    at = address(large)
+    del large
+    assert address(pool.array((10_000,), F32)[0]) == at
 
 
 def test_memory_of_another_size_is_not(pool):

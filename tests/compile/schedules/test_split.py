@@ -32,6 +32,7 @@ def test_no_iteration_is_left_out(size, factor):
 def test_a_loop_that_combines_can_be_split(columns):
     naive = row_sums(3, columns)
     assert_computes_the_same(Split("i2", 4).apply(naive), naive)
+    assert_computes_the_same(Split("i1", 2).apply(naive), naive)
 
 
 @pytest.mark.parametrize("size", [1, 500, 512])

@@ -227,6 +227,11 @@ def test_each_result_has_its_own_tangent_and_operands_may_be_whole_numbers():
         found = jax.jvp(product, (2.0, 3.0, 5.0, 7.0), (1.0,) * 4)[1]
         same = jax.jvp(lambda x: product(x, x, x, x), (2.0,), (1.0,))[1]
     assert (float(found), float(same)) == (247.0, 32.0)
+    many = lambda k: lambda x: (*(x * n for n in range(8)), float(k), float(k), x)  # noqa: E731
+    f = lambda x: lax.cond(x > 0, many(1), many(2), x)  # noqa: E731
+    with explain_errors("nine of eleven results have a tangent"):
+        tangents = jax.jvp(f, (2.0,), (1.0,))[1]
+    assert [float(t) for t in tangents] == [*range(8), 0, 0, 1]
 
 
 @each_error
@@ -467,11 +472,12 @@ def test_no_branch_spoils_the_gradient_of_an_operand_that_is_shared():
     shared = jax.grad(lambda a: jax.vmap(f, (0, None, 0))(jnp.array([True, False]), a, v[:2]).sum())
     assert float(shared(0.5)) == 4.0, "1 / 0.5 by the first example, 2 by the second"
     for place in range(3):
-        for k in range(3):
-            branches = [lambda *xs: xs[0] + 2 * xs[1] + 3 * xs[2]] * 3
+        for k in range(5):
+            branches = [lambda *xs: sum(n * x for n, x in enumerate(xs))] * 3
             branches[place] = lambda *xs: jnp.log(xs[k])  # noqa: B023
             choose = jax.vmap(lambda i, *xs: lax.switch(i, branches, *xs))  # noqa: B023
             which = jnp.full(2, (place + 1) % 3)
-            slopes = jax.grad(lambda *xs: choose(which, *xs).sum(), (0, 1, 2))(*[jnp.zeros(2)] * 3)  # noqa: B023
+            total = lambda *xs: choose(which, *xs).sum()  # noqa: B023, E731
+            slopes = jax.grad(total, tuple(range(5)))(*[jnp.zeros(2)] * 5)
             told = f"branch {place} is taken by no example: its slope by operand {k} is infinite"
-            np.testing.assert_array_equal(slopes, [[1, 1], [2, 2], [3, 3]], told)
+            np.testing.assert_array_equal(slopes, [[n, n] for n in range(5)], told)

@@ -106,6 +106,11 @@ def test_a_loop_may_have_no_xs_no_carry_or_no_ys_and_any_dtype():
         assert jax.vmap(total, axis_name="i")(jnp.ones((2, 3))).tolist() == [6, 6]
     n, b, ys = jax.vmap(loop)(jnp.array([1]), jnp.array([2], "float16"))
     assert (n.tolist(), b.tolist(), ys.tolist()) == ([4], [16], [[[2], [2]]]), "of one example"
+    with explain_errors("a loop may have no steps"):
+        last, none = jax.vmap(lambda xs: lax.scan(lambda c, x: (c, c * x), 1.0, xs))(
+            jnp.ones((2, 0))
+        )
+    assert last.tolist() == [1, 1] and none.shape == (2, 0)
 
 
 @each_error

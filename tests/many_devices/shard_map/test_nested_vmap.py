@@ -33,6 +33,7 @@ def test_mesh_axes_are_in_the_meshs_order_whatever_that_of_the_spec():
     for i, j in np.ndindex(4, 2):
         block = TABLE.T[3 * j : 3 * j + 3, 2 * i : 2 * i + 2]
         equal(parts[i, j], block, f"the part of the device at x={i}, y={j}")
+    assert split(jnp.asarray(TABLE), P("x", "y"), AXES[::-1]).shape == (2, 4, 2, 3), "y is first"
 
 
 @pytest.mark.parametrize("names, counts", [(("x", "y"), (2, 1)), (("y", "x"), (1, 4))])

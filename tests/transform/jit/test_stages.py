@@ -161,6 +161,8 @@ def test_all_equations_of_a_kernel_count_and_memory_by_its_dtype(dtype, size):
     assert cost.as_dict() == {"flops": 20000, "bytes accessed": 3 * size * 1000}
     (cost,) = costs_on_a_cpu(lambda a, b, c, d: (a * b + c * d, a * d), x, x, x, x)
     assert cost.as_dict() == {"flops": 4000, "bytes accessed": 6 * size * 1000}
+    (cost,) = costs_on_a_cpu(lambda x: jnp.sin(jnp.sin(jnp.sin(x))), VECTOR)
+    assert cost.as_dict()["transcendentals"] == 3000
 
 
 def test_a_host_step_has_the_cost_of_its_equation():

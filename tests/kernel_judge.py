@@ -1,5 +1,7 @@
 """What is asked of a kernel: that it gives what NumPy does, and what its programs are given and make."""
 
+import math
+
 import numpy as np
 
 import tinyjax as jax
@@ -38,6 +40,22 @@ def agree(fun, spec, *args, rtol=1e-5):
         )
     for x, y in zip(args, before):
         np.testing.assert_array_equal(x, y)
+
+
+def agree_for_other_numbers(fun, spec, *shapes, least=2**24 + 1, halves=True):
+    """The same of large whole numbers, none below `least`; of halves; and where a number of any argument is
+    infinite or none."""
+    if least:
+        whole = [least + np.arange(math.prod(shape)).reshape(shape) % 5 for shape in shapes]
+        agree(fun, spec, *[x.astype(np.int32) for x in whole])
+    if halves:
+        agree(fun, spec, *[floats(*shape).astype(np.float16) for shape in shapes], rtol=2e-2)
+    for i in range(len(shapes)):
+        for value in (np.nan, np.inf):
+            args = [floats(*shape) for shape in shapes]
+            args[i].flat[args[i].size // 2] = value
+            with np.errstate(invalid="ignore"):
+                agree(fun, spec, *args, rtol=1e-4)
 
 
 def calls_of(fun, *args):

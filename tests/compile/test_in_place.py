@@ -45,6 +45,13 @@ def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_th
             "every other one is loaded, and not stored",
         ),
         ([Load(A, X, (AT * 2).max(3)), Store(OUT, (AT * 2).max(3), A)], "pieces that overlap"),
+        (
+            [Load(A, X, AT.min(5) + 1), Store(OUT, AT.min(5) + 1, A)],
+            "pieces that overlap, one element further",
+        ),
+        ([Load(A, X, AT.max(5) - 1), Store(OUT, AT.max(5) - 1, A)], "pieces that overlap, too"),
+        ([Load(PAIR, X, AT), Store(OUT, AT, PAIR, None, 2)], "every other one is stored"),
+        ([Load(PAIR, X, AT), Store(OUT, AT, PAIR, index(8))], "a part of a vector is stored"),
     ],
 )
 def test_else_it_does_not(body, why):

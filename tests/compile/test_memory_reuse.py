@@ -55,6 +55,9 @@ def test_a_value_of_three_readers_lives_until_the_last_and_three_may_die_togethe
     unread = ([A], [B, C, D]), ([C, B], [E])
     assert [dying(number, *unread) for number in range(2)] == ["AD", "CBE"]
     assert dying(0, ([], [A, B, C])) == "ABC"
+    more = [Var(ShapedArray((10,), F32)) for _ in range(12)]
+    group = SimpleNamespace(inputs=more, outputs=[])
+    assert _dying(SimpleNamespace(groups=[group]), 0, dict.fromkeys(more, 0)) == more, "all twelve"
 
 
 # ---- who takes over ----
@@ -94,6 +97,8 @@ def test_an_output_that_works_in_place_needs_no_other_memory():
 def test_memory_of_fewer_or_more_bytes_is_not_taken():
     small, large = (Var(ShapedArray((n,), F32)) for n in (9, 11))
     assert taken([C], [small, large, A]) == ({C: A}, [(small, 0), (large, 1)])
+    nine, ten = (Var(ShapedArray((n,), np.dtype("int8"))) for n in (9, 10))
+    assert taken([ten], [nine]) == ({}, [(nine, 0)]), "a byte is missing"
 
 
 def test_bytes_count_whatever_shape_and_dtype_are():
@@ -107,6 +112,8 @@ def test_who_must_not_take_over_something_takes_the_next():
         return u is not A
 
     assert taken([C], [A, B], may_take_over=may_take_over) == ({C: B}, [(A, 0)])
+    found, _ = taken([C], [A, B, D, E], may_take_over=lambda v, u: u is E)
+    assert found == {C: E}, "the fourth that is free is the first that may be taken over"
 
 
 # ---- whole programs ----

@@ -65,12 +65,21 @@ def test_adam_begins_with_means_of_zero():
 def test_the_first_step_of_adam_has_the_step_size_whatever_the_gradient():
     _, (x, _, _) = states(optimizers.adam(0.1), [G])
     close(x, X - 0.1 * np.sign(G), "a step of 0.1 against each gradient that is not 0")
+    *_, (x, _, _) = states(optimizers.adam(0.1), [G] * 15)
+    told = "nor does it depend on how many steps there were: 15 steps of 0.1"
+    np.testing.assert_allclose(x - X, -1.5 * np.sign(G), 1e-3, err_msg=told)
+    *_, (x, _, _) = states(optimizers.adam(0.1), [np.full_like(G, 1e-7)])
+    np.testing.assert_allclose(x, X - 0.1 / 1.1, 1e-4, err_msg="1e-7 is ten times eps")
 
 
 def test_adam_keeps_means_of_gradients_and_of_their_squares():
     *_, (_, m, v) = states(optimizers.adam(0.1, b1=0.5, b2=0.75), [G, 2 * G])
     close(m, 0.5 * (0.5 * G) + 0.5 * (2 * G), "m in the state is the mean before its correction")
     close(v, 0.75 * (0.25 * G**2) + 0.25 * (2 * G) ** 2, "v, too, is kept before its correction")
+    halves = optimizers.adam(0.1).update_fn(
+        0, np.float16(G), optimizers.adam(0.1).init_fn(np.float16(X))
+    )
+    assert {x.dtype.name for x in jax.tree.leaves(halves)} == {"float16"}, "all keep the dtype of x"
 
 
 def test_adam_steps_by_its_corrected_means():

@@ -57,6 +57,11 @@ def test_what_all_examples_share_is_repeated(axis):
     np.testing.assert_array_equal(of_shared(axis=axis), np.stack([TABLE] * 4, axis))
     want = np.concatenate([TABLE] * 4, axis)
     np.testing.assert_array_equal(of_shared(axis=axis, tiled=True), want, "as concatenated")
+    share = lambda y: jax.vmap(lambda _: lax.all_gather(y, "i"), axis_name="i")(np.zeros(4))  # noqa: E731
+    numbers = share(jnp.array([1, 2], "int8"))
+    assert numbers.dtype == np.int8 and numbers.shape == (4, 4, 2)
+    np.testing.assert_array_equal(share(jnp.float32(2)), np.full((4, 4), 2))
+    assert jax.make_jaxpr(share)(TABLE).out_avals[0].shape == (4, 4, 3, 2), "it may be traced"
 
 
 @pytest.mark.parametrize("tiled", [False, True])

@@ -54,6 +54,13 @@ def test_several_names_are_one_axis():
 def test_whole_numbers_among_the_names_are_positions():
     np.testing.assert_array_equal(over(lambda row: lax.psum(row, ("i", 0)))(table), [15, 15])
     np.testing.assert_array_equal(lax.psum(table, 1), table.sum(1))
+    name = ("a name", "of two")
+    found = over(lambda row: lax.psum(row, (name, 0)), name)(table)
+    np.testing.assert_array_equal(found, [15, 15], "a name may be no text")
+    cube = np.ones((2, 3, 4, 5), np.float32)
+    np.testing.assert_array_equal(over(lambda m: lax.psum(m, (0, 1, 2, "i")))(cube), [120, 120])
+    found = over(over(lambda row: lax.psum(row, (name, 0))), name)(table[:, None])
+    np.testing.assert_array_equal(found, [[15], [15]], "of an outer vmap too")
 
 
 def test_examples_along_any_axis_are_added_up():

@@ -88,6 +88,8 @@ def test_a_sum_over_positions_is_spread_out():
     w = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
     got = jax.grad(lambda a: jnp.sum(lax.psum(a, 1) * w))(A)
     np.testing.assert_allclose(got, np.stack([w, w], 1))
+    both = jax.grad(lambda a: lax.psum(a, (0, 1)) * 3.0)(A)
+    np.testing.assert_array_equal(both, np.full_like(A, 3), "over two positions")
 
 
 def test_a_sum_over_a_name_and_a_position_is_spread_out_and_summed():
@@ -99,6 +101,12 @@ def test_a_sum_over_a_name_and_a_position_is_spread_out_and_summed():
     np.testing.assert_allclose(got, 4 * np.cos(A), rtol=1e-6, err_msg="a name may be no text")
     named = [params["axes"] for params in psums(lambda a: lax.psum(a, ("i", 0)), A[0], i=4)]
     assert named == [("i", 0), ("i",)], "the cotangent is summed over the names alone"
+    grad = jax.grad(lambda a: lax.psum(jnp.sin(a), (0, "i", 1)))
+    got = jax.vmap(grad, axis_name="i")(A[:, None])
+    np.testing.assert_allclose(got, 4 * np.cos(A[:, None]), rtol=1e-6, err_msg="in any order")
+    grad = jax.grad(lambda a: lax.psum(jnp.sin(a), ("i", "j")))
+    got = jax.vmap(jax.vmap(grad, axis_name="j"), axis_name="i")(A)
+    np.testing.assert_allclose(got, 8 * np.cos(A), rtol=1e-6, err_msg="over two names")
 
 
 def test_a_cotangent_is_summed_in_the_same_groups():

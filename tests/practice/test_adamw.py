@@ -63,6 +63,10 @@ def test_a_tree_of_parameters_is_updated_in_a_compiled_step():
     state = jax.jit(update)(0, jax.tree.map(nothing, tree), init(tree))
     np.testing.assert_allclose(get_params(state)["w"], 0.95 * weights, rtol=1e-6)
     np.testing.assert_allclose(get_params(state)["b"], biases)
+    init, update, get_params = adamw(lambda i: 0.25 * (i + 1), 0.125)
+    state = jax.jit(update)(1, jax.tree.map(nothing, tree), init(tree))
+    np.testing.assert_allclose(get_params(state)["w"], 0.9375 * weights, rtol=1e-6)
+    np.testing.assert_allclose(after(adamw(1.0, 0.875), weights, nothing(weights)), 0.125 * weights)
 
 
 def test_arrays_of_more_than_two_axes_decay_too_and_keep_their_dtype():

@@ -64,3 +64,5 @@ def test_a_body_may_have_many_parts_and_give_one_twice():
     assert told(body, *[False] * 7, True, False) == (False, False, True, False, True, False)
     assert told(body, *[False] * 8, True) == (True, True, True, True, False, True)
     assert told(Body((), (("a", ()),), ())) == ()
+    lines = tuple((f"v{i + 1}", (*names, f"v{i}")) for i in range(30))
+    assert told(Body(("v0",), lines, ("v30",)), True) == (True,), "handed on through thirty lines"

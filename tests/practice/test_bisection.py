@@ -45,6 +45,8 @@ def test_the_interval_is_halved_until_it_is_no_longer_than_the_tolerance():
 def test_a_tolerance_may_be_as_small_as_floats_are():
     place, _ = bisection.bisect(lambda x: x - 3e-12, 0.0, 1e-11, 1e-14)
     assert abs(float(place) - 3e-12) <= 1e-14
+    place, halvings = bisection.bisect(lambda x: x - 0.7, -1e30, 1e30, 1e-3)
+    assert abs(float(place) - 0.7) <= 1e-3 and int(halvings) > 100
 
 
 def test_the_middle_of_the_last_interval_is_the_place():
@@ -76,6 +78,7 @@ def test_it_is_one_while_loop_of_any_length():
     jaxpr = jax.make_jaxpr(lambda low, high: bisection.bisect(jnp.cos, low, high))(0.0, 3.0)
     names = [eqn.primitive.name for eqn in jaxpr.eqns]
     assert names.count("while") == 1, f"one while_loop is asked for; the equations are {names}"
+    assert jaxpr.out_avals[1].dtype.kind == "i", "the number of halvings is a whole number"
 
 
 def test_a_batch_of_bounds_is_halved_at_once():
@@ -89,6 +92,9 @@ def test_a_batch_of_bounds_is_halved_at_once():
         f"each example is halved as often as it needs, not {counts}"
     )
     assert places.tolist() == [0.75, 0.75, 0.75], f"each has its own place, not {places}"
+    lows = jnp.array([-1.0, -3.0, 0.0])
+    _, counts = jax.vmap(lambda low: bisection.bisect(lambda x: x - 0.7, low, 1.0, 0.5))(lows)
+    assert counts.tolist() == [2, 3, 1], f"lower bounds may be many too, not {counts}"
 
 
 def test_only_the_sign_counts_not_the_size():

@@ -24,6 +24,8 @@ def words(key):
 def test_each_step_and_each_layer_has_a_key_of_its_own():
     near = [(step, layer) for step in range(12) for layer in range(12)]
     far = [(0, 99), (0, 100), (0, 1000), (99, 0), (100, 0), (1000, 0), (1000, 1000)]
+    for large in (2**16, 100_000, 2**20, 2**31 - 1):
+        far += [(0, large), (large, 0), (1, large)]
     made = {}
     for step, layer in near + far:
         where = made.setdefault(words(key_for(KEY, step, layer)), (step, layer))
@@ -56,6 +58,8 @@ def test_the_numbers_may_be_traced():
     got = [words(key) for key in keys]
     want = [words(key_for(KEY, step, 1)) for step in range(3)]
     assert got == want, f"under vmap, steps 0 to 2 have the keys {got}, not {want}"
+    layers = jax.vmap(lambda layer: key_for(KEY, 2, layer))(jnp.arange(3))
+    assert [words(key) for key in layers] == [words(key_for(KEY, 2, layer)) for layer in range(3)]
 
 
 # ---- dropout ----
@@ -71,6 +75,9 @@ def test_about_so_many_elements_are_left_out():
 def test_what_is_left_is_made_larger_so_that_the_mean_stays():
     got = set(np.unique(np.asarray(dropout(KEY, 0.25, ONES))).tolist())
     assert got == {0.0, float(np.float32(1 / 0.75))}, f"ones become 0 or 1.3333, not {got}"
+    for rate, left in [(0.0625, 1 / 0.9375), (0.9375, 16.0)]:
+        got = set(np.unique(np.asarray(dropout(KEY, rate, ONES))).tolist())
+        assert got == {0.0, float(np.float32(left))}, f"at a rate of {rate}: {got}"
 
 
 def test_each_element_is_decided_by_itself():
@@ -78,6 +85,8 @@ def test_each_element_is_decided_by_itself():
     assert 0 < left_out.all(axis=0).sum() + left_out.any(axis=0).sum() < 100, "no column differs"
     assert not (left_out == left_out[:1]).all(), "all rows are left out alike"
     assert not (left_out == left_out[:, :1]).all(), "all columns are left out alike"
+    cube = np.asarray(dropout(KEY, 0.5, jnp.ones((2, 2, 50))))
+    assert not (cube[0] == cube[1]).all(), "of three axes, too"
 
 
 def test_equal_keys_leave_out_the_same_and_others_do_not():

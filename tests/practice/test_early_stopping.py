@@ -56,6 +56,7 @@ def test_the_given_parameters_may_be_the_best():
 def test_no_more_than_so_many_steps_are_done():
     assert trained([5.0, 4.0, 3.0, 2.0, 1.0], patience=9, most=3) == (3.0, 2.0, 3)
     assert trained([5.0, 4.0, 3.0], patience=9, most=0) == (0.0, 5.0, 0)
+    assert trained([5.0, 4.0, 3.0], patience=0) == (0.0, 5.0, 0), "without patience no step is done"
 
 
 def test_a_step_is_told_its_number_and_parameters_may_be_a_tree():
@@ -69,6 +70,9 @@ def test_a_step_is_told_its_number_and_parameters_may_be_a_tree():
     best, value, steps = train(step, loss, start, 5, 4)
     np.testing.assert_allclose(best["x"], [6.0, 60.0])  # 0 + 1 + 2 + 3
     assert float(best["steps"][0]) == 4.0 and float(value) == 40.0 and int(steps) == 4
+    kinds = []
+    train(lambda i, x: kinds.append(jnp.asarray(i).dtype.kind) or x, jnp.sum, jnp.ones(1), 1, 2)
+    assert set(kinds) == {"i"}, "the number of a step is a whole number"
 
 
 def test_it_is_one_loop_that_can_be_traced():
@@ -97,6 +101,10 @@ def test_a_loss_that_is_no_number_is_no_better():
     assert trained([5.0, nan, nan, nan, 1.0], patience=3) == (0.0, 5.0, 3)
     inf = float("inf")
     assert trained([inf, inf, 7.0, -inf, 1.0, 1.0, 1.0], patience=2) == (3.0, -inf, 5)
+    lost = lambda i, x: jnp.where(i == 1, nan, x - 1)  # noqa: E731
+    best, loss, steps = train(lost, lambda x: x, 5.0, 2, 9)
+    told = "parameters that are nan leave no trace in the best ones"
+    assert (float(best), float(loss), int(steps)) == (4.0, 4.0, 3), told
 
 
 def test_errors_of_step_and_loss_go_on():

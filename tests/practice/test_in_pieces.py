@@ -96,11 +96,15 @@ def test_an_error_of_the_loss_goes_on():
 
 def test_params_and_batch_may_be_any_trees_and_stay_as_they_are():
     params = {"a": [np.ones((2, 1), np.float16), {}], "b": np.float32(2.0)}
-    batch = {"x": np.arange(24, dtype=np.float32).reshape(6, 2, 2), "n": np.arange(6)}
+    batch = {
+        "x": np.arange(24, dtype=np.float32).reshape(6, 1, 2, 2),
+        "n": np.arange(6, dtype=np.int8),
+    }
 
     def loss(params, batch):
-        rows = (batch["x"] @ params["a"][0].astype("float32")).sum((1, 2)) * params["b"]
-        return jnp.mean(rows * batch["n"])
+        rows = (batch["x"] @ params["a"][0].astype("float32")).sum((1, 2, 3)) * params["b"]
+        assert batch["n"].dtype == np.int8, "the batch keeps its dtypes"
+        return jnp.mean(rows * jnp.arange(6.0)[batch["n"]])
 
     for pieces in (1, 2, 6):
         with unchanged(params=params, batch=batch):

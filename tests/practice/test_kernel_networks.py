@@ -1,6 +1,13 @@
 import numpy as np
 import pytest
-from kernel_judge import agree, computes_at_most, floats, loops_at_most, the_call
+from kernel_judge import (
+    agree,
+    agree_for_other_numbers,
+    computes_at_most,
+    floats,
+    loops_at_most,
+    the_call,
+)
 from practice import kernel_networks as kernels
 from practice import kernel_specs as spec
 
@@ -10,7 +17,9 @@ import tinyjax.numpy as jnp
 # ---- attention ----
 
 
-@pytest.mark.parametrize("queries, keys, d, width", [(4, 8, 4, 4), (10, 24, 6, 5), (1, 16, 3, 8)])
+@pytest.mark.parametrize(
+    "queries, keys, d, width", [(4, 8, 4, 4), (10, 24, 6, 5), (1, 16, 3, 8), (9, 72, 11, 2)]
+)
 def test_each_query_has_its_mean_of_the_values(queries, keys, d, width):
     agree(
         kernels.attention, spec.attention, floats(queries, d), floats(keys, d), floats(keys, width)
@@ -23,12 +32,17 @@ def test_the_best_key_may_be_the_first_or_the_last(sign):
     agree(
         kernels.attention, spec.attention, np.ones((4, 4), np.float32), k, floats(24, 5), rtol=1e-4
     )
+    agree_for_other_numbers(
+        kernels.attention, spec.attention, (4, 3), (16, 3), (16, 2), least=None, halves=False
+    )
 
 
 @pytest.mark.parametrize("middle", [-50, 0, 50])
 def test_scores_may_be_large_and_all_of_one_sign(middle):
     q, k = np.full((4, 4), 3.0, np.float32), floats(16, 4) + middle
     agree(kernels.attention, spec.attention, q, k, floats(16, 4), rtol=1e-3)
+    low = np.full((16, 4), 300 * (middle - 50), np.float32)
+    agree(kernels.attention, spec.attention, q, low, floats(16, 4))
 
 
 def test_no_program_has_more_than_a_block_of_scores():
@@ -73,6 +87,19 @@ def test_the_forward_pass_gives_the_layers_result_and_saves_little():
 def test_the_backward_pass_is_one_kernel():
     out, saved = kernels.dense_fwd(*ARGS)
     the_call(kernels.dense_bwd, saved, jnp.ones_like(out))
+    x, w, b = np.full((3, 2), 4, np.float32), np.ones((2, 5), np.float32), np.zeros(5, np.float32)
+    ct = np.linspace(-1e6, 1e6, 15, dtype=np.float32).reshape(3, 5)
+    out = np.tanh(np.float32(4.2)) * np.ones((3, 5), np.float32)
+    found = kernels.dense_bwd(kernels.dense_fwd(x, w, b - 3.8)[1], ct)
+    slope = ct * (1 - out**2)
+    for got, want in zip(found, (slope @ w.T, x.T @ slope, slope.sum(0)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1, err_msg="where tanh is near 1")
+    saved = [a.astype(np.float16) for a in kernels.dense_fwd(x, w, b)[1]]
+    assert {a.dtype.name for a in kernels.dense_bwd(saved, saved[2])} == {"float16"}
+    found = kernels.dense_bwd((x[:1], w, out[:1]), ct[:1])
+    np.testing.assert_allclose(found[2], slope[0], rtol=1e-3, atol=1, err_msg="of one example")
+    ct[0, 1] = np.nan
+    assert np.isnan(kernels.dense_bwd((x, w, out), ct)[2]).tolist() == [False, True] + [False] * 3
 
 
 def test_the_forward_pass_is_one_kernel():

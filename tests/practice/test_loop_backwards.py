@@ -94,6 +94,9 @@ def test_gradients_are_those_of_the_loop_written_out(ways_back):
 
 def test_no_steps_give_back_what_came_in():
     assert backwards([], 2.0, [], 7.0) == (7.0, 2.0, []), "weights, state, and no xs"
+    weights, state, ct_xs = backwards([lambda cts: (1, cts[0] + 1, cts[1])] * 30, 0, range(30), 5)
+    assert (weights, state, ct_xs) == (35, 30, [*range(30)]), "30 steps"
+    assert type(weights) is int, "whole numbers stay whole"
 
 
 def test_what_is_given_stays_as_it_is(ways_back):
@@ -125,3 +128,6 @@ def test_weights_and_states_may_be_trees_of_any_depth():
     )
     assert weights == {"a": [18.5, (17.0,)], "b": {}} and state == (8.0, None)
     assert xs == [{"x": 5.0}, {"x": 6.0}, {"x": 7.0}]
+    pairs = backwards([lambda cts: (0, cts[0], (cts[1], [None]))] * 2, 0, (1, 2), 0)[2]
+    assert pairs == [(1, [None]), (2, [None])], "the cotangent of an x is what its step gives"
+    assert backwards([lambda cts: (None, *cts)] * 2, 3, [None, 5], None) == (None, 3, [None, 5])

@@ -68,6 +68,10 @@ def test_a_row_may_be_measured_in_part():
 def test_an_infinite_measurement_is_one():
     got = moving_average(np.array([0.0, np.inf, 1.0, -1.0], np.float32), 0.5).tolist()
     assert got == [0.0, np.inf, np.inf, np.inf], f"inf was measured, nan alone was not: {got}"
+    got = moving_average(np.array([0.0, 2e35, -2e38], np.float32), 0.5)
+    np.testing.assert_allclose(got, [0, 1e35, -1e38 + 0.5e35], rtol=1e-6)
+    got = moving_average(np.array([[np.inf, 0.0], [1.0, -np.inf]], np.float32), 0.5).tolist()
+    assert got == [[np.inf, 0], [np.inf, -np.inf]], f"nor is it left out as the first: {got}"
 
 
 def test_the_first_average_is_the_first_x_whatever_is_kept_and_xs_stay_as_they_are():
@@ -84,3 +88,6 @@ def test_measurements_of_any_rank_keep_their_shape_and_dtype():
         xs = jnp.ones((4, 2, 1, 3), dtype)
         got = moving_average(xs, 0.5)
         assert (got.shape, got.dtype) == (xs.shape, xs.dtype)
+    with jax.enable_x64():
+        got = moving_average(np.array([1.0, 1.0 + 2.0**-40]), 0.5)
+    assert got.dtype == np.float64 and float(got[1]) == 1 + 2.0**-41

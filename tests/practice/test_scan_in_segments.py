@@ -82,7 +82,7 @@ def test_what_is_given_stays_and_each_call_is_of_its_own_steps():
     for steps, length in [(12, 4), (4, 2), (6, 1), (5, 5)]:
         xs = {
             "x": np.arange(2.0 * steps, dtype=np.float32).reshape(steps, 1, 2),
-            "n": np.arange(steps),
+            "n": np.arange(steps, dtype=np.int8),
         }
         with unchanged(xs=xs):
             got = scan_in_segments(
@@ -96,7 +96,9 @@ def test_what_is_given_stays_and_each_call_is_of_its_own_steps():
         )
         assert jax.tree.structure(got) == jax.tree.structure(want)
         assert all(map(np.array_equal, jax.tree.leaves(got), jax.tree.leaves(want)))
-        assert got[1][1].dtype == np.int32
+        assert got[1][1].dtype == np.int8
+    count, _ = scan_in_segments(lambda n, x: (n + 1, None), np.int16(0), np.zeros(4), 2)
+    assert count == 4 and count.dtype == np.int16, "a state keeps its dtype"
 
 
 @pytest.mark.parametrize("length", [5, 13, 24])

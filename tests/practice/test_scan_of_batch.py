@@ -104,6 +104,15 @@ def test_a_state_of_any_dtype_that_is_the_same_for_all_keeps_it(dtype):
     state, xs = np.ones(2, dtype), np.zeros((3, 4), np.float32)
     states, _ = scan_of_batch(lambda w, h, x: (h, x), (1.0, state, xs), (None, None, 0), 3)
     assert (states.dtype, states.shape) == (state.dtype, (3, 2))
+    weights, xs = np.array([1, 2]), np.arange(2)  # as many steps, and states, as examples
+    states, ys = scan_of_batch(
+        lambda w, h, x: (h * w.astype(dtype), x * w), (weights, state, xs), (0, None, None), 2
+    )
+    assert states.tolist() == (state * weights.astype(dtype)[:, None] ** 2).tolist()
+    assert ys.tolist() == [[0, 1], [0, 2]] and ys.dtype == np.int32
+    whole = np.arange(6, dtype=np.int32).reshape(2, 3)
+    _, ys = scan_of_batch(lambda w, h, x: (h, x), (1.0, state, whole), (None, None, 0), 2)
+    assert ys.dtype == np.int32 and ys.tolist() == whole.tolist()
 
 
 EACH_DIMS = [(w, h, x) for w in (0, None) for h in (0, None) for x in (0, None)]

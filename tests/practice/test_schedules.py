@@ -47,4 +47,4 @@ def test_it_takes_a_fortieth_of_the_cycles():
 def test_each_directive_has_its_reason():
     for directive in own_schedule():
         assert isinstance(directive, Directive)
-        assert directive.why, f"{directive} says no why="
+        assert directive.why.strip(), f"{directive} says no why="

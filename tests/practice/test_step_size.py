@@ -53,7 +53,7 @@ def test_the_number_of_the_step_may_be_traced(transformed):
 
 
 @pytest.mark.parametrize(
-    "peak, warm_up, steps", [(1.0, 1, 2), (0.1, 0, 1), (3.0, 7, 100), (-2.0, 2, 5)]
+    "peak, warm_up, steps", [(1.0, 1, 2), (0.1, 0, 1), (3.0, 7, 100), (-2.0, 2, 5), (1.0, 60, 90)]
 )
 def test_any_peak_and_any_numbers_of_steps(peak, warm_up, steps):
     step_size = warm_up_and_cosine(peak, warm_up, steps)

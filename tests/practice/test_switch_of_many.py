@@ -62,6 +62,15 @@ def test_nor_a_slope_that_is_nan_after_more_than_one_operation():
     functions = [lambda x: jnp.sqrt(x) * jnp.log(x), lambda x: 3 * x]
     slopes = jax.grad(lambda xs: switch_of_many(jnp.array([1, 1, 1, 1]), functions, xs).sum())(XS)
     assert slopes.tolist() == [3, 3, 3, 3], f"all examples take 3x, whose slope is 3, not {slopes}"
+    for place in range(5):
+        functions = [lambda x: 3 * x] * 5
+        functions[place] = jnp.log
+        indices = jnp.full(8, (place + 1) % 5)
+        xs = np.zeros(8, np.float32)
+        slopes = jax.grad(lambda xs: switch_of_many(indices, functions, xs).sum())(xs)  # noqa: B023
+        assert slopes.tolist() == [3] * 8, f"function {place} of 5 is log, which none takes"
+    many = [lambda x, k=k: x + k for k in range(40)]
+    assert switch_of_many(jnp.array([39, 20, -7, 5]), many, XS).tolist() == [41, 20, 4, 5]
 
 
 def test_tangents_are_those_of_the_example_s_own_function():

@@ -90,6 +90,17 @@ def test_several_loads_and_stores_are_wide_each_where_it_is_at_the_loops_variabl
     vectors, rest = vectors_and_rest(For("i", 0, 20, body), 16)
     assert [s.width for s in vectors.body if not isinstance(s, Let)] == [16, 1, 16, 16, 1]
     assert rest.body == body and vectors.body[-1] == Store("b_out", 99, 5.0)
+    numbers = [Store("b_out", "i", 5.0), Load("k", "k_in", "i2")]
+    (vectors,) = vectors_and_rest(For("i", 0, 256, numbers), 128)
+    assert [s.width for s in vectors.body] == [128, 1], (
+        "128 numbers are stored; i2 is another variable"
+    )
+    for start, stop, width, parts in [
+        (-3, 30, 16, [(-3, 29, 16), (29, 30, 1)]),
+        (0, 64, 64, [(0, 64, 64)]),
+    ]:
+        loops = vectors_and_rest(For("i", start, stop, BODY), width)
+        assert [(loop.start, loop.stop, loop.step) for loop in loops] == parts
 
 
 def test_wherever_it_adds_up_and_whatever_was_before_a_loop_that_does_stays_whole():
@@ -97,3 +108,6 @@ def test_wherever_it_adds_up_and_whatever_was_before_a_loop_that_does_stays_whol
         loop = For("i", start, stop, [*BODY, Add("b_out", 0, "a")])
         assert vectors_and_rest(loop, 16) == [loop]
     assert vectors_and_rest(For("i", 0, 16, BODY), 16) != [loop]
+    for at in range(len(BODY) + 1):
+        loop = For("i", 0, 40, [*BODY[:at], Add("b_out", 0, "a"), *BODY[at:]])
+        assert vectors_and_rest(loop, 16) == [loop], f"it adds up in its statement {at}"

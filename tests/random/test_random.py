@@ -10,7 +10,13 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import random
 from tinyjax.random.distributions import one_to_two
-from tinyjax.random.threefry import fold_in_words, keys_by_counting, rotate_left, threefry2x32
+from tinyjax.random.threefry import (
+    fold_in_words,
+    keys_by_counting,
+    rotate_left,
+    seed_words,
+    threefry2x32,
+)
 
 KEY = random.key(0)
 
@@ -96,6 +102,20 @@ def test_each_key_of_a_table_is_folded_with_its_number():
     got = fold_in_words(words, data)
     assert got.shape == (2, 3, 2)
     np.testing.assert_array_equal(got[1], fold_in_words(words[1], data[1]))
+    one_key, one_number = fold_in_words(words[1, 2], data), fold_in_words(words, np.array(5))
+    assert one_key.shape == one_number.shape == (2, 3, 2), "keys and numbers are broadcast"
+    np.testing.assert_array_equal(one_key[1, 2], got[1, 2])
+    np.testing.assert_array_equal(one_number[1, 2], got[1, 2])
+    for dtype in ("int8", "int32", "int64"):
+        number = np.array([-3], dtype)
+        want = threefry2x32(*words[:1, 1].T, *seed_words(number).T)
+        told = f"the seed of {dtype} -3 is encrypted"
+        np.testing.assert_array_equal(fold_in_words(words[:1, 1], number), np.stack(want, -1), told)
+    with np.errstate(over="ignore"):
+        alone = fold_in_words(words[1, 2], np.array(5))
+    assert alone.tolist() == got[1, 2].tolist(), "one key and one number, without axes"
+    large = [fold_in_words(words[0, :1], np.array([200], dtype)) for dtype in ("uint8", "int32")]
+    assert large[0].tolist() == large[1].tolist(), "200 is a number of 8 bits"
 
 
 def test_folded_words_encrypt_a_number():
@@ -191,18 +211,24 @@ def test_bits_become_the_fraction_of_a_float_from_one_up_to_two(dtype):
     np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps], told)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (2, 1)])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1), (3, 1, 2)])
 def test_of_64_bits_each_that_fits_counts_and_any_rank_will_do(shape):
     with jax.enable_x64():
         bits = jnp.asarray(np.full(shape, 2**64 - 1, "uint64"))
         floats = one_to_two(bits, 64, np.dtype("float64"))
         assert (floats.shape, floats.dtype) == (shape, np.float64)
         assert (floats == 2 - 2.0**-52).all(), f"all bits are set, which is not {floats}"
+    jaxpr = jax.make_jaxpr(lambda bits: one_to_two(bits, 32, np.dtype("float32")))(
+        np.zeros(shape, "uint32")
+    )
+    assert jaxpr.eqns, "bits may be traced"
 
 
 @pytest.mark.skipif(not find_spec("ml_dtypes"), reason="ml_dtypes, which has bfloat16, is missing")
 def test_bits_of_another_width_than_the_float_are_converted():
     floats = one_to_two(jnp.array([0, 128, 255], "uint8"), 8, jnp.bfloat16.dtype)
+    np.testing.assert_array_equal(floats.astype("float32"), [1, 1.5, 2 - 2**-7])
+    floats = one_to_two(jnp.array([0, 2**15, 2**16 - 1], "uint16"), 16, jnp.bfloat16.dtype)
     np.testing.assert_array_equal(floats.astype("float32"), [1, 1.5, 2 - 2**-7])
 
 

@@ -104,10 +104,9 @@ def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_betwee
         seen.append((*args, dict(kernel.args)))
 
     queue._enqueue = enqueue
-    memories = (SimpleNamespace(cl=f"buffer {n}") for n in range(3))
-    queue.launch(kernel, 100, 4, memories, inline)
-    buffers = {0: "buffer 0", 1: "buffer 1", 2: "buffer 2"}
-    assert seen == [(kernel, 100, 4, inline, buffers)]
+    memories = (SimpleNamespace(cl=f"buffer {n}") for n in range(12))
+    queue.launch(kernel, 101, 4, memories, inline)
+    assert seen == [(kernel, 101, 4, inline, {n: f"buffer {n}" for n in range(12)})]
     assert not queue.lock.held
 
 
@@ -230,6 +229,12 @@ def test_of_three_outputs_places_results_and_values_that_die_each_has_its_turn()
     assert results == ["first", "second", "made by step", "constant", "x"]
     died = [f"recycle made by {name}" for name in "abc"]
     assert step_program.queue.seen == ["a", "b", "c", "step", *died, "keep"]
+    many = step_program_of(Step("step", 12), slots=13, results=(*range(6), 8, 9, 10, 11, 12))
+    results = many.run([*"uvwxy"], [(number, f"place {number}") for number in (6, 7, 8, 9)])
+    assert results == ["constant", *"uvwxy", *(f"place {n}" for n in range(6, 10)), "made by step"]
+    slots = [None] * 9
+    kernel_step([0], outputs=range(9)).run(Events(), slots)
+    assert slots == ["new memory"] * 9, "each output has memory"
 
 
 @each_error

@@ -81,12 +81,20 @@ def test_a_result_is_copied_if_it_is_a_view_of_an_operand_and_else_not():
     made = X + 1
     _, (_, out) = run(of_ones_own(lambda x: made), X)
     assert out.host is made, "this is no view of an operand, and must not be copied"
+    _, (operand, out) = run(of_ones_own(lambda x: x[1:].T[None]), X)
+    assert not np.may_share_memory(out.host, operand.host), "nor is a part of it"
+    _, (operand, out) = run(of_ones_own(lambda x: x[1:]), X[:])
+    assert not np.may_share_memory(out.host, operand.host), "where the operand is a view itself"
 
 
 def test_numpy_says_nothing_of_what_is_no_number():
     with np.errstate(all="raise"):
         _, (_, out) = run(lax.log, X)
     assert np.isnan(out.host[1, 1])
+    with np.errstate(all="raise"):
+        for sign, want in [(1000, np.inf), (-1000, 0)]:
+            _, (_, out) = run(lax.exp, np.full(3, sign, np.float32))
+            np.testing.assert_array_equal(out.host, np.full(3, want))
 
 
 def test_a_number_is_an_array_too():
@@ -106,6 +114,12 @@ def test_a_primitive_that_takes_arrays_gets_them_in_memory_of_their_own():
     assert isinstance(operands[0], jax.Array)
     assert not np.may_share_memory(np.asarray(operands[0]), operand.host)
     assert not np.may_share_memory(out.host, results[0]), "the user may change what the user made"
+    primitive = Primitive("pair", multiple_results=True)
+    primitive.def_impl(lambda x: [x, x + 1])
+    primitive.def_abstract_eval(lambda x: [x, x])
+    primitive.impl_binds_primitives = True
+    _, (_, *outs) = run(primitive.bind, X)
+    np.testing.assert_array_equal([out.host for out in outs], [X, X + 1])
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

@@ -28,6 +28,11 @@ def test_memory_is_used_again_when_its_array_is_gone(pool):
     del first
     again, its_handle = pool.array((15,), F32)
     assert (address(again), its_handle) == (at, handle)
+    del again
+    large, _ = pool.array((10_000,), F32)
+    at = address(large)
+    del large
+    assert address(pool.array((10_000,), F32)[0]) == at
 
 
 def test_memory_of_another_size_is_not(pool):
@@ -97,6 +102,10 @@ def test_what_was_kept_makes_room_for_what_is_used_now(pool, monkeypatch):
     pool.collect()
     assert {size for size, blocks in pool.free.items() if blocks} == {448}
     assert pool.free_bytes == 448
+    monkeypatch.setattr(memory, "MAX_FREE_BYTES", 448 + 832)
+    pool.array((200,), F32)
+    pool.collect()
+    assert pool.free_bytes == 448 + 832, "what just fits is kept beside the others"
 
 
 def test_what_is_larger_than_all_that_may_be_kept_is_not(pool, monkeypatch):
@@ -106,6 +115,10 @@ def test_what_is_larger_than_all_that_may_be_kept_is_not(pool, monkeypatch):
         pool.collect()
     kept = [size for size, blocks in pool.free.items() if blocks]
     assert (kept, pool.free_bytes, len(pool.lent)) == ([], 0, 0), "the others are forgotten too"
+    monkeypatch.setattr(memory, "MAX_FREE_BYTES", 448)
+    pool.array((100,), F32)
+    pool.collect()
+    assert pool.free_bytes == 448, "what is as large as all that may be kept is kept"
 
 
 def test_free_memory_is_counted(pool):
@@ -115,10 +128,10 @@ def test_free_memory_is_counted(pool):
     assert pool.free_bytes == 64 + 64 + 128
     kept, _ = pool.array((16,), F32)
     assert pool.free_bytes == 64 + 128
-    arrays += [pool.array((100,), F32)[0] for _ in range(9)]
+    arrays += [pool.array((100,), F32)[0] for _ in range(30)]
     arrays.clear()
     pool.collect()
-    assert len(pool.free[448]) == 9 and len(pool.lent) == 1, "all that is gone is taken back"
+    assert len(pool.free[448]) == 30 and len(pool.lent) == 1, "all that is gone is taken back"
     del kept
 
 

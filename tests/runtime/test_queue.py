@@ -28,7 +28,7 @@ def queue():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.complex64, bfloat16, bool])
-@pytest.mark.parametrize("shape", [(2, 3), (7,), ()])
+@pytest.mark.parametrize("shape", [(2, 3), (7,), (), (2, 1, 3, 1, 2)])
 def test_an_array_goes_to_the_device_and_comes_back(queue, shape, dtype):
     array = (np.arange(np.prod(shape)).reshape(shape) % 2).astype(dtype)
     memory = queue.upload(array)
@@ -41,6 +41,10 @@ def test_an_array_goes_to_the_device_and_comes_back(queue, shape, dtype):
 def test_elements_are_stored_row_by_row_whatever_their_order_was(queue):
     array = np.arange(6, dtype=np.float32).reshape(2, 3).T
     np.testing.assert_array_equal(queue.read(queue.upload(array)), array)
+    for part in (np.arange(12, dtype=np.uint8)[::-3], np.ones((4, 3, 2))[::2, 1:]):
+        back = queue.read(queue.upload(part))
+        assert back.dtype == part.dtype
+        np.testing.assert_array_equal(back, part)
 
 
 def test_an_array_without_elements_has_no_buffer(queue):
@@ -77,6 +81,9 @@ def test_memory_of_the_device_is_its_own(queue):
     np.testing.assert_array_equal(first, np.zeros(4))
     first[:] = 2
     np.testing.assert_array_equal(queue.read(memory), np.zeros(4))
+    array.flags.writeable = False
+    np.testing.assert_array_equal(queue.read(queue.upload(array)), np.ones(4))
+    assert not array.flags.writeable, "an array that can't be written to stays so"
 
 
 def test_reading_waits_for_the_copy(queue, monkeypatch):

@@ -157,7 +157,7 @@ def adam(
     At step i, with `keep` b1 for m and b2 for v, a mean becomes (1 - keep) * new + keep * mean. Both
     begin at zero, which makes the first means too small: dividing by 1 - keep ** (i + 1) makes up for
     that. x moves by -step_size * m / (sqrt(v) + eps), of the means so corrected. The state is
-    (x, m, v), with the means as they are before the correction.
+    (x, m, v), with the means as they are before the correction; all keep the dtype of x.
     Source: Kingma, Ba, "Adam: a method for stochastic optimization" (2015)."""
     step_size = make_schedule(step_size)
 

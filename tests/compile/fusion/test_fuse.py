@@ -80,6 +80,8 @@ def test_outputs_of_one_shape_share_a_kernel():
 def test_a_costly_value_that_a_broadcast_repeats_is_stored():
     _, groups, _ = stages(lambda x: broadcast_in_dim(sin(x), (100, 50), (1,)), aval(50))
     assert len(groups) == 2, "a hundred rows would each compute all sines"
+    _, groups, _ = stages(lambda x: broadcast_in_dim(sin(x), (2, 50), (1,)), aval(50))
+    assert len(groups) == 2, "two rows would each compute all sines"
 
 
 def test_a_cheap_value_that_a_broadcast_repeats_is_computed_again():

@@ -32,6 +32,7 @@ def test_no_iteration_is_left_out(size, factor):
 def test_a_loop_that_combines_can_be_split(columns):
     naive = row_sums(3, columns)
     assert_computes_the_same(Split("i2", 4).apply(naive), naive)
+    assert_computes_the_same(Split("i1", 2).apply(naive), naive)
 
 
 @pytest.mark.parametrize("size", [1, 500, 512])
@@ -67,6 +68,8 @@ def test_the_last_chunk_may_be_a_whole_one_that_overlaps_with_the_one_before(siz
     assert_computes_the_same(kernel, doubled(size))
     assert Vectorize("i1_inner", 16).why_not(kernel) == ""
     assert "before" not in str(Vectorize("i1_inner", 16).apply(kernel))
+    kernel = Split("i1", 5, overlap=True).apply(doubled(size))
+    assert_computes_the_same(kernel, doubled(size))
 
 
 def test_a_sum_would_count_twice_what_chunks_share():

@@ -107,6 +107,14 @@ def test_lanes_are_combined_in_halves():
     ]
 
 
+def with_dtype(dtype):
+    def changed(s):
+        is_sum = isinstance(s, Load) and s.target.name == "b"
+        return replace(s, target=replace(s.target, dtype=dtype)) if is_sum else s
+
+    return changed
+
+
 @pytest.mark.parametrize("width, op", [(2, "add"), (8, "max"), (16, "min")])
 def test_lanes_of_any_width_are_combined_by_statements_of_their_equation(width, op):
     def with_origin(s):
@@ -119,6 +127,10 @@ def test_lanes_of_any_width_are_combined_by_statements_of_their_equation(width, 
     found = [s for s in every_statement(kernel.body) if s.origin == "the sum"]
     halvings = width.bit_length() - 1
     assert [getattr(s, "op", "load") for s in found] == ["load", *(["low", "high", op] * halvings)]
+    whole = np.dtype("int32")
+    naive = replace(naive, body=rewritten(naive.body, with_dtype(whole)))
+    found = [s for s in every_statement(vectors(naive, "i2", width).body) if s.origin == "the sum"]
+    assert {s.target.dtype for s in found} == {whole}, "lanes have the dtype of the accumulator"
 
 
 @pytest.mark.parametrize("rows", SIZES[1:])

@@ -47,6 +47,7 @@ def test_bodies_may_read_the_same_values_in_different_orders():
 def test_a_property_may_need_many_iterations_to_arrive():
     hand_on = lambda flags: (flags[0], *flags[:-1])  # noqa: E731
     assert fixed_point(hand_on, (True, *5 * [False])) == (True,) * 6
+    assert fixed_point(hand_on, (True, *40 * [False])) == (True,) * 41
 
 
 def test_what_a_part_of_the_carry_has_once_it_has_always():

@@ -1,5 +1,6 @@
 """cond and switch: one of several functions is run, and which one is known only then."""
 
+import math
 import re
 
 import numpy as np
@@ -206,6 +207,8 @@ def test_any_of_many_branches_may_be_the_one_that_moves(moving):
     with explain_errors(told):
         found = [jax.jvp(lambda x: lax.switch(i, branches, x), (3.0,), (1.0,))[1] for i in range(4)]  # noqa: B023
     assert [float(t) for t in found] == [6.0 * (i == moving) for i in range(4)], told
+    many = [lambda x: 1.0] * 4 * (moving + 1) + [lambda x: x * x]
+    assert float(jax.jvp(lambda x: lax.switch(99, many, x), (3.0,), (1.0,))[1]) == 6.0
 
 
 def test_each_result_has_its_own_tangent_and_operands_may_be_whole_numbers():
@@ -219,6 +222,16 @@ def test_each_result_has_its_own_tangent_and_operands_may_be_whole_numbers():
             (out, (n, _), _), (a, (b, c), d) = jax.jvp(f, (y,), (np.float32(1),))
         assert out.dtype == SMALL_FLOAT and n.tolist() == [0, 1] and not np.any(np.asarray(a))
         assert b.dtype == jax.dtypes.float0 and c.shape == (2, 1, 3) and float(d) == i
+    product = lambda *xs: lax.cond(xs[0] > 0, lambda *xs: math.prod(xs), lambda *xs: xs[0], *xs)  # noqa: E731
+    with explain_errors("any operand may move, and one may stand at several places"):
+        found = jax.jvp(product, (2.0, 3.0, 5.0, 7.0), (1.0,) * 4)[1]
+        same = jax.jvp(lambda x: product(x, x, x, x), (2.0,), (1.0,))[1]
+    assert (float(found), float(same)) == (247.0, 32.0)
+    many = lambda k: lambda x: (*(x * n for n in range(8)), float(k), float(k), x)  # noqa: E731
+    f = lambda x: lax.cond(x > 0, many(1), many(2), x)  # noqa: E731
+    with explain_errors("nine of eleven results have a tangent"):
+        tangents = jax.jvp(f, (2.0,), (1.0,))[1]
+    assert [float(t) for t in tangents] == [*range(8), 0, 0, 1]
 
 
 @each_error
@@ -285,6 +298,10 @@ def test_a_batch_of_predicates_runs_all_branches_and_selects():
     closed = jax.make_jaxpr(jax.vmap(by_sign))(v)
     names = names_in(closed)
     assert "cond" not in names and {"sin", "cos", "select_n"} <= set(names)
+    share = lambda p, x: lax.cond(p, lambda x: lax.psum(x, "i"), lambda x: -x, x)  # noqa: E731
+    with explain_errors("branches may use the name of the axis"):
+        found = jax.vmap(share, axis_name="i")(jnp.array([True, False]), jnp.array([2.0, 3.0]))
+    np.testing.assert_array_equal(found, [5, -3])
 
 
 def test_a_batch_of_predicates_chooses_whole_arrays():
@@ -454,3 +471,13 @@ def test_no_branch_spoils_the_gradient_of_an_operand_that_is_shared():
     assert float(slope) == 3.0, f"log is taken by no example: the slope is 1 + 2, not {slope}"
     shared = jax.grad(lambda a: jax.vmap(f, (0, None, 0))(jnp.array([True, False]), a, v[:2]).sum())
     assert float(shared(0.5)) == 4.0, "1 / 0.5 by the first example, 2 by the second"
+    for place in range(3):
+        for k in range(5):
+            branches = [lambda *xs: sum(n * x for n, x in enumerate(xs))] * 3
+            branches[place] = lambda *xs: jnp.log(xs[k])  # noqa: B023
+            choose = jax.vmap(lambda i, *xs: lax.switch(i, branches, *xs))  # noqa: B023
+            which = jnp.full(2, (place + 1) % 3)
+            total = lambda *xs: choose(which, *xs).sum()  # noqa: B023, E731
+            slopes = jax.grad(total, tuple(range(5)))(*[jnp.zeros(2)] * 5)
+            told = f"branch {place} is taken by no example: its slope by operand {k} is infinite"
+            np.testing.assert_array_equal(slopes, [[n, n] for n in range(5)], told)

@@ -391,6 +391,8 @@ def test_a_carry_gets_a_batch_dim_as_soon_as_one_step_gives_it_one():
     np.testing.assert_array_equal(a, [1, 2])
     np.testing.assert_array_equal(b, [1, 2])
     np.testing.assert_array_equal(c, [0, 0])
+    long = lambda x: lax.scan(lambda c, _: ((x, *c[:-1]), None), (0.0,) * 9, length=9)[0]  # noqa: E731
+    np.testing.assert_array_equal(jax.vmap(long)(f32(1, 2)), [[1, 2]] * 9)
 
 
 def test_a_carry_that_begins_with_a_batch_dim_keeps_it_though_a_step_gives_one_for_all():

@@ -101,6 +101,16 @@ def test_a_loop_may_have_no_xs_no_carry_or_no_ys_and_any_dtype():
     assert n.tolist() == [3, 4] and n.dtype == np.int8
     assert b.tolist() == [1, 16] and b.dtype == np.float16
     assert ys.tolist() == [[[1], [1]], [[2], [2]]]
+    total = lambda xs: lax.scan(lambda c, x: (c + lax.psum(x, "i"), None), 0.0, xs)[0]  # noqa: E731
+    with explain_errors("a body may use the name of the axis"):
+        assert jax.vmap(total, axis_name="i")(jnp.ones((2, 3))).tolist() == [6, 6]
+    n, b, ys = jax.vmap(loop)(jnp.array([1]), jnp.array([2], "float16"))
+    assert (n.tolist(), b.tolist(), ys.tolist()) == ([4], [16], [[[2], [2]]]), "of one example"
+    with explain_errors("a loop may have no steps"):
+        last, none = jax.vmap(lambda xs: lax.scan(lambda c, x: (c, c * x), 1.0, xs))(
+            jnp.ones((2, 0))
+        )
+    assert last.tolist() == [1, 1] and none.shape == (2, 0)
 
 
 @each_error
@@ -170,6 +180,10 @@ def test_cotangents_have_the_ranks_and_dtypes_of_their_operands():
         ((4, 3), "float16"),
     ]
     np.testing.assert_array_equal(got[0], jnp.full((2, 1, 3), 12, SMALL_FLOAT))
+    for length in (1, 2):
+        power = lambda xs: lax.scan(lambda c, x: (c * c * x, None), 2.0, xs)[0]  # noqa: E731
+        found = jax.grad(power)(jnp.ones(length))
+        assert found.tolist() == ([4] if length == 1 else [32, 16]), f"{length} steps"
 
 
 @each_error

@@ -33,6 +33,7 @@ def test_mesh_axes_are_in_the_meshs_order_whatever_that_of_the_spec():
     for i, j in np.ndindex(4, 2):
         block = TABLE.T[3 * j : 3 * j + 3, 2 * i : 2 * i + 2]
         equal(parts[i, j], block, f"the part of the device at x={i}, y={j}")
+    assert split(jnp.asarray(TABLE), P("x", "y"), AXES[::-1]).shape == (2, 4, 2, 3), "y is first"
 
 
 @pytest.mark.parametrize("names, counts", [(("x", "y"), (2, 1)), (("y", "x"), (1, 4))])
@@ -50,6 +51,9 @@ def test_what_the_spec_does_not_name_is_whole():
     assert parts.shape == (2, 8, 3), "of the mesh's axes, those that the spec names"
     equal(parts[1], TABLE[:, 3:], "all rows")
     assert split(jnp.asarray(TABLE), P("y"), AXES).shape == (2, 4, 6), "a spec may be short"
+    parts = split(jnp.asarray(TABLE), P("x", "y"), (("x", 1), ("y", 2)))
+    assert parts.shape == (1, 2, 8, 3), "an axis of one device is in front too"
+    assert split(jnp.ones((0, 6)), P("x"), AXES).shape == (4, 0, 6), "parts of nothing"
 
 
 # ---- join ----
@@ -90,6 +94,8 @@ def test_names_are_left_as_they_were():
     names = ["y", "x"]
     join(jnp.ones((2, 4, 2, 6)), P("x"), names)
     assert names == ["y", "x"]
+    assert join(jnp.ones((2, 4, 2, 6)), P("x"), ("y", "x")).shape == (8, 6), "names may be a tuple"
+    assert join(jnp.ones((2, 4, 2, 6)), P("x"), [7, "x"]).shape == (8, 6), "a name may be no text"
 
 
 def test_both_are_programs_that_can_be_traced():

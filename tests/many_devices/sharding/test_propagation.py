@@ -61,6 +61,8 @@ def test_no_mesh_axis_splits_two_axes_whether_alone_or_among_others():
     assert added((X, NONE), (NONE, Y)) == (X, Y)
     assert added((NONE, NONE), (Y, X)) == (Y, X)
     assert added((("y", "x"), NONE), (NONE, XY)) == (("y", "x"), NONE)
+    three = [(X, Y, NONE), (NONE, NONE, X)]
+    assert split_as("add", [(8, 8, 8)] * 2, three, (8, 8, 8)) == (X, Y, NONE), "axis 0 has x"
 
 
 def product(lhs, rhs, summed=((1,), (0,)), batch=((), ()), shapes=((8, 8), (8, 8)), out=(8, 8)):
@@ -97,6 +99,21 @@ def test_what_types_cant_have_split_is_said_of_a_product():
 
     assert list(refused((NONE, X), (X, NONE))) == [(0, 1)], "a sum over what both have split"
     assert refused((X, NONE), (NONE, Y)) == {}
+    numbers = (((0, 2), (2, 0)), ((), ()))
+    for lhs, rhs, both in [
+        ((X, NONE, Y), (NONE, NONE, X), (0, 0)),
+        ((X, NONE, Y), (X, NONE, NONE), (0, 2)),
+    ]:
+        use = Use(
+            "dot_general",
+            [(8, 8, 8)] * 2,
+            [lhs, rhs],
+            [(8, 8)],
+            {"dimension_numbers": numbers},
+            SIZES,
+        )
+        told = "axis 0 of lhs is summed with axis 2 of rhs, and 2 with 0"
+        assert list(rules["dot_general"](use).whole) == [both], told
 
 
 def test_a_claim_of_nothing_is_none():
@@ -115,6 +132,9 @@ def test_parts_are_equal():
     assert split_as("slice", [(8,)], [(Y,)], (6,)) == (Y,)
     got = split_as("slice", [(16,)], [(XY,)], (4,))
     assert got == (NONE,), "four are not eight parts"
+    assert split_as("slice", [(8, 8)], [(X, Y)], (0, 8)) == (X, Y), (
+        "four parts of nothing are equal"
+    )
 
 
 def test_what_has_no_rule_is_whole_everywhere():

@@ -152,13 +152,17 @@ def test_a_kernel_reads_and_writes_memory_once_whatever_it_computes():
 @pytest.mark.parametrize("dtype, size", [("float32", 4), ("float16", 2), ("int8", 1)])
 def test_all_equations_of_a_kernel_count_and_memory_by_its_dtype(dtype, size):
     def f(x, y):
-        for _ in range(5):
+        for _ in range(20):
             x = x * y
         return x
 
     x = jax.ShapeDtypeStruct((1000,), dtype)
     (cost,) = costs_on_a_cpu(f, x, x)
-    assert cost.as_dict() == {"flops": 5000, "bytes accessed": 3 * size * 1000}
+    assert cost.as_dict() == {"flops": 20000, "bytes accessed": 3 * size * 1000}
+    (cost,) = costs_on_a_cpu(lambda a, b, c, d: (a * b + c * d, a * d), x, x, x, x)
+    assert cost.as_dict() == {"flops": 4000, "bytes accessed": 6 * size * 1000}
+    (cost,) = costs_on_a_cpu(lambda x: jnp.sin(jnp.sin(jnp.sin(x))), VECTOR)
+    assert cost.as_dict()["transcendentals"] == 3000
 
 
 def test_a_host_step_has_the_cost_of_its_equation():

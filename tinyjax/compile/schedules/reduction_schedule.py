@@ -32,7 +32,7 @@ from tinyjax.compile.schedules.vectorize import Vectorize
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
-COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
+COLUMNS = 2048  # columns at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
 LAST = "only the last vector needs a mask"
 NEED_NOT_WAIT = "additions don't wait for the one before"

@@ -119,7 +119,7 @@ class ScheduleBuilder:
 
     def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
-        all elements (unless it is split all the same).
+        all elements (it may still be split).
         """
         axis, width = wanted.axis, wanted.width
         if self.size(axis) <= width and not splits_one:

@@ -80,9 +80,7 @@ class LoweredProgram:
     def passes(self) -> list[PassRecord]:
         """What each pass did, from the traced jaxpr on: found by lowering once more."""
         with recording() as records:
-            closed = ClosedJaxpr(
-                self.closed.jaxpr, self.closed.consts
-            )  # a copy: nothing is cached on it
+            closed = ClosedJaxpr(self.closed.jaxpr, self.closed.consts)  # nothing is cached on it
             planned = make_plan(run_passes(closed), self.target)
             for kernel in map(self.kernel, self.rescheduled):
                 assert kernel.naive is not None

@@ -128,7 +128,7 @@ class Browser:
         return run
 
     def _function(self, name: str) -> Any:
-        """JavaScript's function, except those that it lacks, and pow, whose 1 ** nan is nan."""
+        """JavaScript's function; a replacement for missing ones, and for pow, whose 1 ** nan is nan."""
         own = None if name == "pow" else getattr(self.js.Math, name, None)
         return self.create_proxy(math_function(name)) if own is None else own
 

@@ -1,7 +1,7 @@
 """What a program's steps cost: arithmetic, special functions and bytes, known before it runs.
 
-The counting is XLA's (see cost_record.py). A step reads its operands once, and what its equations hand to
-each other costs nothing: fusion is for that.
+The counting is XLA's (see cost_record.py). A step reads its operands once, and values passed between its
+equations cost nothing: that is the point of fusion.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from tinyjax.compile.plan import Plan, step_word
 
 
 def group_cost(plan: Plan, number: int) -> Cost:
-    """The cost of a step. What two kernels compute for themselves is counted in both. A loop or branch that
-    is no kernel counts one iteration of the plans in plan.bodies[number]."""
+    """The cost of a step. Work that two kernels repeat counts in both. A loop or branch that is not a kernel
+    counts one iteration of the plans in plan.bodies[number].
+    """
     group = plan.groups[number]
     if number in plan.bodies:
         bodies = [plan_cost(body) for body in plan.bodies[number].values()]
@@ -28,7 +29,7 @@ def group_cost(plan: Plan, number: int) -> Cost:
 
 
 def fused_cost(group: Group) -> Cost:
-    """The arithmetic of all equations of a group, and the bytes of what it reads and makes."""
+    """The arithmetic of all equations of a group, and the bytes that it reads and writes."""
     inside = total(map(eqn_cost, group.eqns))
     return replace(inside, bytes=bytes_of_all([*group.inputs, *group.outputs]))
 
@@ -44,8 +45,9 @@ def plan_cost(plan: Plan) -> Cost:
 
 
 def cost_lines(plan: Plan) -> Iterator[str]:
-    """A table with a line for each step. In the last column, the operations that there are for a byte:
-    below about ten, a step waits for memory."""
+    """A table with a line for each step. The last column has operations per byte: below about ten, a step is
+    bound by memory.
+    """
     yield f"{'flops':>12} {'functions':>12} {'bytes':>12} {'per byte':>9}  step"
     for number, cost in enumerate(step_costs(plan)):
         yield _row(cost, f"{number}: {step_word(plan, number)}")
@@ -65,8 +67,8 @@ def _row(cost: Cost, what: str) -> str:
 class CompiledMemoryStats:
     """How much memory a call takes, by JAX's names.
 
-    Arguments, constants and results are in memory of their own; `alias` is what results and donated
-    arguments share, `temp` what else is needed at the peak, and the generated code OpenCL C."""
+    Arguments, constants and results are in memory of their own; `alias` is the memory that results and
+    donated arguments share, `temp` the rest of the peak, and the generated code is OpenCL C."""
 
     generated_code_size_in_bytes: int
     argument_size_in_bytes: int

@@ -25,11 +25,11 @@ from tinyjax.core.jaxpr import JaxprEqn, SourceLine, subjaxprs
 
 @dataclass(frozen=True)
 class MappedLine:
-    """A line of a program: its number in `as_text("opencl")`, or what else prints kernels, the equations that
-    it computes by their numbers in `numbered_eqns`, and their lines of Python.
+    """A line of a program: its number in `as_text("opencl")` or another printed form of kernels, the
+    equations that it computes (by number in `numbered_eqns`), and their lines of Python.
 
-    They are several for a loop around what all of them store, and if groups that compute alike share the
-    kernel; the lines of a kernel's parameters have none."""
+    A line has several equations if it is a loop around several stores, or if equal groups share the kernel.
+    The lines of a kernel's parameters have none."""
 
     kernel: str
     number: int
@@ -39,8 +39,9 @@ class MappedLine:
 
 
 def numbered_eqns(plan: Plan) -> list[JaxprEqn]:
-    """The equations of the simplified jaxpr in the order in which it is printed, each followed by those
-    of its bodies; a number of an equation is its place here."""
+    """The equations of the simplified jaxpr in printed order, each followed by the equations of its bodies.
+    An equation's number is its index here.
+    """
 
     def walk(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
         for eqn in eqns:
@@ -69,7 +70,7 @@ NumberedLine = tuple[int, str, Any]  # its number in the program, its text, what
 def mapped_lines(
     plan: Plan, lines_of: Callable[[Kernel], Iterable[NumberedLine]]
 ) -> list[MappedLine]:
-    """The lines that `lines_of` gives for each kernel, with what they compute."""
+    """The lines that `lines_of` returns for each kernel, with the equations that they compute."""
     numbers = {eqn_name(plan, eqn): number for number, eqn in enumerate(numbered_eqns(plan))}
     lines = []
     for kernel in plan.all_kernels():
@@ -85,13 +86,14 @@ def mapped_lines(
 
 
 def eqn_name(plan: Plan, eqn: JaxprEqn) -> Hashable:
-    """What tells an equation from others, also where a loop has been rewritten for one element of its
-    arrays: the primitive, and the names that the results have in the printed jaxpr."""
+    """An equation's identity: its primitive and the names of its results in the printed jaxpr. It stays the
+    same when a loop is rewritten for one element of its arrays.
+    """
     return eqn.primitive, tuple(plan.names.get(v, v) for v in eqn.outvars)
 
 
 def _alike(plan: Plan, kernel: Kernel) -> dict[JaxprEqn, list[JaxprEqn]]:
-    """For each equation that the kernel was made for, those that it computes in all groups."""
+    """Maps each equation that the kernel was made for to the equations that it computes in all groups."""
     groups = [
         group
         for part in plan.all_plans()
@@ -114,8 +116,9 @@ def python_text(source: SourceLine | None) -> str:
 
 
 def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
-    """The kernels' C, and beside each line the equation and the Python line that it computes, where
-    these are not those of the line before."""
+    """The kernels' C, and beside each line its equation and Python line, if they differ from the previous
+    line's.
+    """
     eqns = numbered_eqns(plan)
     for line in mapping(plan):
         if line.text.startswith("__kernel"):

@@ -1,4 +1,4 @@
-"""The launches of a plan: what is handed to the device, and with which arrays.
+"""The launches of a plan: which kernels the device runs, on which arrays.
 
 Here each kernel is launched by itself, on the device's threads; with tinyjax/fast, small ones run in the
 calling thread, and several as one.
@@ -32,7 +32,7 @@ def launches_of(plan: Plan, memory: MemoryPlan, device: Device) -> list[Launch]:
 
 
 def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
-    """The plan with its launches, also in the bodies of its loops, but of those that are part of a launch."""
+    """The plan with its launches, also in the bodies of loops that are not part of a launch themselves."""
     launches = launches_of(plan, memory, device)
     launched = {number for launch in launches for number in launch.numbers}
 

@@ -1,6 +1,6 @@
-"""From a jaxpr to a plan of kernels: the stages in order, and what each of them made.
+"""From a jaxpr to a plan of kernels: the stages in order, and the result of each.
 
-`lower_jaxpr` opens no device: it makes text and plans alone.
+`lower_jaxpr` opens no device: it makes only text and plans.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ class LoweredProgram:
     planned: Plan  # each kernel with separate memory
     donated: tuple[bool, ...]  # which arguments can't be used after a call
     memory: MemoryPlan
-    plan: Plan  # as it runs: some kernels work in place
-    rescheduled: tuple[str, ...] = ()  # kernels whose schedule is not the compiler's
+    plan: Plan  # the final plan: some kernels work in place
+    rescheduled: tuple[str, ...] = ()  # kernels with a schedule that the user chose
 
     def as_text(self, stage: str | None = None) -> str:
-        """One of STAGES, or what a pass made (by the title of its record), as text; by default the OpenCL C
-        and the schedule. "schedule of k0" is that of the one kernel whose name begins with k0.
+        """A stage (one of STAGES), or a pass's result (by the title of its record), as text; by default the
+        OpenCL C and the schedule. "schedule of k0" is the schedule of the one kernel whose name begins with
+        k0.
 
         Raises ValueError, with the list of stages, for another name."""
         if stage is None:
@@ -72,14 +73,14 @@ class LoweredProgram:
         return as_lines(self.result(stage)) if text is None else text(self)
 
     def result(self, stage: str) -> Any:
-        """What a stage or a pass made, itself. Raises ValueError for another name."""
+        """The result of a stage or a pass, as an object. Raises ValueError for another name."""
         return STAGES[stage].result(self) if stage in STAGES else self._after(stage)
 
     @cached_property
     def passes(self) -> list[PassRecord]:
         """What each pass did, from the traced jaxpr on: found by lowering once more."""
         with recording() as records:
-            closed = ClosedJaxpr(self.closed.jaxpr, self.closed.consts)  # with nothing cached on it
+            closed = ClosedJaxpr(self.closed.jaxpr, self.closed.consts)  # nothing is cached on it
             planned = make_plan(run_passes(closed), self.target)
             for kernel in map(self.kernel, self.rescheduled):
                 assert kernel.naive is not None
@@ -115,7 +116,7 @@ class LoweredProgram:
         return kernels[found[0]]
 
     def with_schedule(self, name: str, directives: Sequence[Directive]) -> LoweredProgram:
-        """The program with another schedule of one kernel, in place of that which the compiler chose.
+        """The program with another schedule for one kernel, instead of the compiler's.
 
         Raises ValueError for a directive that can't be applied, and for a kernel that has no naive nest."""
         old = self.kernel(name)
@@ -134,7 +135,7 @@ class LoweredProgram:
         return _with_memory(self.name, self.closed, self.device, self.target, planned, self.donated)
 
     def loop_nests(self) -> list[Kernel]:
-        """The naive nests of all kernels; of a kernel that has none, itself."""
+        """The naive nests of all kernels; a kernel without one stands for itself."""
         return self._with_loop_nests().all_kernels()
 
     def _with_loop_nests(self) -> Plan:
@@ -143,19 +144,19 @@ class LoweredProgram:
 
 
 def as_lines(made: Any) -> str:
-    """What a stage or a pass made, as text: of a list, one after the other."""
+    """The result of a stage or a pass as text: the items of a list one after the other."""
     return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What it made of a program, itself and as text."""
+    """A stage: how to get its result from a program, as an object and as text."""
 
     result: Callable[[LoweredProgram], Any]
-    text: Callable[[LoweredProgram], str] | None = None  # None: its result's own
+    text: Callable[[LoweredProgram], str] | None = None  # None: the result's own text
 
 
-# What `as_text` and `compiler_ir` give, by its name. A feature's is imported when it is first needed.
+# The stages of `as_text` and `compiler_ir` by name. A feature's stage is imported when first needed.
 STAGES = {
     "jaxpr": Stage(lambda it: it.closed),
     "simplified": Stage(lambda it: it.plan.closed),
@@ -211,7 +212,7 @@ def _with_memory(
 
 
 def target_of(device: Device) -> Target:
-    """What kernels for the device are like. A GPU's groups are squares, and no larger than it allows."""
+    """The target of the device. A GPU's groups are squares, and no larger than it allows."""
     if device.kind is not None:
         return device.kind.target()
     target = CPU if device.platform == "cpu" else GPU
@@ -223,7 +224,7 @@ def target_of(device: Device) -> Target:
 
 
 def schedule_text(lowered: LoweredProgram) -> str:
-    """The steps of a call, with those of loops' bodies indented."""
+    """The steps of a call; the steps of loop bodies are indented."""
     head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
     lines = [*schedule_lines(lowered.plan), *launches_lines(lowered.plan)]
     return "\n".join([head, *("  " + line for line in lines)])

@@ -55,12 +55,12 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
 @dataclass
 class MemoryPlan:
-    """Who takes over whose memory in a run of one jaxpr.
+    """How buffers are reused in a run of one jaxpr.
 
-    `reuses_buffer_of`: of an output, the variable whose memory it gets. `in_place`: of a group, the positions
-    of (input, output) that are one buffer of its kernel. `freed_after`: after a group, the variables whose
-    memory nobody here takes over. `donated`: arguments whose memory may be written to. `live`: the bytes
-    in use while each group runs, and last those after the run."""
+    `reuses_buffer_of` maps an output to the variable whose memory it gets. `in_place` maps a group to the
+    positions (input, output) that are one buffer of its kernel. `freed_after` maps a group to the variables
+    that are freed after it because no output reuses their memory. `donated`: arguments whose memory may be
+    written to. `live`: the bytes in use while each group runs, and finally after the run."""
 
     donated: set[Var]
     reuses_buffer_of: dict[Var, Var] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class MemoryPlan:
 
     @property
     def temp_bytes(self) -> int:
-        """What the peak has beyond arguments, constants and results in memory of their own."""
+        """The peak without the separate memory of arguments, constants and results."""
         lasting = self.argument_bytes + self.constant_bytes + self.output_bytes - self.alias_bytes
         return max(0, self.peak_bytes - lasting)
 
@@ -94,8 +94,8 @@ class MemoryPlan:
 def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = True) -> MemoryPlan:
     """The memory plan of `plan`, and of its loops' bodies; `donated` has a flag for each argument.
 
-    A loop says where the results of its body go: these take over nothing but, in place, the carry of the
-    iteration before, which is donated then."""
+    A loop decides where its body's results go. They only reuse, in place, the carry of the previous
+    iteration, which is then donated."""
     jaxpr = plan.closed.jaxpr
     given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
     memory = MemoryPlan(given, kernels=dict(plan.kernels))
@@ -111,7 +111,7 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
             return of_program or v not in results
         return v in new_carry and v.aval.shape == u.aval.shape
 
-    free: list[tuple[Var, int]] = []  # and since which group
+    free: list[tuple[Var, int]] = []  # and the group after which it is free
     for number, group in enumerate(plan.groups):
         dead = _dying(plan, number, last_reader)
         dying = [v for v in dead if v in reusable]
@@ -139,8 +139,9 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
 
 
 def _dying(plan: Plan, number: int, last_reader: dict[Var, int]) -> list[Var]:
-    """The variables that nothing reads after a group: those that it is the last to read, each once and in
-    the order of its inputs, and then those that it makes and nothing reads."""
+    """The variables that nothing reads after a group: first those that it is the last to read, each once and
+    in the order of its inputs, then its outputs that nothing reads.
+    """
     group = plan.groups[number]
     read = [v for v in dict.fromkeys(group.inputs) if last_reader[v] == number]
     return read + [v for v in group.outputs if v not in last_reader]
@@ -177,8 +178,9 @@ def _take_free(
     free: list[tuple[Var, int]],
     may_take_over: Callable[[Var, Var], bool],
 ) -> None:
-    """Each output that has no memory yet takes over that of the first variable in `free` which has as many
-    bytes and may be taken over. Its entry, (variable, since which group), then leaves the list."""
+    """Each output without memory reuses the buffer of the first suitable variable in `free` with as many
+    bytes. Its entry, (variable, group after which it is free), then leaves the list.
+    """
     for v in outputs:
         if v in memory.reuses_buffer_of:
             continue
@@ -199,13 +201,13 @@ def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
 
 
 def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
-    """Adds up what is in memory while each group runs."""
+    """Adds up the bytes in memory while each group runs."""
     jaxpr = plan.closed.jaxpr
     memory.argument_bytes = bytes_of_all(jaxpr.invars)
     memory.constant_bytes = bytes_of_all(jaxpr.constvars)
     memory.output_bytes = bytes_of_all(jaxpr.outvars)
-    owner: dict[Var, Var] = {}  # whose memory it was first
-    held: set[Var] = set()  # variables whose memory was allocated in the run, and is in use
+    owner: dict[Var, Var] = {}  # the variable that had the memory first
+    held: set[Var] = set()  # variables with memory that was allocated in the run and is in use
     lasting = memory.argument_bytes + memory.constant_bytes
     for number, group in enumerate(plan.groups):
         for v in group.outputs:
@@ -223,8 +225,9 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
 
 
 def _body_bytes(label: str, body: MemoryPlan) -> int:
-    """What an iteration needs beside the loop's results, in whose memory the carry before it is; or
-    a branch beside its results."""
+    """The bytes that an iteration needs besides the loop's results, whose memory holds the previous carry; or
+    that a branch needs besides its results.
+    """
     bytes_made = body.peak_bytes - body.argument_bytes
     return bytes_made if label in ("body", "cond") else max(0, bytes_made - body.output_bytes)
 
@@ -235,9 +238,9 @@ def _body_bytes(label: str, body: MemoryPlan) -> int:
 def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool:
     """Whether `kernel` may have the input `source` and the output `destination` in the same memory.
 
-    So it will do if, wherever the source is loaded, the very element is stored to in the same iteration of
-    the same loop, and only later. Each element must be stored once: an index with a `min` or `max` in it is
-    that of pieces that overlap, which store some elements twice, and will not do."""
+    This is safe if each load of the source is followed, in the same iteration of the same loop, by the store
+    to that very element. Each element must be stored once: an index with a `min` or `max` belongs to
+    overlapping pieces, which store some elements twice, so it is refused."""
     if (source.dtype, source.size) != (destination.dtype, destination.size):
         return False
     return all(_loads_come_first(body, source, destination) for body in every_body(kernel.body))
@@ -262,8 +265,9 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
 
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
-    """The kernel with one buffer for both of each (input, output); it has `count` inputs. What stays as it is
-    is not copied; if little is left to do then, one work-item does it."""
+    """The kernel with one buffer for each pair (input, output); it has `count` inputs. Unchanged elements are
+    not copied; if little work is left, one work-item does it.
+    """
     shared: dict[Buffer | PrivateArray, Buffer] = {}
     for i, at in pairs:
         output = kernel.buffers[count + at]
@@ -292,7 +296,9 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
 
 
 def _without_copies(body: list[Statement]) -> list[Statement]:
-    """The statements but for stores of what was loaded from there, and loops that did nothing else."""
+    """The statements without stores of a value back to where it was loaded from, and without loops left
+    empty.
+    """
     loads = {s.target: s for s in every_statement(body) if isinstance(s, Load)}
 
     def changed(s: Statement) -> list[Statement]:
@@ -309,7 +315,7 @@ def _without_copies(body: list[Statement]) -> list[Statement]:
 
 
 def _iterations(body: Sequence[Statement]) -> int:
-    """How many iterations the loops have at most, and those within them."""
+    """The largest number of iterations of the loops, inner ones included."""
     loops = [s for s in every_statement(body) if isinstance(s, For)]
     return max(1, sum(iterations(loop) * _iterations(loop.body) for loop in loops))
 
@@ -318,7 +324,7 @@ def _iterations(body: Sequence[Statement]) -> int:
 
 
 def usable_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> list[bool]:
-    """Which donated arguments some result of as many bytes can have the memory of.
+    """Which donated arguments have memory that some result of as many bytes can reuse.
 
     Warns of the others, as JAX does; arguments that nothing reads are kept without a word.
     Source: https://docs.jax.dev/en/latest/buffer_donation.html"""
@@ -346,7 +352,7 @@ def usable_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> list[bool]
 
 
 def memory_lines(plan: Plan, memory: MemoryPlan) -> Iterator[str]:
-    """A line for each array that a group makes: its bytes, and whose memory it has."""
+    """A line for each array that a group makes: its bytes, and the array whose memory it reuses."""
     names = plan.names
     for number, group in enumerate(plan.groups):
         in_place = {at for _, at in memory.in_place.get(number, ())}

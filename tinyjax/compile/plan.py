@@ -1,6 +1,6 @@
 """The plan of a jaxpr: its groups, a kernel for each, and the plans of the jaxprs that its loops run.
 
-A plan knows nothing of a device but its target: nothing is built yet.
+A plan depends on the target alone, not on a device: nothing is built yet.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ from tinyjax.core.pretty_printer import variable_names
 
 @dataclass
 class Launch:
-    """One kernel of the program. Its arguments are
-    arrays that it reads, arrays that it makes, memory to work in, and scratch memory."""
+    """A launch of one kernel. Its arguments are the arrays that it reads, the arrays that it makes, work
+    memory and scratch memory.
+    """
 
     kernel: Kernel | OtherKernel
     numbers: Sequence[int]  # of the groups whose work it does
     kernels: Sequence[Kernel]  # theirs
     inputs: Sequence[Var]
     outputs: Sequence[Var]
-    inline: bool = False  # run by the thread that launches it, and done when that goes on
+    inline: bool = False  # run to its end by the thread that launches it
 
     def local_size(self, usual: int) -> int:
-        """How many work-items are a group: as many as the kernel needs, else as the device likes."""
+        """The work-items in a group: as many as the kernel needs, else the device's preferred number."""
         needed = self.kernel.local_size
         return needed if needed > 1 else math.gcd(self.kernel.items, usual)
 
@@ -81,7 +82,7 @@ class Plan:
         }
 
     def made_on_host(self) -> set[Var]:
-        """What host steps make: memory that is NumPy's, and can only be freed."""
+        """The results of host steps: their memory is NumPy's, and can only be freed."""
         return {v for group in self.groups for v in group.outputs} - self.made_on_device()
 
     def all_plans(self) -> Iterator[Plan]:
@@ -92,8 +93,9 @@ class Plan:
                 yield from body.all_plans()
 
     def with_bodies(self, change: Callable[[Plan, int, str], Plan], **changes: Any) -> Plan:
-        """The plan with those of its loops' bodies as change(body, number, label) makes them, and with other
-        changes."""
+        """The plan with change(body, number, label) instead of each loop body's plan, and with
+        other changes.
+        """
         bodies = {
             number: {label: change(body, number, label) for label, body in of.items()}
             for number, of in self.bodies.items()
@@ -101,7 +103,7 @@ class Plan:
         return replace(self, bodies=bodies, **changes)
 
     def all_kernels(self) -> list[Kernel]:
-        """The kernels of this plan and of its bodies, each once: one program."""
+        """The kernels of this plan and of its bodies, without duplicates: one program."""
         kernels = [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
         return list({kernel.name: kernel for kernel in kernels}.values())
 
@@ -116,7 +118,7 @@ def with_kernels(plan: Plan, change: Callable[[Kernel], Kernel]) -> Plan:
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
-    """The names that the printed jaxpr has, bodies included; what is never read is _."""
+    """The names in the printed jaxpr, bodies included; a variable that is never read is _."""
     names = variable_names(jaxpr)
     for inner in all_jaxprs(jaxpr):
         for eqn in inner.eqns:
@@ -134,7 +136,7 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
 
 
 class _Planner:
-    """Makes a plan and those of its bodies; groups that compute alike have one kernel."""
+    """Makes a plan and the plans of its bodies; equal groups share one kernel."""
 
     def __init__(self, target: Target):
         self.target = target
@@ -159,7 +161,9 @@ class _Planner:
         return plan
 
     def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
-        """The kernel of each loop, or the reason why it has none: which of its operands are stored."""
+        """The kernel of each loop, or the reason why it has none. This decides which of its operands are
+        stored.
+        """
         producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         return {
             eqn: loop_kernel(eqn, producer, names, self.target)
@@ -204,7 +208,7 @@ class _Planner:
         if group.eqn.primitive in rewrites_for_steps:
             group = replace(group, eqn=rewrites_for_steps[group.eqn.primitive](group.eqn))
             plan.groups[number] = group
-            for body in bodies_of(group.eqn).values():  # what is new in them gets names
+            for body in bodies_of(group.eqn).values():  # new variables in them get names
                 plan.names = all_names(body.jaxpr) | plan.names
         plan.bodies[number] = {
             label: self.plan(body, plan.names, f"{prefix}{label.replace(' ', '')}_")
@@ -245,7 +249,7 @@ def groups_lines(plan: Plan) -> Iterator[str]:
 
 
 def _reasons_lines(plan: Plan, group: KernelGroup) -> Iterator[str]:
-    """Why each output has memory, but for the results of the program."""
+    """Why each output has memory, except the results of the program."""
     for v, reason in zip(group.outputs, group.reasons):
         if v not in plan.closed.jaxpr.outvars:
             yield f"   {plan.names[v]} is stored: {reason}"
@@ -274,7 +278,7 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
 
 
 def step_word(plan: Plan, number: int) -> str:
-    """What a step is, in a word or two: its kernel's name, or what the host or a loop does."""
+    """A short name for a step: its kernel's name, or the operation of the host or loop."""
     group = plan.groups[number]
     if number in plan.kernels:
         return plan.kernels[number].name
@@ -292,7 +296,7 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
 
 
 def _host_called(group: HostGroup) -> str:
-    """The primitive; of a product, what is multiplied."""
+    """The primitive's name; for a product, with its operands."""
     if group.kind != "matmul":
         return str(group.eqn.primitive)
     return " x ".join(v.aval.str_short(short_dtypes=True) for v in group.eqn.invars) + " "

@@ -22,8 +22,9 @@ from tinyjax.core.pretty_printer import jaxpr_lines, variable_names
 
 @dataclass(frozen=True)
 class Event:
-    """One decision of a pass. `about` is what it looked at, `change` what it did, `why` the reason: a line of
-    the table of rewrite rules, say, or a cost. `origin` is the equation that it concerns, if it is one."""
+    """One decision of a pass: `about` is the object, `change` the action, `why` the reason, such as a rewrite
+    rule or a cost. `origin` is the equation concerned, if any.
+    """
 
     about: str
     change: str
@@ -53,12 +54,13 @@ class PassRecord:
 
     @cached_property
     def names(self) -> Mapping[Var, str]:
-        """The names that variables have in the text of what was before, and in that of what is after."""
+        """The variables' names in the text before the pass, and in the text after it."""
         return variable_names(self.before.jaxpr) if isinstance(self.before, ClosedJaxpr) else {}
 
     def diff(self) -> Iterator[str]:
-        """The lines that changed and those around them, after "+ ", "- " or "  "; all lines of what is
-        after if it is another kind of thing."""
+        """The changed lines and their context, each after "+ ", "- " or "  ". If the pass made another kind
+        of object, all of its lines.
+        """
         import difflib
 
         if _are_the_same(self.before, self.after):
@@ -92,7 +94,7 @@ def _are_the_same(before: Any, after: Any) -> bool:
 
 
 def lines(thing: Any, names: Mapping[Var, str]) -> list[str]:
-    """What a pass takes or gives, as text: a jaxpr with these names, a list with its items one by one."""
+    """The input or output of a pass as text: a jaxpr with these names, a list with its items one by one."""
     if isinstance(thing, ClosedJaxpr):
         return jaxpr_lines(thing.jaxpr, names)
     if isinstance(thing, (list, tuple)):
@@ -101,8 +103,9 @@ def lines(thing: Any, names: Mapping[Var, str]) -> list[str]:
 
 
 def short_text(thing: Any, names: Mapping[Var, str]) -> str:
-    """An equation without its types and parameters: d = mul b c; the name of a variable; a number. Of
-    several, a list is joined by commas, and a tuple, of words, by spaces."""
+    """An equation without types and parameters (d = mul b c), a variable's name or a number. A list is joined
+    by commas, a tuple by spaces.
+    """
     if isinstance(thing, JaxprEqn):
         right = " ".join([thing.primitive.name, *(short_text(v, names) for v in thing.invars)])
         return f"{short_text(thing.outvars, names)} = {right}" if thing.outvars else right
@@ -118,7 +121,7 @@ def short_text(thing: Any, names: Mapping[Var, str]) -> str:
 
 
 class _Recorder(threading.local):
-    records: list[PassRecord] | None = None  # of all passes so far, those that have begun first
+    records: list[PassRecord] | None = None  # of all passes so far, in starting order
     running: tuple[PassRecord, ...] = ()
 
 
@@ -131,7 +134,7 @@ def is_recording() -> bool:
 
 
 def records_so_far() -> list[PassRecord]:
-    """The records of the block of `recording()` that this is in, or none."""
+    """The records of the enclosing `recording()` block; empty outside of one."""
     return _recorder.records or []
 
 
@@ -163,7 +166,7 @@ def run_pass(
 
 
 def give_name(old: str, new: str) -> None:
-    """Passes of the kernel `old` were of one that has a name now."""
+    """Renames the subject `old` in the records, once a kernel has its name."""
     for record in records_so_far():
         if record.subject == old:
             record.subject = new
@@ -173,13 +176,14 @@ def give_name(old: str, new: str) -> None:
 
 
 def subject_of_pass() -> str:
-    """What the pass that runs works on, if it is recorded."""
+    """The subject of the current pass, if it is recorded."""
     return _recorder.running[-1].subject if _recorder.running else ""
 
 
 def event(about: Any, change: Any, why: str = "", origin: Any = None) -> None:
-    """Adds an event to the pass that runs. Only if that is recorded, what it says becomes text, with the
-    names that variables had before the pass: see short_text."""
+    """Adds an event to the current pass. Only if passes are recorded is it turned into text, with the
+    variables' names before the pass: see short_text.
+    """
     if _recorder.running:
         record = _recorder.running[-1]
         about, change = (short_text(thing, record.names) for thing in (about, change))

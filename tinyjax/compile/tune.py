@@ -1,8 +1,9 @@
 """Tuning: a search for faster schedules, which measures what it tries.
 
-It begins with a kernel's naive nest and with the schedule that the compiler chose. In each round, each of the
-few fastest schedules so far gets one directive more, or two that belong together; what can't be applied is
-left out, and the rest is compiled and timed (a *beam search*). A round that finds nothing faster is the last.
+It begins with a kernel's naive nest and the compiler's schedule. In each round, each of the few fastest
+schedules so far gets one more directive, or two that belong together. Directives that can't be applied are
+dropped; the other schedules are compiled and timed (a *beam search*). The search ends with a round that finds
+nothing faster.
 
     schedules = tune(jax.jit(f), x)
     lowered = jax.jit(f).lower(x)
@@ -35,7 +36,7 @@ from tinyjax.core.tree_util.pytrees import tree_leaves
 
 Schedule = tuple[Directive, ...]
 BEAM = 3  # schedules that go on to the next round
-ENOUGH = 0.97  # of the time: less is gained by chance
+ENOUGH = 0.97  # of the time: smaller gains are noise
 
 
 def tune(
@@ -74,7 +75,7 @@ def seconds_of(lowered: Any, *args: Any) -> float:
 
 
 class _Search:
-    """For the schedule of one kernel, with what was tried so far."""
+    """The search for one kernel's schedule, with everything tried so far."""
 
     def __init__(
         self, lowered: Any, kernel: Kernel, args: tuple, timer: Callable[..., float], until: float
@@ -118,7 +119,7 @@ class _Search:
 
 
 def moves(kernel: Kernel) -> Iterator[Sequence[Directive]]:
-    """The directives that a schedule may get next; which of them can be applied, they say themselves."""
+    """The directives to try next on a schedule; some of them may not be applicable."""
     loops = loops_of(kernel.body)
     for loop in reversed(loops):  # inner ones first
         axis, count = axis_of(loop), iterations(loop)

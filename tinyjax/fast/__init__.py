@@ -1,7 +1,7 @@
 """Shortcuts: the same results in less time. The folder can be deleted, and each file with its line below.
 
-A file opens with what it buys, and registers by `@shortcut_for(function)` what stands in for that
-function while shortcuts are on: see tinyjax/core/shortcuts.py.
+A file begins with the time it saves. `@shortcut_for(function)` registers a replacement for that function
+while shortcuts are on: see tinyjax/core/shortcuts.py.
 """
 
 from tinyjax.core.config import config

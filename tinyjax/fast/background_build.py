@@ -3,15 +3,15 @@
 It saves: the first training step of an MLP has a result after 0.07 s instead of 0.95, or of 0.17 if an
 earlier process built the kernels (benchmarks/first_result.py).
 
-A driver takes a second to build what NumPy computes in a few milliseconds. A `BackgroundBuild` stands where
-the executable will be. One thread builds; until it is done, a call evaluates the whole jaxpr eagerly, and
-the next call looks again. Results are the same up to rounding: a function of a float32 differs by at most
-four units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands
-of numbers. Programs that would keep NumPy busy for long wait for their kernels instead, and so does
+A driver takes a second to build kernels for a computation that NumPy does in a few milliseconds. A
+`BackgroundBuild` stands in for the executable. One thread builds; until it is done, each call evaluates the
+whole jaxpr eagerly. Results are the same up to rounding: a function of a float32 differs by at most four
+units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands of
+numbers. Programs that NumPy would take long for wait for their kernels instead, and so does
 `lower().compile()`.
 
-`config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then
-waits for its kernels, where times or bits of the compiled program are wanted from the first call on.
+`config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then waits
+for its kernels. Use it when the first call must already have the compiled program's timing or bits.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from tinyjax.transform.jit.primitive import build
 
 # ---- what NumPy may compute meanwhile ----
 
-# Longer than this, by the estimate below, NumPy does not compute: a build takes about as long.
+# NumPy computes only programs that take less than this, by the estimate below: a build takes about as long.
 MAX_NUMPY_SECONDS = 0.25
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
-SECONDS_PER_FLOP = 0.5e-10  # of a matrix product: of others it is little beside the elements
+SECONDS_PER_FLOP = 0.5e-10  # of a matrix product: other arithmetic is cheap beside the elements
 
 
 def numpy_seconds(jaxpr: Jaxpr) -> float:
-    """About how long NumPy takes for a simplified jaxpr, rather too long; infinite if that is unknown."""
+    """A high estimate of NumPy's time for a simplified jaxpr; infinite if unknown."""
     return sum(_eqn_seconds(eqn) for eqn in jaxpr.eqns)
 
 
@@ -78,8 +78,9 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
 
 
 def must_wait() -> bool:
-    """Whether calls wait for kernels whatever they are: so it is configured; or NaNs are looked for, which
-    an evaluation finds also where no result depends on them; or a profiler measures kernels."""
+    """Whether all calls wait for kernels: it is configured so; or NaNs are checked for, which eager
+    evaluation finds even if no result depends on them; or a profiler measures kernels.
+    """
     looks_for_nans = config.jax_debug_nans or config.jax_debug_infs
     return not config.tinyjax_background_build or looks_for_nans or is_listened()
 
@@ -88,7 +89,7 @@ def must_wait() -> bool:
 def build_in_background(
     plain: Callable, closed: ClosedJaxpr, device: Device, name: str, donated: Sequence[bool]
 ) -> Any:
-    """What computes a jaxpr on a device: its Executable, or a BackgroundBuild of it.
+    """The Executable of a jaxpr on a device, or its BackgroundBuild.
 
     Raises what compile_jaxpr does, if the call has to wait for it."""
     if must_wait() or device.cl_device is None:
@@ -99,7 +100,7 @@ def build_in_background(
     return BackgroundBuild(closed, device, name, donated)
 
 
-# ---- an executable on its way ----
+# ---- an executable that is being built ----
 
 
 class BackgroundBuild:
@@ -115,7 +116,7 @@ class BackgroundBuild:
         self.error: BaseException | None = None
         self.failed_at: TracebackType | None = None
         self.done = threading.Event()
-        self.settings = dict(vars(config))  # what `with` blocks of this thread have set
+        self.settings = dict(vars(config))  # the configuration set by `with` blocks of this thread
         self.is_begun = False
         build_thread.start()
 
@@ -130,10 +131,10 @@ class BackgroundBuild:
         try:
             return self.evaluate(args)
         finally:
-            self.begin()  # not before: the first answer has all cores to itself
+            self.begin()  # only now: the first evaluation gets all cores
 
     def begin(self) -> None:
-        """Has the build thread build it, if it does not yet."""
+        """Queues it for the build thread, unless it is queued already."""
         if not self.is_begun:
             self.is_begun = True
             build_thread.todo.put(weakref.ref(self))
@@ -144,7 +145,7 @@ class BackgroundBuild:
         for number in donated:
             check_donated(number, args)
         simplified = simplify(self.closed)
-        # Without the devices that they were put on: what a program closes over comes along to its own.
+        # Without their devices: arrays that a program closes over are moved to its device.
         consts, values = (list(map(_put_nowhere, xs)) for xs in (simplified.consts, args))
         outs = eval_jaxpr(simplified.jaxpr, consts, *values)
         results = [
@@ -175,7 +176,7 @@ class BackgroundBuild:
                 executable = compile_jaxpr(self.closed, self.device, self.name, self.donated)
                 executable.warm_up(until=lambda: build_thread.closed)
             self.executable = executable
-        except BaseException as error:  # also what is no Exception: it is raised where f is called
+        except BaseException as error:  # also BaseExceptions: they are raised where f is called
             self.error, self.failed_at = error, error.__traceback__
             said = f"{type(error).__name__}: {error}".partition("\n")[0]
             compiling_logger.warning(
@@ -191,9 +192,9 @@ class BackgroundBuild:
 
 
 class BuildThread:
-    """One thread that builds, in the order in which programs were first called. It holds on to none of
-    them: a function that is forgotten before its turn is not built, or a program that makes many would
-    have more and more of them wait.
+    """One thread that builds, in the order in which programs were first called. It holds only weak
+    references: a function that is deleted before its turn is not built. Otherwise a program that makes many
+    functions would fill the queue.
 
     A second one would gain nothing: PoCL compiles under a lock (of two threads that built programs, one
     always slept). `at_work` is held during a build: a fork, and the end of the process, wait for it, as
@@ -203,7 +204,7 @@ class BuildThread:
         self.restart()
 
     def restart(self) -> None:
-        """Without a thread, and with nothing to do: also in a fork, where the thread is not there."""
+        """Resets to no thread and an empty queue; also in a fork, which lacks the thread."""
         self.todo: SimpleQueue[weakref.ref[BackgroundBuild]] = SimpleQueue()
         self.at_work = threading.Lock()
         self.closed = False
@@ -226,7 +227,7 @@ class BuildThread:
                 build = waiting()
                 if build is not None and not self.closed:
                     build.build()
-            del build  # what was built is not kept while waiting for the next
+            del build  # don't keep the last program alive while waiting for the next
 
     def close(self) -> None:
         """Begins no further build, and returns when none is at work."""

@@ -29,7 +29,7 @@ BITS = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 def blend(
     plain: Callable, which: np.ndarray, on_true: np.ndarray, on_false: np.ndarray
 ) -> np.ndarray:
-    """What np.where gives, by bits, where elements are many and at most four bytes long."""
+    """Computes np.where by bits, for many elements of at most four bytes."""
     bits: Any = BITS.get(on_false.dtype.itemsize)
     if which.size < WORTH_IT or bits is None:
         return plain(which, on_true, on_false)

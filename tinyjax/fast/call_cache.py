@@ -5,8 +5,8 @@ of four numbers 12 instead of 36, of a tree of four arrays 28 instead of 55. Pro
 a similar share of the rest: see prepared_launch.py.
 
 An ordinary call binds `jit_p`, looks at the current trace, and looks up the jaxpr and then its executable.
-When nothing is traced and no `with` block changes the configuration, they are the same as last time:
-that is remembered here.
+When nothing is traced and no `with` block changes the configuration, all of these are the same as last time,
+so they are cached here.
 """
 
 from __future__ import annotations
@@ -34,14 +34,12 @@ class _Known(NamedTuple):
     settings: object
     program: Callable
     out_tree: PyTreeDef
-    places: list[
-        DeviceOrSpread
-    ]  # where the results are put; empty if nobody put the arguments anywhere
+    places: list[DeviceOrSpread]  # the results' place; empty if no argument was put on a device
 
 
 @shortcut_for(PjitFunction.__call__)
 def call(plain: Callable, function: PjitFunction, *args: Any, **kwargs: Any) -> Any:
-    """The function's results: by what is known of the call, or plainly, and then it is known."""
+    """The function's results: from the cache, or by an ordinary call, which is then cached."""
     if not isinstance(context.trace, EvalTrace) or context.axis_env or vars(config):
         return plain(function, *args, **kwargs)
     try:
@@ -60,7 +58,9 @@ def call(plain: Callable, function: PjitFunction, *args: Any, **kwargs: Any) -> 
 
 
 def _key(function: PjitFunction, args: tuple, kwargs: dict) -> tuple[Any, list[ArrayImpl]]:
-    """All that the call depends on, and its arrays; None if one is a tracer, which has leaked."""
+    """The cache key with everything that the call depends on, and the arrays; None if one is a
+    leaked tracer.
+    """
     key: list[Any] = [function.place]
     leaves: Any = args
     if kwargs or function.static_argnums or function.static_argnames:
@@ -109,8 +109,9 @@ def _remember(
     arrays: list[ArrayImpl],
     result: Any,
 ) -> None:
-    """Notes what the call led to, unless that is still being built, or the plain way has more to do: it looks
-    at results, or does as in_shardings and out_shardings say."""
+    """Caches the outcome of a call, unless the program is still being built or the ordinary call does more:
+    it checks results, or applies in_shardings and out_shardings.
+    """
     if config.jax_debug_nans or config.jax_debug_infs or config.jax_debug_key_reuse:
         return
     if function.placements is not None:

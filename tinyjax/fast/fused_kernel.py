@@ -3,9 +3,9 @@
 One work-item, the *leader*, runs the steps in order. With more work-items, the others wait in a loop for a
 kernel that is worth sharing: then all of them take its work-items one by one from a common counter, and the
 leader goes on when these are done. It never waits for a work-item that has not started: it takes all that
-others do not. One that has started may have lost its core to another process: if that happens, the
-others are sent away, for this launch and the next few. They also leave when there is nothing to share for
-long, as when the leader has lost its core.
+others do not. A started work-item may have lost its core to another process: then the others are dismissed,
+for this launch and the next few. They also leave after a long time with nothing to share, as when the leader
+has lost its core.
 
 Arrays are pointers to bytes here: which memory an array is in can change from iteration to iteration.
 """
@@ -147,7 +147,7 @@ def calls_of(steps: Sequence[Step]) -> Iterator[Call]:
 ITEM, DONE, WHICH, ARRIVED, LEFT, ENDED, REST, NEXT_REST = range(0, 128, 16)
 PLACES = 4 * 128
 MAX_REST = 63  # launches
-MAX_IDLE = 2**16  # pauses, some milliseconds, that a work-item waits for something to share
+MAX_IDLE = 2**16  # pauses (some milliseconds) that a work-item waits for work to share
 MAX_PLACES = 128
 HEAD_BYTES = PLACES + 8 * MAX_PLACES
 

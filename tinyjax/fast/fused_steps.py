@@ -1,8 +1,8 @@
-"""The steps of a plan as those of one kernel: whose memory each array is, and where it goes.
+"""The steps of a plan as the steps of one kernel: which memory each array uses.
 
-A loop's carry stays where it was made: an iteration writes the next one to other memory, and then the two
-change places. What an iteration makes for a stack is made in its row. Arrays that nothing outside
-sees are in the arena.
+A loop's carry is not copied: an iteration writes the next carry to other memory, and then the two are
+swapped. An iteration's part of a stack is written directly to its row. Arrays that are not used outside are
+in the arena.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tinyjax.runtime.memory import ALIGNMENT
 
 
 def can_be_fused(plan: Plan, number: int) -> bool:
-    """Whether a group is a kernel that another can call, or a loop or a branch of such."""
+    """Whether a group is a kernel that another can call, or a loop or branch of such kernels."""
     if number in plan.kernels:
         return plan.kernels[number].local_size == 1
     group = plan.groups[number]
@@ -50,7 +50,7 @@ def _is_fusible_body(body: Plan) -> bool:
 
 # ---- the steps ----
 
-Pointers = dict[Any, str]  # where each array is, by its variable
+Pointers = dict[Any, str]  # the pointer to each array, by its variable
 
 
 @dataclass
@@ -62,9 +62,9 @@ class StepWriter:
     is_stoppable: bool = False
     # Bytes in the arena, and in the state, which has zeros before the first launch, and stays.
     sizes: dict[str, int] = field(default_factory=lambda: {"arena": 0, "state": fused.HEAD_BYTES})
-    places: list[fused.Step] = field(default_factory=list)  # those in the two
+    places: list[fused.Step] = field(default_factory=list)  # arrays in the arena, and in the state
     blocks: dict[str, int] = field(default_factory=dict)  # the bytes of each in the arena
-    free: list[str] = field(default_factory=list)  # those of them that nothing reads any more
+    free: list[str] = field(default_factory=list)  # arrays in the arena that nothing reads any more
     count: int = 0
 
     def fresh(self, v: Atom | str, names: dict[Var, str]) -> str:
@@ -88,8 +88,9 @@ class StepWriter:
     def steps(
         self, plan: Plan, memory: MemoryPlan, numbers: Sequence[int], where: Pointers
     ) -> Iterator[fused.Step]:
-        """Those of the groups `numbers`. `where` has the arrays that they read, and those that they make
-        in a given place; it gets the others."""
+        """The steps of the groups `numbers`. `where` has their inputs, and outputs that have a given place;
+        the other outputs are added to it.
+        """
         for number in numbers:
             group = plan.groups[number]
             for v in group.outputs:
@@ -128,8 +129,9 @@ class _Carry:
 
 
 def _pairs(carry: Sequence[_Carry]) -> Iterator[tuple[str, str]]:
-    """What pointers become after an iteration: (name, name of what it becomes). The carry is where it was
-    made; the memory of the one before, where that is free, is for the next one."""
+    """The moves of pointers after an iteration: (name, name of its new value). The carry stays where it was
+    made; the previous carry's memory, if free, is for the next one.
+    """
     then = [c.then for c in carry]
     free = [c for c in carry if c.now not in then]
     for c in carry:
@@ -161,7 +163,7 @@ class _Bodies:
         self.outs = [where[v] for v in plan.groups[number].outputs]
 
     def place(self, atom: Atom, where: Pointers) -> str:
-        """Where an operand is. A number is stored before the loop begins."""
+        """The pointer to an operand. A number is stored before the loop begins."""
         if isinstance(atom, Var):
             return where[atom]
         name = self.writer.fresh("number", {})
@@ -258,14 +260,14 @@ class _Bodies:
             yield fused.Copy(c.now, start, c.nbytes)
 
     def _owner(self, v: Atom) -> Atom:
-        """The array in whose memory the body makes v."""
+        """The array whose memory v reuses in the body."""
         before = self.memory["body"].reuses_buffer_of
         while isinstance(v, Var) and v in before:
             v = before[v]
         return v
 
     def _run_to(self, label: str, places: Sequence[str], where: Pointers) -> Iterator[fused.Step]:
-        """Runs a body, and has its results in these places: made there, if that can be, or else copied."""
+        """Runs a body with its results in these places: made there if possible, else copied."""
         body, late = self.bodies[label], []
         made: set[Atom] = {v for group in body.groups for v in group.outputs}
         for v, place in zip(body.closed.jaxpr.outvars, places):

@@ -4,9 +4,9 @@ It saves: a jitted sum(sin(x)) of 1,000 elements takes 12 us instead of 65, a tr
 (64-64-64-10, batch 16) 126 instead of 386.
 
 To wake the device's threads, and to be woken by them, takes some 30 microseconds; then they share the work.
-In the calling thread, a kernel takes one or two besides its work. It is chosen before a program is built,
-by an estimate of what the threads would save, and for a whole stretch of kernels: a change from one to the
-other would wait. The bits of results do not depend on it, as the kernels are the same.
+In the calling thread, a kernel takes one or two microseconds besides its work. The choice is made before a
+program is built, by an estimate of the time that threads would save, and for a whole stretch of kernels:
+switching between the two would wait. The bits of results do not depend on it, as the kernels are the same.
 
 The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """
@@ -37,7 +37,7 @@ SHARING_SECONDS = 3e-6
 PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
 # Up to this long, Ctrl-C may be delayed.
 LONG_SECONDS = 0.1
-# Longer than this Python's other threads are not kept waiting: a thread that runs a kernel holds the GIL.
+# Python's other threads wait at most this long: a thread that runs a kernel holds the GIL.
 MAX_INLINE_SECONDS = 200e-6
 
 
@@ -89,8 +89,9 @@ SECONDS_PER_LOOP_WORK = 0.1e-9
 
 
 def _work(plan: Plan, number: int, cores: int) -> Any:
-    """An array: about how long one thread takes for a group, how much of that several would save, and how
-    many kernels run. A loop without a known end is for ever."""
+    """An array: about how long one thread takes for a group, how much of that several threads would save, and
+    how many kernels run. A loop of unknown length counts as infinite.
+    """
     if number in plan.kernels:
         seconds = _seconds(plan, number)
         return np.array([seconds, seconds * (1 - 1 / min(plan.kernels[number].items, cores)), 1])
@@ -105,8 +106,9 @@ def _work(plan: Plan, number: int, cores: int) -> Any:
 
 
 def _seconds(plan: Plan, number: int) -> float:
-    """About how long one thread takes for a kernel. Of a loop without a known end that is for ever, as it can
-    be interrupted only while other threads run it."""
+    """About how long one thread takes for a kernel. A loop of unknown length counts as infinite, as it can be
+    interrupted only while other threads run it.
+    """
     group, cost = plan.groups[number], group_cost(plan, number)
     if isinstance(group, KernelGroup):
         in_order = eqn_cost(group.in_order).work if group.in_order is not None else 0
@@ -120,8 +122,9 @@ def _seconds(plan: Plan, number: int) -> float:
 
 
 def _untouched(plan: Plan, number: int) -> int:
-    """Bytes of a kernel's arrays that it neither reads nor writes: all of what an update changes in place, as
-    that is little; and of what a gather reads, as far as its result is smaller."""
+    """Bytes of a kernel's arrays that it neither reads nor writes: all of an array that an update changes in
+    place, since the change is small; and the part of a gather's operand beyond the size of its result.
+    """
     group, kernel = plan.groups[number], plan.kernels[number]
     total = 0
     if isinstance(group, KernelGroup) and group.is_update:

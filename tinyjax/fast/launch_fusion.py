@@ -133,8 +133,8 @@ def fused_launch(
 
 
 def temporaries_of(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> list[Var]:
-    """The arrays whose memory is of use to the groups `numbers` alone."""
-    owner: dict[Var, Var] = {}  # of what these groups make, in whose memory it is
+    """The arrays whose memory only the groups `numbers` use."""
+    owner: dict[Var, Var] = {}  # each result of these groups -> the array whose memory it has
     for number in numbers:
         for v in plan.groups[number].outputs:
             before = memory.reuses_buffer_of.get(v, v)

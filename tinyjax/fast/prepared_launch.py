@@ -24,8 +24,7 @@ Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 
 
 def is_one_launch(program: Executable) -> bool:
-    """Whether all that the program does is to launch one kernel inline, which makes all of the results, each
-    of them small."""
+    """Whether the program only launches one kernel inline, which makes all results, each of them small."""
     steps = program.step_program.steps
     if len(steps) != 1 or type(steps[0]) is not KernelStep or not steps[0].inline:
         return False
@@ -42,7 +41,7 @@ def _is_small(aval: ShapedArray) -> bool:
 
 
 def prepared(program: Executable) -> Call:
-    """What gives the program's results, in less time if it is one launch: else the program itself."""
+    """A faster function with the program's results if it is one launch; else the program itself."""
     if not is_one_launch(program):
         return program
     queue, device, step_program = program.queue, program.device, program.step_program

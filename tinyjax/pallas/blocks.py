@@ -56,8 +56,9 @@ def with_block(x: Any, block: Any, starts: Any, mapping: BlockMapping) -> Any:
 
 
 def followed_axes(mapping: BlockMapping, axes: Sequence[int]) -> dict[int, int]:
-    """{axis of the grid: axis of the array} where program i along the one gets block i along the other, of
-    those of the grid in `axes` that have several programs."""
+    """{axis of the grid: axis of the array} for grid axes in `axes` with several programs, where program i
+    along the grid axis gets block i along the array's axis.
+    """
     grid = mapping.indices.shape[:-1]
     found: dict[int, int] = {}
     for axis in axes:
@@ -91,8 +92,9 @@ def in_blocks(
 
 
 def slices_of_blocks(x: Any, places: dict[int, int], starts: Any, mapping: BlockMapping) -> Any:
-    """What `in_blocks` gives, reduced to a block along the axes that are not cut: `starts` has its first
-    elements along the axes of the array."""
+    """The result of `in_blocks`, reduced to one block along the axes that are not cut: `starts` has the
+    block's first element along each axis of the array.
+    """
     numbers = places.values()
     axes = [axis for axis in range(x.ndim) if axis not in numbers]
     sizes = list(x.shape)
@@ -131,7 +133,7 @@ def _in_order(blocks: Any, owners: np.ndarray, grid: Sequence[int]) -> Any:
     """blocks[owners], by a transposition of the axes of the grid, if it is one; else by a gather."""
     order, numbers = owners.reshape(-1), np.arange(len(blocks)).reshape(grid)
     origin = [0] * owners.ndim
-    dims = {}  # of the blocks, by how many programs are from one block to the next along it
+    dims = {}  # the blocks' axes, by the number of programs between neighbouring blocks
     for dim, count in enumerate(owners.shape):
         if count > 1:
             dims[int(owners[(*origin[:dim], 1, *origin[dim + 1 :])] - owners[tuple(origin)])] = dim

@@ -1,6 +1,6 @@
 """pallas_call: runs a custom kernel as each program of a grid, on blocks of the arrays.
 
-To a trace it is one equation, whose parameter is the kernel as a jaxpr that takes Refs. It is compiled
+In a jaxpr it is one equation, whose parameter is the kernel as a jaxpr that takes Refs. It is compiled
 (lowering.py). Outside of jit, `interpret=True` runs the Python function itself, program after program
 (interpret.py).
 
@@ -157,7 +157,7 @@ def _check_not_given(given: dict[str, Any]) -> None:
 
 
 class _Call:
-    """A kernel with its specs. What was traced is remembered, by the types of the arguments."""
+    """A kernel with its specs. Traced jaxprs are cached by the types of the arguments."""
 
     def __init__(self, kernel: Callable, out_shape: Any, spec: GridSpec, params: dict[str, Any]):
         self.kernel, self.spec, self.params = kernel, spec, params

@@ -59,7 +59,7 @@ class BlockMapping:
 
     @functools.cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes of a block, of which the array's axes are counted."""
+        """The sizes of a block along each axis of the array."""
         return tuple(map(block_size, self.block_shape))
 
     @functools.cached_property
@@ -78,7 +78,9 @@ class BlockMapping:
 
     @functools.cached_property
     def padding(self) -> tuple[tuple[int, int], ...]:
-        """Elements before and after each axis: those of Element, and what the last block lacks."""
+        """Elements before and after each axis: the padding of Element, and the missing elements of the last
+        block.
+        """
         pads = []
         for dim, n, size in zip(self.block_shape, self.aval.shape, self.sizes):
             low, high = dim.padding if isinstance(dim, Element) else (0, 0)
@@ -96,14 +98,15 @@ class BlockMapping:
 
     @functools.cached_property
     def unclamped_starts(self) -> np.ndarray:
-        """The first element of each program's block in the padded array, as the index map has it."""
+        """The first element of each program's block in the padded array, as the index map returns it."""
         steps = [d.block_size if isinstance(d, Blocked) else 1 for d in self.block_shape]
         return self.indices * np.array(steps, np.int64).reshape(-1)
 
     @functools.cached_property
     def starts(self) -> np.ndarray:
-        """The same within the array, as lax.dynamic_slice has it: counted from the end where negative, and
-        moved so that the block fits."""
+        """The first elements clamped as in lax.dynamic_slice: negative ones count from the end, and blocks
+        are moved to fit in the array.
+        """
         starts, shape = self.unclamped_starts, np.array(self.padded_shape, np.int64).reshape(-1)
         last = shape - np.array(self.sizes, np.int64).reshape(-1)
         return np.clip(np.where(starts < 0, starts + shape, starts), 0, last).astype(np.int32)
@@ -156,7 +159,7 @@ class GridMapping:
 
     @property
     def seen(self) -> tuple[int, ...]:
-        """The axes of the grid that kernels see: all but those of vmap."""
+        """The axes of the grid that kernels see: all except vmap's."""
         return tuple(i for i in range(len(self.grid)) if i not in self.vmapped_dims)
 
     @property
@@ -174,14 +177,15 @@ class GridMapping:
 
 
 def in_row_major(numbers: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
-    """The places of blocks, of which the last axis has the numbers along each axis, in row-major order."""
+    """The row-major numbers of blocks; the last axis of the argument has a block's number along each axis."""
     strides = [math.prod(counts[dim + 1 :]) for dim in range(len(counts))]
     return (numbers * np.array(strides, np.int64).reshape(-1)).sum(axis=-1)
 
 
 def uninitialized(dtype: np.dtype) -> Any:
-    """The value of elements that nothing was written to, or beyond the end of an array: NaN, the smallest
-    integer or False. For int16 it is zero, since JAX's semaphores are int16."""
+    """The value of elements that were never written, or are beyond the end of an array: NaN, the smallest
+    integer or False. For int16 it is zero, since JAX's semaphores are int16.
+    """
     if is_inexact(dtype):
         return np.nan
     return 0 if kind(dtype) == "b" or dtype == np.int16 else iinfo(dtype).min
@@ -255,7 +259,7 @@ def _block_mapping(
 def _evaluated(
     index_map: Any, block_shape: tuple[BlockDim, ...], origin: str, grid: tuple[int, ...]
 ) -> np.ndarray:
-    """What an index map gives, for each program of the grid and each axis of the block."""
+    """The values of an index map, for each program of the grid and each axis of the block."""
     fun = index_map.index_map if isinstance(index_map, IndexMap) else index_map
     what = f"Index map function {name_and_place(fun)} for {origin} must"
 

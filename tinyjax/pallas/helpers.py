@@ -1,4 +1,4 @@
-"""What kernels are written with, besides jax.numpy: conditions, loops, rounding up, Refs for a while.
+"""Helpers for writing kernels: conditions, loops, rounding up, temporary Refs.
 
 Source: https://docs.jax.dev/en/latest/jax.experimental.pallas.html
 """
@@ -84,7 +84,7 @@ def strides_from_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def multiple_of(x: Any, values: int | Sequence[int]) -> Any:
-    """x, which the programmer knows to be a multiple of `values`: a hint to other compilers."""
+    """x, with the hint to other compilers that it is a multiple of `values`."""
     return x
 
 
@@ -93,11 +93,11 @@ def debug_print(fmt: str, *args: Any) -> None:
     print_when_run(fmt, *args, skip_format_check=True)
 
 
-# ---- Refs for a while ----
+# ---- temporary Refs ----
 
 
 def empty(shape: Sequence[int], dtype: Any) -> Any:
-    """An array in which there may be anything: NaN, or the smallest integer."""
+    """An uninitialized array: NaN, or the smallest integer."""
     return full(shape, uninitialized(np_dtype(dtype)), dtype)
 
 
@@ -113,8 +113,9 @@ def empty_ref_like(x: Any) -> Ref:
 
 
 def run_scoped(f: Callable, *types: Any, collective_axes: Any = (), **kw_types: Any) -> Any:
-    """What `f` gives for Refs of these types, which are gone after it:
-    `pl.run_scoped(f, pl.ANY((8,), jnp.float32))`."""
+    """Calls `f` with temporary Refs of these types, and returns its result: `pl.run_scoped(f, pl.ANY((8,),
+    jnp.float32))`.
+    """
     if collective_axes:
         raise NotImplementedError("run_scoped: collective_axes are for the cores of a TPU or GPU")
     leaves, tree = tree_flatten((types, kw_types))
@@ -137,7 +138,9 @@ def with_scoped(*types: Any, collective_axes: Any = (), **kw_types: Any) -> Call
 
 
 def run_state(f: Callable[..., None]) -> Callable[[Any], Any]:
-    """A function of a tree of arrays: puts them into Refs, calls f(refs), and gives what they hold then."""
+    """A function of a tree of arrays: puts them into Refs, calls f(refs), and returns the Refs'
+    final values.
+    """
 
     def call(args: Any) -> Any:
         leaves, tree = tree_flatten(args)

@@ -28,8 +28,8 @@ def run_programs(
 ) -> list[ArrayImpl]:
     """The outputs. `kernel` takes Refs, of inputs, outputs and scratch arrays.
 
-    Later programs read what a program writes to a block, also to one of an input. Elements that no program
-    writes are NaN, or the smallest integer."""
+    Later programs read the elements that a program writes to a block, even to an input's block. Elements that
+    no program writes are NaN, or the smallest integer."""
     arrays = _padded_arrays(mapping, aliases, args)
     scratch = [Ref(_as_array(_empty(aval))) for aval in mapping.scratch_avals]
     sizes = mapping.seen_grid.sizes
@@ -48,7 +48,7 @@ def _run_program(
     arrays: Sequence[np.ndarray],
     scratch: Sequence[Ref],
 ) -> None:
-    """Calls the kernel on its blocks, and puts back those that it has written to."""
+    """Calls the kernel on its blocks, and stores the blocks that it has written to."""
     blocks = [x[_window(m, program)] for x, m in zip(arrays, mapping.block_mappings)]
     before = [
         _as_array(np.array(block.reshape(m.ref_shape)))
@@ -62,7 +62,7 @@ def _run_program(
 
 
 def _padded_arrays(mapping: GridMapping, aliases: Aliases, args: Sequence[Any]) -> list[np.ndarray]:
-    """Copies of the inputs, and the outputs as they begin; one array for both where they are aliases."""
+    """Copies of the inputs, and the initial outputs; aliases share one array."""
     values = [to_numpy(x, get_aval(x)) for x in args]
     values += [_empty(m.aval) for m in mapping.outputs]
     arrays = [_padded(x, m) for x, m in zip(values, mapping.block_mappings)]

@@ -1,6 +1,6 @@
-"""A grid as one loop: a scan over its programs, whose carry are the arrays that kernels write to.
+"""A grid as one loop: a scan over its programs, which carries the arrays that kernels write to.
 
-It is what interpret.py does, as a program: it holds for all kernels.
+It is interpret.py's loop as a program, and works for all kernels.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from tinyjax.pallas.grid_mapping import GridMapping
 
 
 def written_blocks(kernel: ClosedJaxpr, mapping: GridMapping) -> list[bool]:
-    """Which of its blocks the kernel writes to. `kernel` takes the numbers of its program and what its Refs
-    hold, and gives what they hold at its end."""
+    """Which of its blocks the kernel writes to. `kernel` takes the numbers of its program and the values of
+    its Refs, and returns their final values.
+    """
     start = len(mapping.seen)
     refs = kernel.jaxpr.invars[start : start + len(mapping.block_mappings)]
     return [new is not old for new, old in zip(kernel.jaxpr.outvars, refs)]
@@ -29,7 +30,7 @@ def loop_over_grid(
     aliases: Sequence[tuple[int, int]],
     args: Sequence[Any],
 ) -> list[Any]:
-    """The outputs. Of an input and an output that are aliases, there is one array."""
+    """The outputs. An input and an output that are aliases share one array."""
     mappings, num_inputs = mapping.block_mappings, mapping.num_inputs
     begin = [padded(x, m) for x, m in zip(args, mapping.inputs)]
     begin += [padded(empty(m.aval), m) for m in mapping.outputs]

@@ -1,12 +1,12 @@
 """A pallas_call as a program without Refs: what a jit compiles.
 
-A nest of loops, where the kernel allows it. The first axes of the grid, along which programs have their own
-blocks of the outputs, become axes of the arrays, by vmap: they run in parallel. Along the others, programs
-write to one block again and again: a scan, whose carry is these blocks.
+A nest of loops, where the kernel allows it. The first axes of the grid, along which programs write separate
+blocks of the outputs, become axes of the arrays by vmap: they run in parallel. Along the other axes, programs
+write to the same block repeatedly: a scan carries these blocks.
 
     grid (i, j, k), output block (i, j)   ->   scan over k of vmap over i and j
 
-All other kernels are one scan over the grid, whose carry are the outputs (loops.py).
+All other kernels are one scan over the grid that carries the outputs (loops.py).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Nest:
         ]
 
     def over_outer(self, fun: Callable[..., Any], *operands: list[Mapped]) -> list[Any]:
-        """`fun` at each place of the outer grid; its results have the axes of that in front."""
+        """`fun` at each place of the outer grid; the results get the outer axes in front."""
         flat = [operand for part in operands for operand in part]
         sizes = list(map(len, operands[:-1]))
 
@@ -157,7 +157,9 @@ class _Nest:
     def programs(
         self, numbers: list[Any], arrays: list[Any], starts: list[Any], carry: list[Any]
     ) -> list[Any]:
-        """The kernel, at one place of the grid: the blocks that are carried, the others, scratch arrays."""
+        """Runs the kernel at one place of the grid; returns the carried blocks, the others and scratch
+        arrays.
+        """
         carried, scratch = split_list(carry, sum(self.is_carry))
         ins = self.read(arrays, starts)
         outs = merge_lists(self.is_carry, drop(self.first_blocks(ins), self.is_carry), carried)
@@ -173,7 +175,7 @@ class _Nest:
         return [block_at(x, s, m) for x, s, m in zip(arrays, starts, self.mapping.inputs)]
 
     def first_blocks(self, ins: Sequence[Any]) -> list[Any]:
-        """The first values of the outputs' blocks: an input's, or nothing."""
+        """The first values of the outputs' blocks: an input's, or uninitialized."""
         return [
             ins[self.input_of[o]] if o in self.input_of else empty(m.ref_aval)
             for o, m in enumerate(self.mapping.outputs)

@@ -1,8 +1,8 @@
-"""Which programs of a grid may run at the same time: those whose blocks of the outputs have no element in
-common, and of which none reads what another wrote.
+"""Which programs of a grid may run at the same time: those whose output blocks don't overlap, and of which
+none reads elements that another wrote.
 
-On a TPU, programs that write to one block must follow each other, along the last axes of the grid; on a GPU
-none may. Here it is as on a TPU, and all else is an error.
+On a TPU, programs that write to the same block must follow each other, along the last axes of the grid; on a
+GPU that is not allowed. Here the TPU's rule holds, and violations are errors.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def block_numbers(mapping: BlockMapping) -> np.ndarray:
 
 
 def _check_revisits(output: BlockMapping) -> None:
-    """All programs of a block must follow each other: they are one run."""
+    """Checks that all programs of a block follow each other, in one run."""
     grid = output.indices.shape[:-1]
     numbers = block_numbers(output).reshape(math.prod(grid), output.aval.ndim)
     places = in_row_major(numbers, output.block_counts)
@@ -72,7 +72,7 @@ def _check_revisits(output: BlockMapping) -> None:
 
 
 def _check_overlaps(output: BlockMapping) -> None:
-    """The same where blocks begin at any element."""
+    """The same check for blocks that begin at any element."""
     owner = np.full(output.padded_shape, -1)
     grid = output.indices.shape[:-1]
     starts = output.starts.reshape(math.prod(grid), output.aval.ndim).tolist()
@@ -138,8 +138,9 @@ def one_block_each(output: BlockMapping, inner: int) -> bool:
 
 
 def _fits(output: BlockMapping, inner: int) -> bool:
-    """Whether places in the outer grid have no block in common; nor programs at one place, unless all have
-    the same."""
+    """Whether places in the outer grid share no block, and programs at one place share none or all have the
+    same.
+    """
     blocks = blocks_by_place(output, inner)
     if one_block_each(output, inner):
         blocks = blocks[:, :1]
@@ -148,7 +149,7 @@ def _fits(output: BlockMapping, inner: int) -> bool:
 
 
 def _sets_scratch(kernel: ClosedJaxpr, mapping: GridMapping, axes: int) -> bool:
-    """Whether the first program along the inner axes leaves nothing of what was in the scratch arrays."""
+    """Whether the first program along the inner axes overwrites the scratch arrays completely."""
     closed = inline_calls(kernel)
     seen, invars = mapping.seen, closed.jaxpr.invars
     known = {v: np.int32(0) for v, axis in zip(invars, seen) if axis >= axes}

@@ -142,14 +142,14 @@ class Buffered:
 
 
 class CompilerParams(Protocol):
-    """What the dataclasses of compiler parameters have in common."""
+    """The base class of compiler parameters."""
 
     __dataclass_fields__: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What a kernel costs. Raises ValueError for what is no int."""
+    """The cost of a kernel. Raises ValueError for values that are not ints."""
 
     flops: int
     transcendentals: int

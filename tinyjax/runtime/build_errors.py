@@ -1,4 +1,4 @@
-"""What a failed build says: the first error of the driver's compiler, and where its whole log is."""
+"""The message of a failed build: the compiler's first error, and where its full log is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`device.client`: what all devices of a platform have in common; and how many there are."""
+"""`device.client`: the properties that all devices of a platform share, and their number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Client:
 
     @property
     def platform_version(self) -> str:
-        """The driver's name and version, or without one what computes, such as "NumPy"."""
+        """The driver's name and version; without a driver, the name of the library that computes, such as
+        "NumPy".
+        """
         cl_device = self.local_devices()[0].cl_device
         if cl_device is None:
             return self.local_devices()[0].device_kind

@@ -71,8 +71,9 @@ def read_entry(path: Path) -> bytes | None:
 
 
 def write_entry(path: Path, program: Any, seconds: float) -> None:
-    """Keeps a program that took so long to build, if the flags want it kept. Whoever reads the folder
-    meanwhile finds a whole file or none."""
+    """Stores a program if its build time and size exceed the configured minimum. The write is atomic: other
+    processes find a complete file or none.
+    """
     if seconds < config.jax_persistent_cache_min_compile_time_secs:
         cache_logger.log(log_level(), "Not cached, built in %.2f sec: %s", seconds, path.name)
         return
@@ -95,7 +96,7 @@ def write_entry(path: Path, program: Any, seconds: float) -> None:
 
 @contextlib.contextmanager
 def _warned(doing: str) -> Iterator[None]:
-    """A folder that fails costs time, not results: a warning, or the error if that is configured."""
+    """A folder that fails only costs time: gives a warning, or raises the error if so configured."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -107,8 +108,9 @@ def _warned(doing: str) -> Iterator[None]:
 
 
 def program_binary(program: Any) -> bytes:
-    """The machine code of a program that is built for one device. PoCL makes it when it is first asked
-    for it, which takes seconds: not through pyopencl, which would keep all Python threads waiting."""
+    """The machine code of a program that is built for one device. PoCL makes it on the first request, which
+    takes seconds. The request bypasses pyopencl, which would block all Python threads.
+    """
     import pyopencl as cl
 
     sizes = (ctypes.c_size_t * program.get_info(cl.program_info.NUM_DEVICES))()
@@ -133,4 +135,4 @@ def set_cache_dir(path: str | os.PathLike) -> None:
 
 
 def reset_cache() -> None:
-    """Nothing to do: no state is kept but the files. JAX goes back to the state before its first use."""
+    """Does nothing: the files are the only state. JAX returns to the state before its first use."""

@@ -1,13 +1,13 @@
-"""Devices: which there are, and which one is the default.
+"""Devices: which ones exist, and which is the default.
 
 OpenCL is initialized by the first call that needs a device, never at import. Every OpenCL device is listed:
-its platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy, or, where there
-is one, a device of the other kinds of `device_kinds`.
+its platform is "cpu" or "gpu". Without any, there is a device from `device_kinds` if one exists, else one CPU
+device that computes in NumPy.
 
 Several CPU devices on one machine (config.jax_num_cpu_devices, to try programs for many devices) are
-*logical*: Devices that have a command queue each, and the driver's one device and context together. So
-a program is built once for all, arrays move between them without a copy, there can be more of them
-than cores, and one that is alone at work has all cores. The alternatives, on two cores with PoCL 3.0:
+*logical*: each has its own command queue, but they share the driver's one device and context. So a program is
+built once for all, arrays move between them without a copy, there can be more devices than cores, and a
+device that works alone has all cores. The alternatives, on two cores with PoCL 3.0:
 
                                                 logical     sub-devices    listed n times by POCL_DEVICES
     build 6 kernels and launch them first, CPU  .8 s        .8 s           .9 s (launched for each)
@@ -44,13 +44,13 @@ from tinyjax.runtime.pocl.threads import one_core_each
 
 # ---- kinds of devices ----
 
-# Platforms besides OpenCL's: the module of each, if its folder is there, has `find_devices()`, and for their
+# Platforms besides OpenCL's. The module of each, if its folder exists, has `find_devices()`, and for their
 # kernels `target()` and `new_queue(device)`.
 device_kinds = {"wasm": "wasm.devices"}
 
 
 Found = dict[str, list["Device"]]  # devices by platform
-# Add to the devices that were found: those of other processes.
+# Functions that add devices of other processes.
 add_devices: list[Callable[[Found], Found]] = []
 
 # ---- devices ----
@@ -59,11 +59,11 @@ add_devices: list[Callable[[Found], Found]] = []
 class Device:
     """A device; `cl_device` is its pyopencl.Device, or None where NumPy computes.
 
-    `platform` is "cpu", "gpu" or one of `device_kinds`, `id` counts within it, `device_kind` is the
-    driver's name for it, `process` is the process that found it: the driver's threads are missing in a fork.
-    `inline_device`: the same cores for inline launches, run by the calling thread; None if the
-    driver has no such device. `process_index` says whose it is; `local_hardware_id` counts those of this
-    process, and is None for others'."""
+    `platform` is "cpu", "gpu" or one of `device_kinds`, `id` counts within the platform, `device_kind` is the
+    driver's name for the device, `process` is the process that found it: a fork lacks the driver's threads.
+    `inline_device`: the same cores for inline launches, run by the calling thread; None if the driver has no
+    such device. `process_index` is the process that owns it; `local_hardware_id` counts this process's
+    devices, and is None for others."""
 
     local_hardware_id: int | None
 
@@ -90,12 +90,12 @@ class Device:
 
     @property
     def kind(self) -> ModuleType | None:
-        """The module of its kind, imported when it is first needed; None for OpenCL's and NumPy's."""
+        """The module of its kind, imported when first needed; None for OpenCL and NumPy devices."""
         return feature(device_kinds[self.platform]) if self.platform in device_kinds else None
 
     @property
     def runs_kernels(self) -> bool:
-        """Whether jitted functions become kernels there; else NumPy computes them."""
+        """Whether jitted functions become kernels on this device; else NumPy computes them."""
         return self.cl_device is not None or self.platform in device_kinds
 
     @property
@@ -105,12 +105,12 @@ class Device:
 
     @property
     def register_floats(self) -> int:
-        """The float32s in one of its registers."""
+        """The number of float32s in a vector register."""
         return self.cl_device.native_vector_width_float if self.cl_device is not None else 1
 
     @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
     def warn_without_opencl(self) -> None:
-        """Warns, once, that compiled functions run in NumPy, if they do, and says why."""
+        """Warns once, with the reason, if compiled functions run in NumPy."""
         if not self.runs_kernels:
             what = f"tinyjax uses no OpenCL device: jit evaluates with NumPy. {why_no_kernels()}"
             warnings.warn(what, stacklevel=3)
@@ -141,8 +141,9 @@ PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 
 @functools.cache
 def _devices_by_platform() -> Found:
-    """All devices, the default platform first. Where the CPU has none, it is another name of the devices of
-    another kind, or the device that computes in NumPy."""
+    """All devices, the default platform first. If OpenCL has no CPU device, "cpu" is an alias for devices of
+    another kind, or the device that computes in NumPy.
+    """
     found: Found = {"gpu": [], **{platform: [] for platform in device_kinds}, "cpu": []}
     for cl_device, inline_device in _opencl_devices()[0]:
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
@@ -178,9 +179,9 @@ def _logical(listed: list[Device], count: int | None) -> list[Device]:
 
 
 def _cpu_count() -> int | None:
-    """How many devices of each kind that computes on the CPU are asked for; None if nobody says.
+    """The requested number of devices of each kind that computes on the CPU; None if not configured.
 
-    Raises RuntimeError if they are none."""
+    Raises RuntimeError if it is 0."""
     count = config.jax_num_cpu_devices
     if count is None or count < 0:
         flag = r"--xla_force_host_platform_device_count=(\d+)"
@@ -197,7 +198,9 @@ def _cpu_count() -> int | None:
 
 @functools.cache
 def _opencl_devices() -> tuple[list[tuple[Any, Any]], str]:
-    """What pyopencl finds, PoCL first, each with its inline device; and why, if that is nothing."""
+    """The devices that pyopencl finds, PoCL's first, each with its inline device; and the reason if there are
+    none.
+    """
     wanted = os.environ.get("TINYJAX_OPENCL", "").lower()
     if wanted == "none":
         return [], "TINYJAX_OPENCL=none turns OpenCL off: unset it to compile."
@@ -224,7 +227,7 @@ def _opencl_devices() -> tuple[list[tuple[Any, Any]], str]:
             continue
         if wanted in name if wanted else not any(s in name for s in SIMULATORS):
             try:
-                with one_core_each():  # where PoCL is alone, its threads begin here
+                with one_core_each():  # if PoCL is the only driver, its threads start here
                     listed = platform.get_devices()
             except pyopencl.Error:  # a driver without its device
                 continue
@@ -238,13 +241,14 @@ def _opencl_devices() -> tuple[list[tuple[Any, Any]], str]:
 
 
 def why_no_kernels() -> str:
-    """Why NumPy evaluates jitted functions, and what to do to compile them, in a sentence or two."""
+    """Why NumPy evaluates jitted functions, and how to get them compiled, in a sentence or two."""
     return _opencl_devices()[1]
 
 
 def _with_inline_device(found: list[Any]) -> list[tuple[Any, Any]]:
-    """The devices of one platform. PoCL's device without threads is not listed if there is another: it is
-    that one's inline device."""
+    """The devices of one platform. PoCL's device without threads is not listed if there is one with threads:
+    it becomes that one's inline device.
+    """
     inline = [d for d in found if d.name.startswith(("basic-", "cpu-minimal-"))]
     others = [d for d in found if d not in inline]
     if not others or not inline:
@@ -288,7 +292,7 @@ def local_devices(
 ) -> list[Device]:
     """The devices of a process, by default of this one. `host_id` is process_index's old name.
 
-    Raises ValueError for a process that there is not."""
+    Raises ValueError for a process that doesn't exist."""
     asked = host_id if process_index is None else process_index
     if asked is None:
         return [device for device in devices(backend) if device.local_hardware_id is not None]
@@ -306,7 +310,7 @@ def platforms() -> list[str]:
 
 
 def are_known() -> bool:
-    """Whether the devices have been looked for: how many there are is settled then."""
+    """Whether the devices have been discovered: their number is then fixed."""
     return _devices_by_platform.cache_info().currsize > 0
 
 
@@ -327,8 +331,7 @@ def default_backend() -> str:
 
 
 def default_device() -> Device:
-    """Where jit runs unless told otherwise: config.jax_default_device, else the first device that this
-    process has."""
+    """Where jit runs by default: config.jax_default_device, else this process's first device."""
     chosen = config.jax_default_device
     if isinstance(chosen, str):
         return _first_device(chosen)
@@ -337,7 +340,7 @@ def default_device() -> Device:
 
 @functools.cache
 def _first_device(platform: str) -> Device:
-    """The first device of this process; of the default platform, if that has no name."""
+    """The first device of this process on a platform, by default on the default platform."""
     return local_devices(backend=platform or None)[0]
 
 

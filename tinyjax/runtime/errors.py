@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class DeviceError(RuntimeError):
-    """A device or its driver refused what it was asked for."""
+    """A device or its driver refused a request."""
 
 
 class KernelBuildError(DeviceError):
@@ -19,7 +19,7 @@ class OutOfDeviceMemory(DeviceError):
 
 
 def named_error(error: Exception, doing: str) -> DeviceError:
-    """pyopencl's error as one of the above, with what was being done."""
+    """pyopencl's error as one of the above, with the operation that failed."""
     import pyopencl as cl
 
     if isinstance(error, cl.MemoryError):

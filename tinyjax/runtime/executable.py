@@ -1,7 +1,7 @@
 """From a jaxpr to something that runs: all stages, the build, and the call.
 
 `compile_lowered` builds the kernels of a plan and of all its loops' bodies, and makes their steps; calling
-the Executable walks through those. A call does not wait: reading a result does.
+the Executable walks through those. Calls are asynchronous: only reading a result waits.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def compile_jaxpr(
 
 
 def compile_lowered(lowered: LoweredProgram) -> Executable:
-    """Builds the kernels, or takes them from the compilation cache."""
+    """Builds the kernels, or loads them from the compilation cache."""
     began = time.perf_counter()
     with logged_time(f"building jit({lowered.name})"):
         executable = Executable(lowered)
     if executable.new_entries:
-        executable.warm_up()  # what is kept is all of it
+        executable.warm_up()  # so that entries are complete
         seconds = time.perf_counter() - began
         for path, program in executable.new_entries.items():
             compilation_cache.write_entry(path, program, seconds)
@@ -70,7 +70,7 @@ class Executable:
         self._builder = builder
         self.new_entries = builder.new_entries  # programs by the files to keep them in
         self.step_program = builder.build(lowered.plan, lowered.memory, of_program=True)
-        # Whether a call never waits, for a device or another member of its group.
+        # Whether a call never waits for a device or for another process.
         self.only_launches = all(type(step) in LAUNCHES for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
@@ -83,15 +83,16 @@ class Executable:
                 "random keys are pairs of words in memory: the pass lower_prng_keys makes them so, and "
                 "can't be left out"
             )
-        # Results that a call makes, and those of them that no other result is the same memory as.
+        # The results that a call makes, and those of them that share memory with no other result.
         slots, are_fresh = self.step_program.results, self.step_program.is_fresh
         self.fresh = [i for i, is_fresh in enumerate(are_fresh) if is_fresh]
         owned = {i for i in self.fresh if slots.count(slots[i]) == 1}.difference(self.key_results)
         self.is_owned = [i in owned for i in range(len(slots))]
 
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Has the driver finish its kernels now, which it else does at the first launch of each;
-        no further one when `until()`."""
+        """Makes the driver finish compiling the kernels now instead of at their first launch; stops when
+        `until()`.
+        """
         local_size, kernels = self._builder.local_size, self._builder.kernels
         for (name, inline), built in self._builder.built.items():
             if until():
@@ -106,7 +107,7 @@ class Executable:
         return self.lowered.as_text(stage)
 
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
-        """Starts the computation and gives its results, which wait when they are read."""
+        """Starts the computation and returns its results; reading them waits."""
         queue = self.queue
         if queue.is_fork:
             queue.check_process()
@@ -119,10 +120,10 @@ class Executable:
             try:
                 results = self.step_program.run(memories)
             except BaseException:
-                queue.drain()  # kernels may be at work in the memory that is given up here
+                queue.drain()  # kernels may still use the memory that is given up here
                 raise
             finally:
-                for number in self.donated:  # also of a failed call: it may be written over
+                for number in self.donated:  # also after a failed call: it may be overwritten
                     args[number].delete()
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error
@@ -138,8 +139,9 @@ class Executable:
 
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:
-    """The array's memory on the queue's device; it is brought there once, and stays. An array that several
-    devices have blocks of stays with them: a copy is brought here. Raises RuntimeError if it was deleted."""
+    """The array's memory on the queue's device; it is moved there once, and stays. An array spread over
+    several devices stays there: its copy is moved here. Raises RuntimeError if it was deleted.
+    """
     memory: Any = array.buffer
     if memory is None and array.is_deleted():
         raise RuntimeError(
@@ -188,7 +190,7 @@ def word_memory(keys: Memory) -> Memory:
 def key_memory(words: Memory) -> Memory:
     """The same memory as keys."""
     shape, host = words.shape[:-1], words.host
-    if host is not None:  # in order already, unless NumPy computed it
+    if host is not None:  # contiguous already, unless NumPy computed it
         host = np.ascontiguousarray(host).view(key_dtype).reshape(shape)
     return Memory(words.queue, words.cl, host, shape, key_dtype, words.event)
 
@@ -197,13 +199,13 @@ def key_memory(words: Memory) -> Memory:
 
 
 def check_memory(lowered: LoweredProgram) -> None:
-    """Raises OutOfDeviceMemory, before anything is allocated, for what can't fit."""
+    """Raises OutOfDeviceMemory, before allocating anything, for arrays that can't fit."""
     device, kind = lowered.device.cl_device, lowered.device.device_kind
     if device is None:
         return
     total, most = stored_bytes(lowered.plan), device.max_mem_alloc_size
     for plan in lowered.plan.all_plans():
-        # What a body takes is memory that is counted already; what it makes is not.
+        # A body's arguments are counted already; its results are not.
         made = {v for group in plan.groups for v in group.outputs}
         if plan is not lowered.plan:
             total += bytes_of_all(made)

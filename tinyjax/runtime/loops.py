@@ -1,9 +1,9 @@
 """Loops and branches in the schedule: steps that run step programs, once, many times or not at all.
 
-A loop that is too large for one kernel costs a few launches for each iteration. Its carry never moves: what
-one iteration made is the next one's argument, and the memory of the iteration before is used again for the
+A loop that is too large for one kernel costs a few launches for each iteration. Its carry is never copied:
+one iteration's results are the next one's arguments, and the memory of the iteration before is reused for the
 one after. A scan launches all of its iterations without waiting; a while loop must read its condition in
-each. A loop that is one kernel is here too where it may run long, as it can be interrupted.
+each. A loop that is one kernel is here too if it may run long, so that it can be interrupted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.step_program import KernelStep, Output, StepProgram
 
-# ---- whose memory it is ----
+# ---- who owns memory ----
 
 
 class _Carry:
-    """What goes from iteration to iteration. `own` is the memory that iterations made and nobody else knows:
-    the user's arrays, constants and rows of other arrays are never written to nor given away.
+    """The values passed from iteration to iteration. `own` is the memory that iterations made and nothing
+    else refers to. The user's arrays, constants and rows of other arrays are never overwritten or given away.
 
-    It is known by its buffer: a value in memory taken over is another Memory of the same buffer."""
+    Memory is identified by its buffer: a reused buffer has a new Memory object."""
 
     def __init__(self, queue: Any, initial: Sequence[Memory]):
         self.queue = queue
@@ -32,14 +32,16 @@ class _Carry:
         self.own: dict[Any, Memory] = {}
 
     def advance(self, values: Sequence[Memory], made: set[Memory]) -> None:
-        """The carry is now `values`; of what the iteration made, the rest can be used again."""
+        """Makes `values` the carry; the other memory that the iteration made is recycled."""
         self.own |= {memory.cl: memory for memory in made}
         for buffer in self.own.keys() - {memory.cl for memory in values}:
             self.queue.recycle(self.own.pop(buffer))
         self.values = list(values)
 
     def make_writable(self, numbers: Sequence[int]) -> None:
-        """Values that an iteration writes over are in memory that iterations made, and each alone in it."""
+        """Copies values that an iteration overwrites, unless each has separate memory that
+        iterations made.
+        """
         for number in numbers:
             memory = self.values[number]
             if memory.cl not in self.own or self.values.count(memory) > 1:
@@ -47,16 +49,16 @@ class _Carry:
                 self.own[copy.cl] = copy
 
     def give(self) -> list[Memory]:
-        """The values in memory that is the receiver's alone."""
+        """The values, in memory that only the caller refers to."""
         given = []
         for memory in self.values:
-            is_own = self.own.pop(memory.cl, None)  # if it is there twice, the second is a copy
+            is_own = self.own.pop(memory.cl, None)  # if it occurs twice, the second is a copy
             given.append(memory if is_own else self.queue.copy(memory))
         return given
 
 
 def _made(step_program: StepProgram, results: Sequence[Memory]) -> set[Memory]:
-    """The memory that a run of the step program made."""
+    """The memory that a run of the step program allocated."""
     return {memory for memory, fresh in zip(results, step_program.is_fresh) if fresh}
 
 
@@ -187,7 +189,7 @@ def loop_step(
 
 @dataclass
 class StoppableStep:
-    """Launches a kernel that may run long, and waits for its end, which an interrupt hastens."""
+    """Launches a kernel that may run long, and waits for its end. An interrupt stops it early."""
 
     step: KernelStep
     stop: int  # the slot of the flag
@@ -205,7 +207,7 @@ class StoppableStep:
                 self.step.run(queue, slots)
                 queue.finish_or_interrupt()
             except BaseException:
-                if flag is not None:  # else on a device of whose memory the host sees nothing
+                if flag is not None:  # else on a device whose memory the host can't access
                     flag[0] = 1
                 queue.drain()
                 raise

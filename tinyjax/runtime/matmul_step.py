@@ -1,8 +1,8 @@
 """Large products in the schedule: NumPy's matmul, from device memory into device memory.
 
-A `matmul` line of a schedule costs one wait for what makes its operands, and BLAS. On a device that works in
-the host's memory its arrays are NumPy arrays; transposed operands are views, and the result is written where
-it is wanted.
+A `matmul` line of a schedule costs one wait for its operands, and BLAS. On a device that works in the host's
+memory its arrays are NumPy arrays; transposed operands are views, and the result goes directly to its
+destination.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class MatmulStep:
 
     def _matrices(self, array: np.ndarray, side: Side, is_left: bool) -> np.ndarray:
         """(batch, rows, summed) or (batch, summed, columns), without the batch if there is none; a view,
-        unless axes must be joined that lie apart or the dtype is another one."""
+        unless axes that are not adjacent in memory must be joined or the dtype changes.
+        """
         kinds = (
             [side.batch, side.kept, side.summed]
             if is_left

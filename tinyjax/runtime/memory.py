@@ -1,9 +1,9 @@
-"""Memory that holds an array, and a pool of it: what a result leaves behind is warm for the next one.
+"""Memory that holds an array, and a pool of it: a freed result's memory is reused, already paged in.
 
-The system hands out new memory as pages that do not exist yet: the first write to each stops for it to be
-made and cleared, which takes longer than to compute a simple stream. So memory is kept, and used again when
-the array that was made in it and all NumPy views of it are gone. Nobody but Python knows when that is: each
-array is *lent* its memory, and a weak reference tells of its end.
+The system hands out new memory as pages that do not exist yet: the first write to each page makes the system
+create and clear it, which takes longer than computing a simple stream. So memory is kept, and reused when its
+array and all NumPy views of it are gone. Only Python can tell when: each array is *lent* its memory, and a
+weak reference reports its end.
 
 Source: https://docs.python.org/3/library/weakref.html; NumPy's `ndarray.base`
 """
@@ -21,13 +21,14 @@ import numpy as np
 
 # ---- memory ----
 
-LAUNCHED = object()  # the event of memory that some launch so far makes
+LAUNCHED = object()  # the event of memory that an earlier launch writes
 
 
 class Memory:
-    """The elements of one array on a device: `cl` is the OpenCL buffer (None if there are no
-    elements), `host` the NumPy array that shares its memory (None on devices with their own).
-    `event` is what to wait for before they are read: None for nothing."""
+    """The elements of one array on a device: `cl` is the OpenCL buffer (None if there are no elements),
+    `host` the NumPy array that shares its memory (None on devices with their own). `event` must complete
+    before they are read; None if nothing is pending.
+    """
 
     __slots__ = ("queue", "cl", "host", "shape", "dtype", "event", "has_one_owner", "is_read_only")
 
@@ -40,7 +41,7 @@ class Memory:
         self.shape = shape
         self.dtype = dtype
         self.event = event
-        self.has_one_owner = False  # whether a program made it, and gave it to one array alone
+        self.has_one_owner = False  # whether a program made it for a single array
         self.is_read_only = False  # for kernels: a NumPy array that the host made
 
     def viewed(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
@@ -63,21 +64,21 @@ class Memory:
         self.queue.wait(self)
 
     def is_ready(self) -> bool:
-        """Whether the elements are there: reading them would not wait."""
+        """Whether the elements are computed: reading them would not wait."""
         event = self.queue.last_event if self.event is LAUNCHED else self.event
         return event is None or event.command_execution_status == 0  # COMPLETE
 
 
 def with_buffer_protocol(array: np.ndarray) -> np.ndarray:
-    """The same elements for drivers to read: NumPy gives no buffers of dtypes that it does not know."""
-    if array.dtype.isbuiltin == 2:  # one that ml_dtypes has told NumPy of
+    """The same elements for drivers to read: NumPy exports no buffers of dtypes added by ml_dtypes."""
+    if array.dtype.isbuiltin == 2:  # a dtype of ml_dtypes
         return array.view(f"u{array.dtype.itemsize}")
     return array
 
 
 # ---- the pool ----
 
-# Arrays of fewer bytes are not pooled: malloc gives them the memory of those before as well.
+# Arrays of fewer bytes are not pooled: malloc reuses memory for them by itself.
 MIN_BYTES = 2**15
 # Bytes that are kept for later.
 MAX_FREE_BYTES = 2**29
@@ -93,7 +94,7 @@ def aligned_zeros(count: int, dtype: np.dtype) -> np.ndarray:
 
 @dataclass(eq=False)
 class HostBlock:
-    """Memory of the host, and what a driver knows it by."""
+    """Memory of the host, and the driver's handle for it."""
 
     bytes: memoryview
     handle: Any
@@ -116,15 +117,15 @@ def aligned_bytes(size: int) -> np.ndarray:
 class Pool:
     """Lends memory to NumPy arrays. `register` makes the handle of new memory, such as an OpenCL buffer.
 
-    Arrays may end in any thread at any moment, also while the pool is at work: their end is only noted
-    then (`ended`, a deque, which threads may share), and their blocks come back at the next `array`.
-    All else is for one thread at a time."""
+    Arrays may end in any thread at any moment, also while the pool is in use. Their end is only noted (in
+    `ended`, a deque, which is thread-safe), and their blocks return at the next `array`. Only one thread at a
+    time may use the other methods."""
 
     def __init__(self, register: Callable[[np.ndarray], Any]):
         self.register = register
         self.free: dict[int, list[HostBlock]] = {}  # by size
         self.free_bytes = 0
-        self.lent: dict[int, _Lease] = {}  # by the block's id; a weak reference must live to tell
+        self.lent: dict[int, _Lease] = {}  # by the block's id; keeps the weak references alive
         self.ended: deque[_Lease] = deque()
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Any]:
@@ -150,7 +151,7 @@ class Pool:
         return HostBlock(host.data, self.register(host))
 
     def collect(self) -> None:
-        """Takes back what was lent to arrays that are gone."""
+        """Takes back the blocks lent to arrays that are gone."""
         while self.ended:
             block = self.ended.popleft().block
             del self.lent[id(block)]
@@ -162,6 +163,6 @@ class Pool:
                 self.free_bytes += size
 
     def clear(self) -> None:
-        """Gives what is free back to the system."""
+        """Returns free memory to the system."""
         self.free.clear()
         self.free_bytes = 0

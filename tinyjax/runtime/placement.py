@@ -1,9 +1,9 @@
-"""Where arrays are: on the default device, or on the one that they were put on.
+"""Where arrays are: on the default device, or on the device on which they were put.
 
-An array that was put on a device is *committed*: it is computed with there, and so the results are. The first
-such array, or the first default device that is configured, makes `follow_operands` one of core.watchers;
-until then eager evaluation knows no devices. A place is a Device, or spread over several; the whole array is
-computed with at the first of those, its `home`.
+An array that was put on a device is *committed*: computations with it run there, and their results stay
+there. The first such array, or the first default device that is configured, makes `follow_operands` one of
+core.watchers; until then eager evaluation ignores devices. A place is a Device or a Spread over several;
+computations on the full array run on the first of these, its `home`.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """
@@ -38,36 +38,36 @@ class Spread(Protocol):
         """The places of the results of a jit equation, given those of its operands."""
 
     def typed(self, aval: ShapedArray) -> ShapedArray:
-        """The type of an array that is there."""
+        """The type of an array at this place."""
 
     def label_results(
         self, name: str, params: dict[str, Any], operands: Sequence[Any], results: Sequence[Any]
     ) -> None:
-        """Says where the results of a primitive are of which some operands are there."""
+        """Labels the results of a primitive that has some operands at this place."""
 
 
 DeviceOrSpread = Device | Spread
 
 
 class PlacementRequest(NamedTuple):
-    """A place that an argument, an equation or out_shardings request; `who` names which."""
+    """A place that an argument, an equation or out_shardings requests; `who` names the requester."""
 
     who: str
     place: DeviceOrSpread
 
 
-# A feature's module that knows places over several devices, once it is imported: until then every place is a
+# A feature's module for places over several devices, once it is imported: until then every place is a
 # Device.
 places: Any = None
 
 
 def needed_places() -> Any:
-    """`places`, for what can't be done without. Raises ImportError if its folder was deleted."""
+    """`places`, for operations that require it. Raises ImportError if its folder was deleted."""
     return places or feature("many_devices.places")
 
 
 def compile_device(place: DeviceOrSpread) -> Device:
-    """The device whose queue computes with what is at a place."""
+    """The device whose queue computes with arrays at a place."""
     return place if isinstance(place, Device) else place.home
 
 
@@ -76,7 +76,7 @@ def devices_of(place: DeviceOrSpread) -> tuple[Device, ...]:
 
 
 def commit(x: ArrayImpl, place: DeviceOrSpread) -> ArrayImpl:
-    """`x`, which nobody else has yet, put at `place`."""
+    """Commits `x`, which has no other references yet, to `place`."""
     x._device, x.committed = place, True
     if not isinstance(place, Device):
         x.aval = place.typed(x.aval)
@@ -87,8 +87,9 @@ def commit(x: ArrayImpl, place: DeviceOrSpread) -> ArrayImpl:
 
 
 def put_at(x: ArrayImpl, place: DeviceOrSpread) -> ArrayImpl:
-    """The elements of `x` as another array, at `place`. Both look at the same memory, so no computation may
-    write over it."""
+    """The elements of `x` as another array, at `place`. Both share memory, so no computation may overwrite
+    it.
+    """
     if x.buffer is not None:
         x.buffer.has_one_owner = False  # type: ignore[attr-defined]
     return commit(ArrayImpl(x._host, x.aval, x.buffer), place)
@@ -115,8 +116,9 @@ def follow_operands(
     operands: Sequence[Any],
     results: Sequence[ArrayImpl],
 ) -> None:
-    """Results are where their operands were put, or where something else asks for, or on a default device if
-    one is configured just now."""
+    """Places results where their operands were put, or at another requested place, or on the default device
+    configured now.
+    """
     name = primitive.name if primitive else "array"
     requests = () if places is None else places.requests_of_operation(name, params)
     place = committed_place(operands, name, requests)
@@ -130,7 +132,7 @@ def follow_operands(
 def committed_place(
     values: Sequence[Any], name: str, requests: Sequence[PlacementRequest] = ()
 ) -> DeviceOrSpread | None:
-    """Where those values that are arrays were put, or else the first place that is requested; None if there
+    """The place where the arrays among the values were put, or else the first requested place; None if there
     is neither. Of several places over the same devices, the first.
 
     `name` is the function's whose arguments the values are. Raises ValueError for other devices."""
@@ -147,7 +149,7 @@ def committed_place(
 def _incompatible_devices(
     values: Sequence[Any], name: str, requests: Sequence[PlacementRequest]
 ) -> ValueError:
-    """Names the first, and the first that has other devices."""
+    """The error that names the first request, and the first one with other devices."""
     arguments = [
         PlacementRequest(
             f"argument args[{i}] of {name} with shape {x.aval.str_short()} and", x._device

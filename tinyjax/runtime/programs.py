@@ -17,10 +17,10 @@ from tinyjax.runtime.pocl.declarations import SKIP_HEADER, is_pocl_3, with_bodie
 
 @functools.cache
 def shared_context(*cl_devices: Any) -> Any:
-    """The context of the driver's devices: of all logical devices that work on them."""
+    """The context of the driver's devices, which all their logical devices share."""
     import pyopencl as cl
 
-    warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # remarks on what was built
+    warnings.filterwarnings("ignore", category=cl.CompilerWarning)  # warnings about the build
     return cl.Context(list(cl_devices))
 
 
@@ -28,7 +28,7 @@ def shared_context(*cl_devices: Any) -> Any:
 def shared_program(
     context: Any, text: str, binary: bytes | None, cl_device: Any, options: tuple[str, ...]
 ) -> Any:
-    """A program, built: once for all logical devices of a context. The last few are kept."""
+    """A built program, shared by all logical devices of a context. The last few are kept."""
     import pyopencl as cl
 
     def build(options: Sequence[str], *source: Any) -> Any:

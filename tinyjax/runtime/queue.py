@@ -1,7 +1,7 @@
 """A device at work: its memory, programs and launches.
 
-A `Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads may
-share it: its lock is held for as long as a launch takes, and never while waiting for one.
+A `Queue` runs launches in order and asynchronously; `read` waits. Threads may share it: its lock is held
+during a launch call, and never while waiting for its end.
 
 Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
 """
@@ -24,7 +24,7 @@ from tinyjax.runtime.errors import DeviceError, named_error, named_errors
 from tinyjax.runtime.memory import LAUNCHED, Memory, with_buffer_protocol
 from tinyjax.runtime.programs import shared_context, shared_program
 
-# How long a wait that can be interrupted is a busy one, and then at most sleeps.
+# How long an interruptible wait polls, and then how long it sleeps at most.
 BUSY_SECONDS, LONGEST_SLEEP = 2e-4, 0.01
 
 
@@ -34,7 +34,7 @@ class Queue:
     Profiler hooks: `on_launch(kernel, event)`, if set, is called for each launch, and
     `on_step(step_program, step, slots)` runs each step."""
 
-    # Calls that may be under way, and bytes that they may make, before the next one waits for half of
+    # Calls that may be pending, and bytes that they may allocate, before the next one waits for half of
     # them: a few keep the device busy.
     MAX_PENDING = 8
     MAX_PENDING_BYTES = 2**30
@@ -60,8 +60,8 @@ class Queue:
             self.pool = self._new_pool()
         if hasattr(os, "fork"):  # Windows has none
             os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
-        # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
-        # and the bytes that they make.
+        # Pending calls, with the objects that must live until they are done (OpenCL keeps no arguments
+        # alive), and the bytes that they make.
         self.pending: deque[tuple[Any, Any, int]] = deque()
         self.pending_bytes = 0
         self.last_event: Any = (
@@ -75,7 +75,7 @@ class Queue:
         return [self.device.cl_device]
 
     def open(self) -> None:
-        """Makes the driver's queue: one that takes times, if somebody listens."""
+        """Makes the driver's queue, with profiling if `on_launch` is set."""
         self.queue = self._new_queue(self.device.cl_device)
 
     def _new_queue(self, cl_device: Any) -> Any:
@@ -86,8 +86,10 @@ class Queue:
     # ---- memory ----
 
     def _new_pool(self) -> Any:
-        """What allocates. To ask the driver takes a GPU ten times as long as a launch, so that pyopencl keeps
-        what arrays leave behind; as the queue runs in order, what still reads it then does so before."""
+        """The allocator. On a GPU, an allocation by the driver takes ten times as long as a launch, so
+        pyopencl's pool keeps freed memory. The queue runs in order, so pending reads of freed memory come
+        before new writes.
+        """
         from pyopencl.tools import ImmediateAllocator, MemoryPool
 
         return MemoryPool(ImmediateAllocator(self.queue))
@@ -113,7 +115,9 @@ class Queue:
         return Memory(self, buffer, None, array.shape, array.dtype)
 
     def _with_room(self, make: Callable[[], Any]) -> Any:
-        """What `make` allocates: at a second try, if need be, when calls are done and nothing is kept."""
+        """The result of `make`, which allocates. If that fails, tries again after all calls are done and the
+        pool is empty.
+        """
         try:
             with self.lock:
                 return make()
@@ -128,7 +132,7 @@ class Queue:
         return self.upload(array)
 
     def read(self, memory: Memory) -> np.ndarray:
-        """The elements, when what makes them is done."""
+        """The elements, once they are computed."""
         if memory.host is not None:
             return memory.host
         self.check_process()
@@ -141,8 +145,8 @@ class Queue:
     def scratch(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
         """Memory for the time of one call; give it back by `recycle`.
 
-        The queue runs in order, so memory can be given out again before its last reader has run: for a
-        kernel to write to. Who writes to it on the host must `finish` first."""
+        The queue runs in order, so memory can be given out again before its last reader has run: for a kernel
+        to write to. To write to it on the host, `finish` first."""
         with self.lock:
             free = self.free.get((shape, dtype))
             if free:
@@ -152,7 +156,7 @@ class Queue:
         return self.allocate(shape, dtype)
 
     def recycle(self, memory: Memory) -> None:
-        """Takes memory back that steps made, and that no later step reads."""
+        """Takes back memory that steps made and no later step reads."""
         like = memory.shape, memory.dtype
         with self.lock:
             if len(self.free[like]) == self.MAX_FREE:
@@ -164,7 +168,7 @@ class Queue:
             self.free[like].append(memory)
             self.free_bytes += nbytes
 
-    # ---- rows, that loops walk through ----
+    # ---- rows of the arrays that loops scan ----
 
     copies_rows = True  # a row is scratch memory, not a part of the array's memory
 
@@ -176,16 +180,16 @@ class Queue:
         return row
 
     def row_place(self, memory: Memory, number: int) -> Memory:
-        """Memory to write memory[number] to; `store_row` then puts it there."""
+        """Memory for the new memory[number]; `store_row` then stores it there."""
         return self.scratch(memory.shape[1:], memory.dtype)
 
     def store_row(self, memory: Memory, number: int, place: Memory, row: Memory) -> None:
-        """memory[number] = row, which stands in `place` if it could be made there."""
+        """memory[number] = row; the row is in `place` if it could be made there."""
         if row.nbytes:
             self._enqueue_copy(memory, row, dst_offset=number * row.nbytes, byte_count=row.nbytes)
 
     def copy(self, memory: Memory) -> Memory:
-        """The same elements in memory of their own."""
+        """A copy of the elements in separate memory."""
         copy = self.scratch(memory.shape, memory.dtype)
         if memory.nbytes:
             self._enqueue_copy(copy, memory, byte_count=memory.nbytes)
@@ -201,8 +205,8 @@ class Queue:
     def build(
         self, text: str, names: Sequence[str], inline: bool = False, binary: bytes | None = None
     ) -> list[Any]:
-        """The kernels `names` of an OpenCL C program, made once: making one is slow, unless there is the
-        machine code that it became before. They will be launched with the same `inline`.
+        """The kernels `names` of an OpenCL C program, built once: a build is slow without cached machine
+        code. They must be launched with the same `inline`.
 
         Raises KernelBuildError with the first of the driver's errors."""
         if not names:
@@ -218,7 +222,7 @@ class Queue:
     def build_target(self, inline: bool) -> tuple[Any, list[str]]:
         """The OpenCL device that programs are built for, and the options."""
         device = self._cl_devices()[inline]
-        options = ["-w"]  # PoCL prints its remarks to stderr, past Python
+        options = ["-w"]  # PoCL prints warnings to stderr, bypassing Python
         rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         if device.single_fp_config & rounding:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
@@ -233,7 +237,8 @@ class Queue:
         inline: bool = False,
     ) -> None:
         """Starts `items` work-items of `kernel`, in groups of `local_size`, on the buffers of these memories.
-        From the first argument that is set until it is in the queue, no other thread may launch."""
+        No other thread may launch between setting the first argument and enqueueing.
+        """
         with self.lock:  # a kernel's arguments are its state
             for number, memory in enumerate(memories):
                 kernel.set_arg(number, memory.cl)
@@ -249,7 +254,7 @@ class Queue:
             self.on_launch(kernel, event)
 
     def run_inline(self, kernel: Any, items: tuple[int], local_size: tuple[int]) -> Any:
-        """Runs a kernel in this thread, and gives its event, which is over: on devices that can."""
+        """Runs a kernel in this thread, and returns its completed event, on devices that support it."""
         raise NotImplementedError
 
     def warm_up(
@@ -265,7 +270,8 @@ class Queue:
         with named_errors("finishing a kernel"):
             queue = self.cl.CommandQueue(self.context, self._cl_devices()[inline])
             memory = [self._zeros(queue, size * dtype.itemsize) for size, dtype in buffers]
-            # Of its own, as this runs in another thread than the launches, and arguments are state.
+            # A separate kernel object: this runs in another thread than the launches, and arguments are
+            # state.
             again = self.cl.Kernel(kernel.program, kernel.function_name)
             again.set_args(*memory)
             self.cl.enqueue_nd_range_kernel(queue, again, (items,), (local_size,))
@@ -281,8 +287,9 @@ class Queue:
     # ---- waiting ----
 
     def keep(self, things: Any, nbytes: int) -> None:
-        """Holds on to `things`, of which that many bytes are new, until all that was launched is done; waits
-        for earlier calls if there is too much under way."""
+        """Keeps `things`, with `nbytes` of new memory, alive until all launches so far are done; waits for
+        earlier calls if too much is pending.
+        """
         if self.last_event is None:
             return
         with self.lock:
@@ -301,14 +308,15 @@ class Queue:
                 earliest = self._too_early()
 
     def _too_early(self) -> Any:
-        """The event to wait for, if too much is pending: that of the middle call, not of the first, so that
-        the next calls don't have to wait. Sleeping and waking takes longer than a launch."""
+        """The event to wait for, if too much is pending: the middle call's, not the first one's, so that the
+        next calls don't have to wait. Sleeping and waking takes longer than a launch.
+        """
         too_many = len(self.pending) > self.MAX_PENDING
         too_large = self.pending_bytes > self.MAX_PENDING_BYTES and len(self.pending) > 1
         return self.pending[(len(self.pending) - 1) // 2][0] if too_many or too_large else None
 
     def _forget_done(self) -> None:
-        """Lets go of what calls needed that are done. Needs the lock."""
+        """Releases the objects of completed calls. The caller must hold the lock."""
         while self.pending and self.pending[0][0].command_execution_status == 0:  # COMPLETE
             self.pending_bytes -= self.pending.popleft()[2]
         if not self.pending and self.last_event is not None:
@@ -318,7 +326,7 @@ class Queue:
     def _wait_for(self, event: Any) -> None:
         """Waits for a launch, and all before it."""
         if self.is_fork:
-            return  # what was launched before the fork was waited for then
+            return  # launches from before the fork have completed
         try:
             event.wait()
             with self.lock:
@@ -327,7 +335,7 @@ class Queue:
             raise named_error(error, "running kernels") from error
 
     def wait(self, memory: Memory) -> None:
-        """Waits for what makes the elements of `memory`: if that is not known, for all."""
+        """Waits until the elements of `memory` are computed; without a known event, for all launches."""
         if memory.event is LAUNCHED:
             self.finish()
         elif memory.event is not None:
@@ -335,14 +343,15 @@ class Queue:
             memory.event = None
 
     def finish(self) -> None:
-        """Waits until all is done that has been launched so far."""
+        """Waits for all launches so far."""
         event = self.last_event
         if event is not None:
             self._wait_for(event)
 
     def finish_or_interrupt(self) -> None:
-        """As finish, but a signal's handler runs meanwhile: at first this looks whether all is done again and
-        again, then it sleeps for a tenth of the time so far."""
+        """Like finish, but lets signal handlers run: at first it polls, then it sleeps for a tenth of the
+        time so far between polls.
+        """
         event, began = self.last_event, time.monotonic()
         if event is None:
             return
@@ -354,8 +363,9 @@ class Queue:
         self._wait_for(event)
 
     def drain(self) -> None:
-        """Waits until the driver has nothing left to do, also of a launch that was cut short by an
-        exception, such as Ctrl-C's, before anybody noted its event."""
+        """Waits until the driver is idle. This includes a launch whose event was lost to an exception, such
+        as Ctrl-C's.
+        """
         if not self.is_fork:
             self.queue.finish()
 
@@ -363,8 +373,9 @@ class Queue:
         self.is_fork = True
 
     def check_process(self) -> None:
-        """Raises DeviceError in a fork of the process that found the device: the driver's threads are
-        missing there, and waiting for them would never end, nor for a lock that one of them held."""
+        """Raises DeviceError in a fork of the process that found the device: the driver's threads don't exist
+        there, so waiting for them, or for a lock that one of them held, would never end.
+        """
         if self.is_fork:
             raise DeviceError(
                 f"INTERNAL: {self.device.device_kind} was found by process {self.device.process}, from which "

@@ -1,7 +1,7 @@
-"""The queue of each device: where the host's memory is the device's, where not, and where is no OpenCL.
+"""The queue of each device: with memory shared with the host, with separate memory, and without OpenCL.
 
-A CPU's queue does not copy. There a NumPy array *is* device memory, new results stand where old ones stood,
-and a kernel can run in the thread that launches it, as a function that is called.
+A CPU's queue does not copy. There a NumPy array *is* device memory, new results reuse the memory of old ones,
+and a kernel can run in the launching thread like a function call.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tinyjax.runtime.queue import Queue
 class SharedMemoryQueue(Queue):
     """For a device that works in the host's memory: arrays are wrapped, and nothing is copied.
 
-    What is launched *inline* runs on the driver's device without threads: at once, in the thread that
-    launches it, when all that was launched before is done. To wake the other device's threads and to be
-    woken by them takes as long as to add 100,000 numbers."""
+    An *inline* launch runs on the driver's device without threads: immediately, in the launching thread, once
+    all earlier launches are done. Waking the other device's threads and being woken by them takes as long as
+    adding 100,000 numbers."""
 
-    # Large results that take turns in more memory than this are in no cache any more.
+    # Large results that rotate through more memory than this no longer fit in any cache.
     MAX_PENDING_BYTES = 2**23
 
     def _new_pool(self) -> Pool:
@@ -65,7 +65,7 @@ class SharedMemoryQueue(Queue):
         return memory
 
     def recycle(self, memory: Memory) -> None:
-        """As Queue.recycle; the result of a host step is freed when the kernels under way have read it."""
+        """As Queue.recycle; a host step's result is freed once pending kernels have read it."""
         if memory.is_read_only:
             self.keep((memory.cl, memory.host), 0)
             memory.cl = memory.host = None
@@ -103,8 +103,9 @@ class SharedMemoryQueue(Queue):
             self._enqueue_copy(place, row, byte_count=row.nbytes)
 
     def copy(self, memory: Memory) -> Memory:
-        """A small copy is made here, unless that would be to wait: to launch it takes ten times as long, and
-        who then wants to read or to run something inline has to wait for it."""
+        """Makes a small copy here, unless it would have to wait: a launch takes ten times as long, and later
+        reads and inline launches would wait for it.
+        """
         if self.last_event is not None or memory.nbytes >= MIN_BYTES:
             return super().copy(memory)
         return self._wrap(memory.host.copy(), self.read_write)
@@ -135,7 +136,7 @@ _queues: dict[Device, Any] = {}
 
 
 def queue_of(device: Device) -> Any:
-    """The queue of a device, opened when first asked for."""
+    """The queue of a device, opened on first use."""
     if device not in _queues:
         with _opening:
             if device not in _queues:
@@ -155,13 +156,14 @@ def _new_queue(device: Device) -> Any:
 
 
 def is_listened() -> bool:
-    """Whether a profiler hears of the steps."""
+    """Whether a profiler is attached."""
     return NumpyQueue.on_step is not None
 
 
 def listen(on_launch: Any, on_step: Any) -> None:
-    """From now on, all queues tell these of launches, with times, and have them run the steps: a
-    profiler. None ends it. Waits until all is done that has been launched so far."""
+    """Attaches a profiler's hooks to all queues: they get each launch with its times, and run the steps. None
+    detaches them. Waits for all launches so far.
+    """
     with _opening:
         Queue.on_launch = NumpyQueue.on_launch = on_launch
         Queue.on_step = NumpyQueue.on_step = on_step

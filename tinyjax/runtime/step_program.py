@@ -36,7 +36,7 @@ class Output:
     reuses_buffer_of: int | None = None
 
     def memory(self, queue: Any, slots: list[Memory]) -> Memory:
-        """The memory to write to: that which stands ready in the slot, or else new."""
+        """The memory to write to: the slot's, if it has some already, else new memory."""
         if slots[self.slot] is None and self.reuses_buffer_of is not None:
             slots[self.slot] = slots[self.reuses_buffer_of].viewed(self.shape, self.dtype)
         elif slots[self.slot] is None:
@@ -47,8 +47,9 @@ class Output:
 
 @dataclass
 class KernelStep:
-    """Launches a kernel on the memory of its arguments: what it reads, what it makes, and what it works
-    with meanwhile, which the step program holds for it."""
+    """Launches a kernel on the memory of its arguments: inputs, outputs, and work memory, which the step
+    program holds for it.
+    """
 
     kernel: Any
     items: int
@@ -56,7 +57,9 @@ class KernelStep:
     inline: bool  # run by the thread that launches it: see queues.py
     arguments: list[int]  # slots, in the order of the kernel's buffers
     outputs: list[Output]
-    last_uses: list[int]  # slots that nothing reads after this step, and that no output takes over
+    last_uses: list[
+        int
+    ]  # slots that nothing reads after this step, and whose memory no output reuses
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         """Gives each output its memory, and launches the kernel on the memory of its arguments."""
@@ -77,7 +80,8 @@ class HostStep:
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         """Computes the results, as arrays that share no memory with the operands, and uploads them. With
-        `impl_binds_primitives`, `_call_with_arrays` calls the impl rule, and what it gives is copied."""
+        `impl_binds_primitives`, `_call_with_arrays` calls the impl rule, and its results are copied.
+        """
         args = [slots[slot].read() for slot in self.inputs]
         if self.eqn.primitive.impl_binds_primitives:
             values = [np.array(x) for x in self._call_with_arrays(args)]
@@ -92,13 +96,13 @@ class HostStep:
             slots[slot] = queue.upload(value)
 
     def _call_with_arrays(self, args: Sequence[np.ndarray]) -> Sequence[Any]:
-        """The user's code may keep the arrays that it gets, and change those that it gave: copies."""
+        """Calls the user's code with copies of the operands, which it may keep; `run` copies its results."""
         arrays = [ArrayImpl(x.copy(), v.aval) for x, v in zip(args, self.eqn.invars)]
         primitive = self.eqn.primitive
         try:
             out = self._impl(*arrays, **self.eqn.params)
         except Exception as error:
-            if primitive.has_effects:  # a callback, and what it raised
+            if primitive.has_effects:  # an error that a callback raised
                 raise callback_error(primitive.name, error) from error
             raise
         return out if self._is_many else [out]
@@ -131,8 +135,8 @@ class EmptyStep:
 class StepProgram:
     """A plan whose kernels are built: `run` gives the memory of its results for that of its arguments.
 
-    Of each result, `is_fresh` says whether a kernel or a loop makes its memory in every run, so that
-    it can be used again, and `can_place` whether it can be made in memory that the caller provides."""
+    For each result, `is_fresh` says whether every run allocates its memory, so that it can be reused, and
+    `can_place` whether it can be made in memory that the caller provides."""
 
     def __init__(self, plan: Plan, queue: Any, nbytes: int, name: str = "jitted"):
         jaxpr = plan.closed.jaxpr
@@ -171,7 +175,7 @@ class StepProgram:
         return self.hold(self.queue.upload(np.asarray(atom.val, atom.aval.dtype)))
 
     def hold(self, memory: Memory | None) -> int:
-        """A new slot, which has this memory in every run, or none before a step gives it some."""
+        """A new slot with this memory in every run, or empty until a step fills it."""
         self.template.append(memory)
         return len(self.template) - 1
 

@@ -101,8 +101,9 @@ class StepProgramBuilder:
     def _launch_step(
         self, launch: Launch, step_program: StepProgram, outputs: list[Output], last_uses: list[int]
     ) -> KernelStep | StoppableStep:
-        """Its scratch memory has zeros at first, and stays: launches of other threads wait for its end. The
-        memory that it works in stays if it is small, or the launch is."""
+        """A launch's scratch memory is zero at first and persists: launches from other threads wait for its
+        end. Its work memory persists too if it, or the launch, is small.
+        """
         made, work = [output.slot for output in outputs], []
         for b in launch.work:
             if launch.inline or b.size * b.dtype.itemsize < MIN_BYTES:
@@ -128,7 +129,7 @@ class StepProgramBuilder:
         self, plan: Plan, memory: MemoryPlan, number: int, step_program: StepProgram,
         outputs: list[Output], last_uses: list[int],
     ) -> Any:  # fmt: skip
-        """What a group without a kernel does."""
+        """The step of a group without a kernel."""
         group = plan.groups[number]
         if isinstance(group, KernelGroup):
             return EmptyStep(outputs, last_uses)
@@ -151,7 +152,7 @@ def text_of(launches: Sequence[Launch]) -> str:
 
 
 def stored_bytes(plan: Plan) -> int:
-    """How much the arrays take that are in memory during a run of the plan."""
+    """The bytes of the arrays in memory during a run of the plan."""
     jaxpr = plan.closed.jaxpr
     stored = {*jaxpr.constvars, *jaxpr.invars}
     return bytes_of_all(stored.union(*[group.outputs for group in plan.groups]))

@@ -1,4 +1,4 @@
-"""The device "wasm": whether there is one, and what its kernels and its queue are.
+"""The device "wasm": its detection, its kernels' target and its queue.
 
 It is the kind "wasm" of `device_kinds` in runtime/devices.py.
 """

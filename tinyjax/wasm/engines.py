@@ -68,7 +68,7 @@ _NUMPY_NAMES = {n: f"arc{n[1:]}" for n in "asin acos atan atan2 asinh acosh atan
 
 
 def math_function(name: str) -> Callable[..., float]:
-    """One that a module imports from `Math`: Math.exp, say."""
+    """A function that a module imports from `Math`, such as Math.exp."""
     if hasattr(math, name) and not hasattr(np, _NUMPY_NAMES.get(name, name)):
         return getattr(math, name)
     function = getattr(np, _NUMPY_NAMES.get(name, name))
@@ -128,7 +128,7 @@ class Browser:
         return run
 
     def _function(self, name: str) -> Any:
-        """JavaScript's, but for what it lacks, and for pow, of which it gives nan for 1 ** nan."""
+        """JavaScript's function; a replacement for missing ones, and for pow, whose 1 ** nan is nan."""
         own = None if name == "pow" else getattr(self.js.Math, name, None)
         return self.create_proxy(math_function(name)) if own is None else own
 

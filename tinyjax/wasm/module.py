@@ -1,8 +1,8 @@
 """WebAssembly modules: a list of instructions as text, and the same list as bytes.
 
 A module is a row of sections (types, imports, functions, exports, code), numbers are LEB128 (seven bits a
-byte, the highest says whether more follow), and an instruction is its opcode, then what it is given. A
-browser has no assembler, so the bytes are made here; the text says the same and is what people read.
+byte, the highest tells whether more follow), and an instruction is its opcode, then its immediate operands. A
+browser has no assembler, so the bytes are made here; the text has the same content, for people to read.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
 """

@@ -133,8 +133,9 @@ def _conversion(source: str, target: str, of: np.dtype, to: np.dtype) -> str:
 
 
 def of_vectors(conversion: str) -> str | None:
-    """What converts vectors as an instruction does numbers: f64x2.promote_low_f32x4 for f64.promote_f32,
-    which takes the first two lanes of four. What gives two lanes of four sets the others to 0."""
+    """The vector instruction for a conversion of numbers: f64x2.promote_low_f32x4 for f64.promote_f32, which
+    takes the first two of four lanes. A conversion to two of four lanes sets the others to 0.
+    """
     if conversion == "i32.wrap_i64":
         return ""  # the lower halves of the lanes
     to, rest = conversion.split(".")
@@ -146,7 +147,7 @@ def of_vectors(conversion: str) -> str | None:
 
 
 def narrowed(dtype: np.dtype) -> Code:
-    """Integers of 8 and 16 bits wrap around: what 32 bits stand for becomes what it would be."""
+    """Wraps an integer of 8 or 16 bits around, which is kept in 32."""
     if not is_small(dtype):
         return []
     bits = dtype.itemsize * 8
@@ -174,7 +175,7 @@ def _width(x: Number) -> int:
 
 
 def _shifted(name: str, letter: str, x: Number, places: Number | int) -> Number:
-    """Shifted by the width or more, 0 is left, or copies of the sign."""
+    """A shift: by the width or more, the result is 0, or copies of the sign."""
     last = x.dtype.type(_width(x) - 1)
     if isinstance(places, int):
         is_within = 0 <= places <= last

@@ -1,7 +1,7 @@
 """The queue of a device "wasm": memory is NumPy arrays, and a launch is a call.
 
 Beside its work, a jitted function costs a call of JavaScript for each kernel, and for each new array its
-address. There are no threads there, so what is launched is done when that returns, and nothing waits.
+address. There are no threads, so a kernel has finished when its launch returns, and nothing waits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values as WebAssembly's locals: a number is one, a vector as many vectors of 128 bits as it takes.
 
-A `Let` pushes its operands, then comes its instruction, and what is left on the stack is set. Where vectors
-have no instruction for it, each lane is taken out and put back.
+A `Let` pushes its operands, then comes its instruction, and the result on the stack is stored in a local. If
+vectors have no such instruction, each lane is taken out and put back.
 """
 
 from __future__ import annotations
@@ -190,7 +190,9 @@ class ValueWriter:
         return [*(one for some in pushed for one in some), *code, *narrowed(target.dtype)]
 
     def _call(self, op: str, args: Sequence[Argument]) -> Instruction:
-        """What has no definition is the host's: Math.exp and other functions of a float64."""
+        """Calls a function. Without a definition, it is the host's: Math.exp and other functions of a
+        float64.
+        """
         if (dtype := operand_dtype(args)) != np.float64:
             raise NotImplementedError(f"'{op}' of {dtype} needs a definition in kernel/functions")
         parameters = [(x, "f64") for x in "xy"[: len(args)]]

@@ -2,9 +2,9 @@
 
 A module works on memory that it is given: a function's parameters are the addresses of the kernel's buffers,
 that of `private_bytes` bytes for its private arrays, and the work-items that it runs one after the other,
-from `first` to before `past`. A private array whose elements are all asked for by numbers that are known here
-is kept in locals. Functions of the kernel language (exp, sin, ...) stand where they are called; long ones of
-numbers are functions of the module. Vectors that are constants are made first.
+from `first` to before `past`. A private array whose indices are all constants is kept in locals. Functions of
+the kernel language (exp, sin, ...) are inlined; long scalar ones are functions of the module. Vectors that
+are constants are made first.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
 """
@@ -129,7 +129,7 @@ class Writer(ValueWriter):
         body: Sequence[ir.Statement],
         step: int = 1,
     ) -> None:
-        """Asks before the first iteration, and after each, whether there is another one."""
+        """A loop that tests its condition before the first iteration and after each one."""
         i, at = self.local(variable.args[0], "i32"), self.index(variable)
         goes_on: Code = [*at, *self.index(stop), ("i32.lt_s",)]
         self.emit(*self.index(start), ("local.set", i), *goes_on, ("if",), ("loop",))
@@ -287,8 +287,9 @@ def _as_lanes(memory: Memory, at: Index) -> tuple[Memory, Index]:
 
 
 def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:
-    """The private arrays that need memory: elements are asked for by numbers that are not known here, or
-    as vectors of neighbours."""
+    """The private arrays that need memory: they are accessed by indices that are not constant, or as vectors
+    of neighbours.
+    """
     for statement in every_statement(body):
         match statement:
             case ir.Allocate(ir.PrivateArray(name, _, size)) if size > MOST_LOCALS:

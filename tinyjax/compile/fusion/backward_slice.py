@@ -16,7 +16,9 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 @dataclass
 class BackwardSlice:
-    """What computing stored values reads: stored values, and whether only at its own place."""
+    """The stored values that a computation reads, each with whether it is read only at the result's own
+    place.
+    """
 
     eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
     inputs: dict[Var, bool] = field(default_factory=dict)
@@ -30,11 +32,11 @@ def backward_slice(
 ) -> BackwardSlice:
     """Follows the equations back from the values to stored ones."""
     result = BackwardSlice()
-    # What is computed: whether it is only read at the place of the values
+    # For each computed value: whether it is read only at the place of the stored values
     same_place = dict.fromkeys(values, True)
     for u in _computed_for(values, producer, stored):
         eqn = producer[u]
-        result.eqns.pop(eqn, None)  # one of several results comes after the readers of all
+        result.eqns.pop(eqn, None)  # if it has several results, it comes after the readers of all
         result.eqns[eqn] = None
         for w in eqn.invars:
             if isinstance(w, Literal):

@@ -1,9 +1,9 @@
 """The cost model of fusion: all numbers by which equations are put into groups.
 
 A value is either kept in memory or computed again by each kernel that reads it, so the question is always how
-many operations cost as much as memory does. How each kind of kernel shares out its work stands with that
-kernel; which products of matrices are kernels, in products.py; and which kernels are too small for threads,
-in inline_policy.py. What an equation takes is counted in cost_record.py.
+many operations cost as much as memory does. Other numbers are elsewhere: how a kernel shares out its work, in
+its schedule; which matrix products are kernels, in products.py; which kernels are too small for threads, in
+inline_policy.py. cost_record.py counts the cost of an equation.
 
 Measured on two cores of an AMD EPYC with AVX2: a sum over 4 million float32s takes 0.8 ms, each
 further array that it reads 0.46 ms, and each further operation, from the eighth on, 0.08 to 0.11 ms.
@@ -15,11 +15,11 @@ further array that it reads 0.46 ms, and each further operation, from the eighth
 # recomputed wherever it is read; one that takes more is stored, if it would be computed twice.
 CHEAP_WORK = 6
 
-# ---- what a kernel may have ----
+# ---- the limits of a kernel ----
 
 # Arrays that one kernel reads and writes: devices allow few more than a hundred parameters.
 MAX_BUFFERS = 48
-# Of a reduction's kernel. It begins with at most MAX_OPERANDS that it reads; results come to them.
+# The limit for a reduction's kernel. It begins with at most MAX_OPERANDS inputs; results are added to them.
 MAX_ARRAYS = 64
 MAX_OPERANDS = 32
 # Equations that compute one value of a kernel, and all its values. A driver's memory grows with them, and its
@@ -41,9 +41,9 @@ MIN_IN_PLACE = 64
 
 # ---- reductions ----
 
-# Columns that are enough for a kernel by columns: fewer fill no vector.
+# Columns that are enough for a kernel by columns: fewer would not fill a vector.
 MIN_COLUMNS = 16
-# Rows of which each element of a sum is computed by itself, as that of an elementwise operation is.
+# With at most so many rows, each element of a sum is computed by itself, like an elementwise operation.
 FEW_TERMS = 16
 # Rows that are enough for several work-items of a GPU to share a column.
 MIN_ROWS = 64

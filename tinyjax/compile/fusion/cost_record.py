@@ -1,19 +1,19 @@
 """The cost model: the arithmetic, bytes and work of an equation.
 
-Primitives declare their arithmetic (core/facts.py). Fusion reads the operations of one element, the schedules
-of loops the `work` of an iteration, `as_text("cost")` and the choice of threads arithmetic and bytes. Costs
-are added: those of a group, of a body, of a program.
+Primitives declare their arithmetic (core/facts.py). Fusion reads the operations of one element, loop
+schedules read the `work` of an iteration, and `as_text("cost")` and the choice of threads read arithmetic and
+bytes. The costs of a group, a body or a program are sums.
 
 `flops`, `transcendentals` and `bytes` are XLA's, so that numbers can be compared with JAX's:
 
 - `flops`: one for each operation on an element, integers and booleans included; two (a product and a
   sum) for each term of a matrix product; a reduction of n elements to m has n - m.
-- `transcendentals`: functions that are no single operation (exp, sin, sqrt, pow, ...), one an element.
+- `transcendentals`: functions that take several operations (exp, sin, sqrt, pow, ...), one for each element.
 - `bytes`: of all operands and results.
-- What moves elements or makes them up (transpose, broadcast, slice, iota) has no arithmetic.
-- A loop counts one iteration, and a branch that one which costs most.
+- Equations that only move or create elements (transpose, broadcast, slice, iota) have no arithmetic.
+- A loop counts one iteration, and a cond its most expensive branch.
 
-`work` is what a kernel does: simple operations, in all iterations.
+`work` counts a kernel's simple operations, in all iterations.
 
 Source: XLA's HloCostAnalysis, as jax.stages.Compiled.cost_analysis shows it:
 https://docs.jax.dev/en/latest/aot.html#debug-information-and-analyses-when-available
@@ -43,14 +43,15 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.inlining import called_jaxpr, is_call
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn
 
-OPERATIONS_TO_COMPARE = 4  # what an index map does with each of several elements, to choose one
-UNKNOWN_ITERATIONS = 16  # how often a loop of unknown length is thought to run
+OPERATIONS_TO_COMPARE = 4  # operations of an index map for each of several elements, to choose one
+UNKNOWN_ITERATIONS = 16  # assumed iterations of a loop of unknown length
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What is done, and how many bytes are read and written for it. Of the work, `lane_work` is what vectors
-    may do lane by lane: divisions and functions."""
+    """The operations, and the bytes read and written for them. `lane_work` is the part of `work` that vectors
+    may do lane by lane: divisions and functions.
+    """
 
     flops: float = 0.0
     transcendentals: float = 0.0
@@ -66,7 +67,7 @@ class Cost:
         return self.work + (width - 1) * self.lane_work
 
     def as_dict(self) -> dict[str, float]:
-        """What XLA counts, by JAX's names; what is 0 is left out, as there."""
+        """The counts of XLA, by JAX's names; zeros are left out, as in JAX."""
         counts = {
             "flops": self.flops,
             "transcendentals": self.transcendentals,
@@ -91,7 +92,7 @@ def bytes_of_all(atoms: Iterable[Atom]) -> int:
 
 
 def operations(lowering: Lowering) -> int:
-    """Simple operations for an element of the result, without what its operands take."""
+    """Simple operations for an element of the result, without the operations for its operands."""
     if isinstance(lowering, Elementwise):
         return lowering.cost
     if isinstance(lowering, IndexMap):
@@ -100,9 +101,9 @@ def operations(lowering: Lowering) -> int:
 
 
 def reduction_size(eqn: JaxprEqn, lowering: Lowering) -> int:
-    """How many elements make one element of the result: of a reduction, as many as there are places in
-    an array of its sizes; of an ArgReduction, as many as along its axes; of an IndexMap, as many as it
-    reads; else one."""
+    """How many elements make one element of the result: the size of the reduction domain for a reduction, of
+    its axes for an ArgReduction, the number of reads for an IndexMap; else one.
+    """
     if isinstance(lowering, IndexMap):
         return lowering.reads
     if isinstance(lowering, ArgReduction):
@@ -138,7 +139,7 @@ def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
 
 
 def _iterations(eqn: JaxprEqn) -> int:
-    """How often the bodies of a loop or branch are thought to run."""
+    """The assumed number of runs of a loop's or branch's bodies."""
     loop = loop_of(eqn)
     if loop is None:
         return 1
@@ -146,7 +147,7 @@ def _iterations(eqn: JaxprEqn) -> int:
 
 
 def of_one_iteration(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:
-    """The cost of running a loop's bodies once, or that one of the branches which costs most."""
+    """The cost of running a loop's bodies once, or the most expensive branch."""
     if loop_of(eqn):
         return total(bodies)
     return Cost(*map(max, zip(*map(astuple, bodies))))

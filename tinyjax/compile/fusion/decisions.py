@@ -12,7 +12,7 @@ from tinyjax.compile.fusion.groups import Group, KernelGroup
 from tinyjax.compile.record import event
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
-Refusals = Mapping[Var, Sequence[tuple[Group, str]]]  # which kernels a value can't join, and why
+Refusals = Mapping[Var, Sequence[tuple[Group, str]]]  # the kernels that a value can't join, and why
 
 
 def report(

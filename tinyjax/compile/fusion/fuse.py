@@ -1,20 +1,20 @@
-"""Fusion: which equations share a kernel, which values get memory, and in which order all runs.
+"""Fusion: which equations share a kernel, which values get memory, and in which order the groups run.
 
-A kernel computes each element of its outputs from the elements it needs, back through the equations (see
-lower.py), so fusing is choosing where to stop: the values that are *stored* in memory. A value is stored when
+A kernel computes each output element from the elements it needs, back through the equations (see lower.py).
+So fusion only chooses where to stop: at the values that are *stored* in memory. A value is stored when
 
 - the jaxpr returns it, or a host step, a loop or a branch makes or reads it;
-- it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because
-  two readers ask for it at different places, or because two kernels read it. Sums count as costly, however
-  few terms they have: computed again, these may be added in another order;
+- it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because two
+  readers read it at different places, or because two kernels read it. A sum always counts as costly: computed
+  again, its terms may be added in another order;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
-- a product (of matrices, or a convolution) reads it, and it is computed or joined of several arrays; or it
-  is one itself and what follows is not elementwise;
+- a product (of matrices, or a convolution) reads it, and it is computed or joined from several arrays; or it
+  is a product itself, and a reader of it is not elementwise;
 - it is made in order (see InOrder in rules.py), or read in order and costly;
 - its reader would read more arrays than a kernel may have parameters.
 
-All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
-loop_kernels.py).
+All other values are recomputed where they are read, in registers. Loops and branches are groups of their own
+(see loop_kernels.py).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
 @dataclass
 class _ControlFlow:
-    """The lowering of a LoopGroup's equation: what it reads and makes is in memory, as of a host step."""
+    """The lowering of a LoopGroup's equation: its operands and results are in memory, as for a host step."""
 
     inputs: list[Var]
 
@@ -71,7 +71,7 @@ def fuse(
 ) -> list[Group]:  # fmt: skip
     """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` has the values that some loops
     read; others read their operands. With `names`, the decisions are events of the current pass."""
-    alone: set[JaxprEqn] = set()  # what would make a group of too many arrays
+    alone: set[JaxprEqn] = set()  # values that would give a group too many arrays
     while True:
         plan = _Plan(jaxpr, target, loop_inputs or {}, alone)
         groups = plan.group_all()
@@ -94,10 +94,10 @@ def fuse(
 def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
     """The groups, each directly before the first reader of its results if that frees no memory later.
 
-    Everything it reads must be an argument or also be read later. What jax.checkpoint recomputes is then in
-    memory only from where the backward pass needs it. Host steps stay where they are, because they would
-    separate kernels that are launched together; so do groups with effects, and those that read an argument
-    which an update changes."""
+    Everything that a moved group reads must be an argument or also be read later. What jax.checkpoint
+    recomputes is then in memory only from where the backward pass needs it. Host steps stay where they are,
+    because they would separate kernels that are launched together; so do groups with effects, and those that
+    read an argument which an update changes."""
     updates = [g.in_order for g in groups if isinstance(g, KernelGroup) and g.is_update]
     kept = arguments.difference(eqn.invars[0] for eqn in updates if eqn is not None)
     places = list(range(len(groups)))
@@ -119,8 +119,9 @@ def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
 
 
 def _updates_last(groups: list[Group]) -> list[Group]:
-    """The groups with each update after all others that read its operand, if these need nothing of it: it may
-    then be in place."""
+    """Moves each update after all other readers of its operand, unless they depend on it: then it may be in
+    place.
+    """
     for group in list(groups):
         if isinstance(group, KernelGroup) and group.in_order is not None and group.is_update:
             here, operand = groups.index(group), group.in_order.invars[0]
@@ -150,12 +151,12 @@ class _Plan:
             for v in eqn.invars:
                 if isinstance(v, Var):
                     self.readers[v].append(eqn)
-        # Operations for one element, and index maps upon index maps; of a stored value, none.
+        # Operations for one element, and nested index maps; none for a stored value.
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
-        self.size: dict[Var, int] = defaultdict(int)  # equations that one is computed by
-        self.product: dict[Var, JaxprEqn] = {}  # that which is recomputed for a value
-        self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
+        self.size: dict[Var, int] = defaultdict(int)  # the equations that compute a value
+        self.product: dict[Var, JaxprEqn] = {}  # the values recomputed for a value
+        self.leaves: dict[Var, set[Var]] = {}  # the stored values that a value is computed from
         self.last_effect = 0  # the depth of the last equation with effects
         self.reasons: dict[Var, str] = {}
         self.refusals: dict[Var, list[tuple[Group, str]]] = {}
@@ -232,7 +233,7 @@ class _Plan:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             reason = self._reason_to_store(v)
             self.size[v] = size
-            if size > MAX_EQUATIONS:  # what its operands have in common counts once
+            if size > MAX_EQUATIONS:  # values that its operands share count once
                 needed = backward_slice([v], self.producer, self.stored, self.lowerings)
                 self.size[v] = len(needed.eqns)
             if self.size[v] > MAX_EQUATIONS:
@@ -243,8 +244,9 @@ class _Plan:
                 self._store(reason, [v])
 
     def _decide_in_order(self, eqn: JaxprEqn, lowering: InOrder, computed: set[Var]) -> None:
-        """Stores the results, and operands that are no vectors there, if they are costly. What is made of an
-        array comes before a window of it is changed."""
+        """Stores the results and costly operands. A one-window update's operands are stored too: they are
+        then computed before the window changes.
+        """
         self._store("it is made in order", eqn.outvars)
         if isinstance(lowering, Update) and lowering.is_one_window:
             self._store("an update reads it", computed - {eqn.invars[0]})
@@ -252,7 +254,7 @@ class _Plan:
         self._store("it is costly, and read in order", costly)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
-        """Of a reduction's kernel, what others read is stored."""
+        """Stores the values of a reduction's kernel that others read."""
         cluster = self.cluster[eqn]
         self._end_products(eqn, self.lowerings[eqn], set(variables(eqn)))
         for v in eqn.outvars:
@@ -261,14 +263,15 @@ class _Plan:
                 self._store("another kernel reads it", [v])
 
     def _end_products(self, eqn: JaxprEqn, lowering: Lowering, operands: set[Var]) -> None:
-        """Stores operands that a product reads too often to make them in its kernel, and products that
-        can't be computed in a kernel with what follows."""
+        """Stores operands that a product reads too often to recompute them in its kernel, and products that
+        can't share a kernel with their readers.
+        """
         if isinstance(lowering, Product):
             made = (v for v in operands - self.stored if self.work[v] or self._is_joined(v))
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
-        # In the order of the operands: a set's is another in each process.
+        # In the order of the operands: a set's order differs between processes.
         computed = [v for v in variables(eqn) if v not in self.stored]
         products = {v: self.product[v] for v in computed if v in self.product}
         if not products:
@@ -292,13 +295,14 @@ class _Plan:
         return [v for e in eqns if isinstance(self.lowerings[e], Reduction) for v in e.outvars]
 
     def _is_joined(self, v: Var) -> bool:
-        """Whether its elements are of several arrays, among which a kernel chooses for each."""
+        """Whether its elements come from several arrays, among which a kernel chooses for each element."""
         eqns = backward_slice([v], self.producer, self.stored, self.lowerings).eqns
         return any(eqn.primitive.name in ("pad", "concatenate", "stack") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
-        """Why `v` has to be stored, or an empty text: a host step needs it in memory, or it would be too much
-        work to compute it again."""
+        """Why `v` has to be stored, or an empty text: a host step needs it in memory, or recomputing it is
+        too much work.
+        """
         if any(isinstance(self.lowerings[eqn], OnHost) for eqn in self.readers[v]):
             return "the host reads it"
         return self._why_not_recompute(v)
@@ -307,7 +311,7 @@ class _Plan:
         """Why `v` should not be computed again wherever it is read, or an empty text.
 
         It may be if its work for one element is at most CHEAP_WORK. A costly value may not if one of its
-        readers asks for more elements than it has (`_reads`), or if it is read at several places."""
+        readers reads more elements than it has (`_reads`), or if it is read at several places."""
         if self.work[v] <= CHEAP_WORK:
             return ""
         if any(self._reads(eqn) > v.aval.size for eqn in self.readers[v]):
@@ -316,18 +320,20 @@ class _Plan:
         return "it is costly, and read at several places" if moved else ""
 
     def _is_read_at_several_places(self, v: Var) -> bool:
-        """Whether it has several readers, not all of which take the element at their own place: one is not
-        Elementwise, or is in the cluster of a reduction."""
+        """Whether it has several readers, and one of them reads it at another place than its own: it is not
+        Elementwise, or is in the cluster of a reduction.
+        """
         readers = self.readers[v]
         moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
         return len(readers) > 1 and (moved or any(eqn in self.cluster for eqn in readers))
 
     def _reads(self, eqn: JaxprEqn) -> int:
-        """How many elements of an operand the equation asks for. An argmax along the last axis looks for the
-        greatest one twice."""
+        """How many elements of an operand the equation reads. An argmax along the last axis looks for the
+        greatest one twice.
+        """
         lowering = self.lowerings[eqn]
         if isinstance(lowering, _ControlFlow):
-            return 0  # of what it does not compute by itself
+            return 0  # of operands that it does not compute itself
         last = eqn.invars[0].aval.ndim - 1
         times = 2 if isinstance(lowering, ArgReduction) and last in eqn.params["axes"] else 1
         return times * eqn.outvars[0].aval.size * reduction_size(eqn, lowering)
@@ -342,14 +348,14 @@ class _Plan:
                         kernels[v] += 1
         twice = {v for v, n in kernels.items() if n > 1 and self.work[v] > CHEAP_WORK}
         # Storing the first of a chain stops the recomputation of all before it, but keeps the chain
-        # after it whole: so store those that are read by something not computed twice.
+        # after it in one piece. So store those that are read by something not computed twice.
         last = {v for v in twice if any(not twice.issuperset(r.outvars) for r in self.readers[v])}
         return (last or twice) - self.stored
 
     # ---- grouping ----
 
     def group_all(self) -> list[Group]:
-        """The groups, after what would be computed by two of them is stored."""
+        """The groups, after storing the costly values that two of them would compute."""
         while True:
             groups = self.group()
             computed_twice = self.costly_values_in_two(groups)
@@ -396,7 +402,7 @@ class _Plan:
             group.depth = self.last_effect = max(group.depth, self.last_effect)
 
     def _before(self, eqn: JaxprEqn, inputs: Sequence[Var]) -> list[JaxprEqn]:
-        """What a loop that reads `inputs` computes of its operands by itself: not those it has no use for."""
+        """The equations with which a loop that reads `inputs` computes its other operands itself."""
         ends = {*inputs, *self.jaxpr.invars, *self.jaxpr.constvars}
         found: dict[JaxprEqn, None] = {}
         for v in variables(eqn):
@@ -446,8 +452,9 @@ class _Plan:
         self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
 
     def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:
-        """Why the kernel of a group of `v`'s shape can't store `v` too, which reads `needed.inputs`; empty if
-        it can. It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL."""
+        """Why the kernel of a group can't also store `v`, which has its shape and reads `needed.inputs`;
+        empty if it can. It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL.
+        """
         if reason := self._why_not_read(needed.inputs, group):
             return reason
         if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
@@ -459,8 +466,8 @@ class _Plan:
     def _why_not_read(self, inputs: Mapping[Var, bool], group: KernelGroup) -> str:
         """Why the work-items of a group's kernel can't read all of these values; empty if they can.
 
-        What the group itself makes can be read at the element's own place alone: these are True in `inputs`.
-        What another group makes must be there before: that has a smaller depth. `home` maps a value to the
+        A value that the group itself makes can only be read at the element's own place: it is True in
+        `inputs`. The group that makes any other value must have a smaller depth. `home` maps a value to the
         group that makes it; other values are arguments."""
         for u, same_place in inputs.items():
             maker = self.home.get(u)

@@ -14,8 +14,9 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 @dataclass
 class HostGroup:
-    """One equation that runs on the host: NumPy computes it ("host"), or, in the device's memory where that
-    can be, BLAS ("matmul") or all processes together ("meet")."""
+    """One equation that runs on the host. NumPy computes it ("host"), BLAS does ("matmul"), or all processes
+    together ("meet"); the last two work in the device's memory if possible.
+    """
 
     eqn: JaxprEqn
     reason: str
@@ -39,10 +40,10 @@ class HostGroup:
 class KernelGroup:
     """Values that one kernel stores, reading `inputs`; `eqns` are computed inside.
 
-    They are of one shape, or what a reduction's kernel of that `form` makes. `reasons` says why each
-    is stored. `product`: the one product among the equations, to which the work is laid out; outputs
-    have its shape. `in_order`: the equation that makes all outputs element after element; `is_update` if it
-    changes windows of its first operand."""
+    They have one shape, or are the results of a reduction's kernel of that `form`. `reasons` says why each is
+    stored. `product`: the one product among the equations, which determines the schedule; outputs have its
+    shape. `in_order`: the equation that makes all outputs element after element; `is_update` if it changes
+    windows of its first operand."""
 
     outputs: list[Var]
     inputs: list[Var]
@@ -65,8 +66,8 @@ class KernelGroup:
 class LoopGroup:
     """One equation of while, scan or cond, which runs the jaxprs among its parameters.
 
-    A loop that is one kernel may compute operands by itself, by the equations `before`: then `inputs`
-    has what those are made of in their place."""
+    A loop that is one kernel may compute operands itself by the equations `before`. Then `inputs` has the
+    inputs of these equations instead of those operands."""
 
     eqn: JaxprEqn
     inputs: list[Var]

@@ -1,7 +1,7 @@
 """Host steps of a loop that compute the same in every iteration, moved out of it.
 
-A loop that is one kernel does so by itself (the directive Hoist). In a loop of steps each host step waits
-for the device, so what depends on the loop's constants alone is computed once, before the loop.
+A loop that is one kernel hoists by itself (the directive Hoist). In a loop of steps each host step waits for
+the device, so steps that depend only on the loop's constants run once, before the loop.
 """
 
 from __future__ import annotations
@@ -60,14 +60,13 @@ def hoist_invariants(
 def _invariant(
     body: Jaxpr, same: set[Var], is_wanted: Callable[[JaxprEqn], bool]
 ) -> list[JaxprEqn]:
-    """Wanted equations of which all operands are the same in every iteration, and what computes these, in
-    order."""
+    """Wanted equations whose operands are all the same in every iteration, and the equations that compute
+    these operands, in order.
+    """
     invariant: list[JaxprEqn] = []
     for eqn in body.eqns:
         is_same = all(isinstance(v, Literal) or v in same for v in eqn.invars)
-        may_change = (
-            "callback" in eqn.params
-        )  # a function of the user's: it runs once in each iteration
+        may_change = "callback" in eqn.params  # a user's function: it runs once in each iteration
         if is_same and not (is_control_flow(eqn) or has_effects(eqn) or may_change):
             invariant.append(eqn)
             same.update(eqn.outvars)

@@ -8,9 +8,9 @@ A reduction's kernel has one of three forms:
 - *columns*: other axes are combined. The last ones stay, and with them vectors of contiguous elements.
 - *split*: few results of very many elements: each work-item combines a part of these.
 
-To the other two belong the siblings of the reduction, and what is computed from each result alone. A group
-must not wait for itself by way of another kernel: each equation has a *stage*, the number of reduction
-kernels before it, and a group's equations have the same.
+The other two forms include the reduction's siblings, and everything computed elementwise from the results. A
+group must not depend on itself through another kernel: each equation has a *stage*, the number of reduction
+kernels before it, and all equations of a group have the same stage.
 """
 
 from __future__ import annotations
@@ -63,17 +63,18 @@ class Cluster:
     stage: int
     number: int
     eqns: list[JaxprEqn] = field(default_factory=list)
-    operands: set[Var] = field(default_factory=set)  # made elsewhere
+    operands: set[Var] = field(default_factory=set)  # operands made elsewhere
 
     def has_room(self, eqn: JaxprEqn, made: Sequence[Var] = ()) -> bool:
-        """Whether another equation can join; `made` are those of its operands that are computed here."""
+        """Whether another equation can join; `made` are its operands that this cluster computes."""
         operands = self.operands | set(variables(eqn)).difference(made)
         return len(operands) <= MAX_OPERANDS and len(self.eqns) < MAX_REDUCTION_EQUATIONS
 
 
 def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
-    """The form of a reduction's kernel; None for what is no reduction, or is like any other equation, as are
-    sums of a few rows."""
+    """The form of a reduction's kernel. None for other equations, and for sums of a few rows, which are
+    computed elementwise.
+    """
     if not isinstance(lowering, Reduction) or lowering.term is not element_along_axes:
         return None
     results, combined = eqn.outvars[0].aval.size, math.prod(axes_sizes(eqn))
@@ -141,7 +142,7 @@ def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
 
 
 class Clusters:
-    """The clusters of equations; `order` is an order in which each cluster's stand together.
+    """The clusters of equations; `order` keeps each cluster's equations together.
 
     `alone` are equations that must not be in a cluster, `stored` values that will be in memory."""
 
@@ -193,7 +194,7 @@ class Clusters:
         return self.of.get(self.producer[v]) if v in self.producer else None
 
     def _stage_after(self, eqn: JaxprEqn, cluster: Cluster | None) -> int:
-        """The stage at which all operands are there, but for those that `cluster` computes."""
+        """The first stage at which all operands are available, except those that `cluster` computes."""
         stage = 0
         for v in variables(eqn):
             home = self._home(v)
@@ -234,7 +235,7 @@ class Clusters:
         )
 
     def _fits(self, eqn: JaxprEqn, lowering: Any, form: Form) -> bool:
-        """Whether the results are rows of the form's kernel, or one number for each of its results."""
+        """Whether the results are rows of the form's kernel, or have one number for each of its results."""
         if not isinstance(lowering, (Elementwise, IndexMap)) and not combines_nothing(
             eqn, lowering
         ):
@@ -250,7 +251,7 @@ class Clusters:
         )
 
     def _join_readers(self, eqn: JaxprEqn) -> None:
-        """What only a cluster reads is computed there, even if that reads it more than once."""
+        """A value that only one cluster reads is computed there, even if it is read more than once."""
         readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
         clusters = {self.of.get(reader) for reader in readers}
         if eqn in self.of or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
@@ -262,7 +263,7 @@ class Clusters:
         if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):
             return
         if form.kind != "rows" and not self.stored.isdisjoint(eqn.outvars):
-            return  # that kernel stores nothing but what is computed from its results
+            return  # that kernel stores only values computed from its results
         for reader in readers:
             if self.forms[reader] is None:
                 keeps = (
@@ -275,5 +276,5 @@ class Clusters:
 
 
 def variables(eqn: JaxprEqn) -> list[Var]:
-    """The operands of an equation, each once."""
+    """The operands of an equation, without duplicates."""
     return list(dict.fromkeys([v for v in eqn.invars if isinstance(v, Var)]))

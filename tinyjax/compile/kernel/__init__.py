@@ -1,1 +1,1 @@
-"""The language of kernels: what it says, its proofs, its interpreter."""
+"""The language of kernels: its statements, its proofs, its interpreter."""

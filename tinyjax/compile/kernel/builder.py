@@ -1,8 +1,7 @@
 """Writing a kernel's statements: one element of a value at a time, back through the rules.
 
-`element(v, position)` asks the rule of v's equation, which asks for the operands' elements at the places it
-needs, and so on back to the values in memory. Whatever was asked for at the same place before is there
-already.
+`element(v, position)` calls the rule of v's equation, which requests the operands' elements at the places it
+needs, and so on back to the values in memory. An element requested before is reused.
 """
 
 from __future__ import annotations
@@ -42,12 +41,13 @@ if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
 
 
-Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements there
+Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements computed there
 
 
 class Builder:
-    """Writes statements into `body`. `places` says where values are in memory; `producer`, which equation
-    computes the others."""
+    """Writes statements into `body`. `places` maps values in memory to their place, `producer` maps others to
+    their equation.
+    """
 
     def __init__(self, names: dict[Var, str], target: Target):
         self.names = names
@@ -56,13 +56,13 @@ class Builder:
         self.places: dict[Var, MemRef] = {}
         self.body: list[ir.Statement] = []
         self.known: Known = defaultdict(dict)
-        self.taken: dict[str, int] = {}  # how often a name has been given
-        self.unnamed: set[ir.Value] = set()  # what is not the value of a variable, or not yet
+        self.taken: dict[str, int] = {}  # how often a name has been used
+        self.unnamed: set[ir.Value] = set()  # values without a variable's name, or not named yet
 
     # ---- statements ----
 
     def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
-        """The result of an operation: one that is known needs no statement."""
+        """The result of an operation; a known result needs no statement."""
         if (found := known_result(op, args, dtype)) is not None:
             return found
         target = ir.Value(self.fresh("t"), dtype)
@@ -71,17 +71,17 @@ class Builder:
         return target
 
     def read_pair(self, place: MemRef, at: Index, name: str) -> Any:
-        """The complex number `at` of what is at `place`."""
+        """Complex number `at` of the value at `place`."""
         return Pair(*(self.read(place, at * 2 + part, name) for part in (0, 1)))
 
     def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
-        """The element number `at` of what is at `place`."""
+        """Element number `at` of the value at `place`."""
         target = ir.Value(self.fresh(name), place.memory.dtype)
         self.body.append(ir.Load(target, place.memory, place.place(at)))
         return target
 
     def write(self, place: MemRef, at: Index, value: Any) -> None:
-        """Stores what `read` gives, or `read_pair`."""
+        """Stores an element that `read` or `read_pair` returned."""
         if isinstance(value, Pair):
             self.write(place, at * 2, value.real)
             self.write(place, at * 2 + 1, value.imag)
@@ -96,7 +96,7 @@ class Builder:
         return MemRef(array)
 
     def fresh(self, name: str) -> str:
-        """`name`, or with a number if it was given before; t1, t2, ... and i1, i2, ... always so.
+        """`name`, with a number if it was used before; t and i always get a number: t1, t2, ..., i1, i2, ...
 
         No name without a digit is an OpenCL keyword or function: those get a number as well."""
         count = self.taken[name] = self.taken.get(name, 0) + 1
@@ -105,7 +105,9 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[ir.Statement]]:
-        """Statements within the block go to a body of their own; what they know is forgotten after."""
+        """Statements within the block go to a separate body; elements computed there are forgotten
+        after it.
+        """
         outer_body, outer_known = self.body, self.known
         self.body, self.known = [], defaultdict(dict, {k: dict(v) for k, v in outer_known.items()})
         try:
@@ -123,8 +125,9 @@ class Builder:
 
     @contextmanager
     def loop(self, size: int) -> Iterator[Index]:
-        """A For of `size` iterations. If there is just one, its statements stand there without a loop; if
-        there is none, they go."""
+        """A For of `size` iterations. A single iteration's statements need no loop; with none, they are
+        dropped.
+        """
         if size == 1:
             yield index(0)
             return
@@ -135,7 +138,7 @@ class Builder:
 
     @contextmanager
     def loops(self, shape: Sequence[int]) -> Iterator[Position]:
-        """A loop for each axis, one in another."""
+        """Nested loops, one for each axis."""
         with ExitStack() as stack:
             coords = [stack.enter_context(self.loop(size)) for size in shape]
             yield Position(shape, coords)
@@ -148,8 +151,8 @@ class Builder:
         return self.loops([sizes[axis] for axis in axes])
 
     def clamped_index(self, value: ir.Scalar, size: int) -> Index:
-        """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
-        if size == 1:  # a single element may be a variable, which has no other place
+        """Like a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
+        if size == 1:  # a single element may be in a variable, which has no index
             return index(0)
         if isinstance(value, ir.Const):
             return index(min(max(int(value.value), 0), size - 1))
@@ -198,8 +201,9 @@ class Builder:
     def _emit(
         self, v: Var, eqn: JaxprEqn, lowering: Lowering, position: Position
     ) -> dict[JaxprAtom, ir.Scalar]:
-        """Writes the statements for the element of `v` at `position`; gives that, and those of the equation's
-        other results if these are known now."""
+        """Writes the statements for the element of `v` at `position`. Returns that element, and those of the
+        equation's other results if they are known now.
+        """
         ctx = LoweringRuleContext(self, eqn, v, position)
         if isinstance(lowering, Elementwise):
             atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
@@ -216,7 +220,7 @@ class Builder:
         return {u: self._named(atom, self.names[u]) for u, atom in results.items()}
 
     def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
-        """Calls the value that the last statement made by the name of its variable."""
+        """Names the last statement's value after its variable."""
         last = self.body[-1] if self.body else None
         if isinstance(last, ir.Let) and last.target == atom and atom in self.unnamed:
             renamed = ir.Value(self.fresh(name), atom.dtype)
@@ -227,9 +231,11 @@ class Builder:
     # ---- reductions ----
 
     def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> ir.Scalar:
-        """Loops over the combined elements, an axis each, in which an accumulator takes in one term after the
-        other; then its value, in the result's dtype. (Halves are added up in a longer one.) Of no elements,
-        it is the rule's identity. How many there are, the rule says: products have no parameter `axes`."""
+        """Loops over the axes of the combined elements; an accumulator takes in one term after the other.
+        Returns its value, converted to the result's dtype. (Halves are added up in float32.) Without
+        elements, it is the rule's identity. The rule gives the sizes, because products have no parameter
+        `axes`.
+        """
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return ir.Const(rule.identity(dtype), dtype)
@@ -245,8 +251,9 @@ class Builder:
         return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
 
     def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
-        """Along the last axis, a sweep for the best element and one for its place, which can both be in
-        vectors; along another, one loop for both, as neighbouring results can be."""
+        """Along the last axis, one sweep finds the best element and one its place; both can be vectorized.
+        Along another axis, one loop finds both, and neighbouring results can be lanes.
+        """
         (operand,), (axis,) = eqn.invars, eqn.params["axes"]
         is_last = axis == operand.aval.ndim - 1
         return (self._arg_reduce_row if is_last else self._arg_reduce_column)(ctx, eqn, rule)

@@ -1,7 +1,7 @@
 """Checking a kernel: names are defined once and before use, and no access can leave its memory.
 
 Each index knows the range of its values, and ranges are compared with sizes before the kernel is built: no
-access is outside a buffer. A barrier must not be in a branch that only some work-items take.
+access is outside a buffer. Barriers are checked too: none may be in a branch that only some work-items take.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import every_statement
 
-# The variables that are the same in all work-items of a group; None where not all of them arrive, or without
+# The variables that are equal in all work-items of a group; None where not all of them arrive, or without
 # a group: a work-item that skips a barrier deadlocks the group.
 Same = frozenset[str] | None
 
@@ -144,9 +144,9 @@ def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:
 def _check_access(
     memory: Buffer | PrivateArray, at: Index, width: int, end: Index | None, scope: dict[str, Any]
 ) -> None:
-    """Checks that the memory is known, and that `width` elements from the index `at` on are all in it;
-    with an `end`, those before it, and the first in any case. A private array may hold
-    vectors: `at` is then the number of one, and `width` must be theirs.
+    """Checks that the memory is defined and contains the `width` elements from index `at` on; with an `end`,
+    only those before it, and always the first. In a private array of vectors, `at` is a vector's number, and
+    `width` must match.
 
     Raises KernelError such as 'x_in is not defined', 'index i1 + 1 spans 1 .. 8, x_in has 8 elements', or
     'kept has elements of another width'."""

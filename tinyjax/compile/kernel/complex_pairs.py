@@ -1,7 +1,7 @@
 """Complex numbers in kernels: a pair of floats each, beside each other in memory.
 
-A rule sees a pair as one scalar, and writes operations on it as on any other. The kernel has floats alone:
-z * w is four products, a difference and a sum, and a buffer of n complex numbers has 2 n floats.
+A rule sees a pair as one scalar, and writes operations on it as on any other. The kernel has only floats: z *
+w is four products, a difference and a sum, and a buffer of n complex numbers has 2 n floats.
 
 Source: for the division, R. Smith, "Algorithm 116: Complex division", 1962, as in NumPy
 """
@@ -39,7 +39,7 @@ class Pair:
 
 
 def of_parts(buffer: Buffer) -> Buffer:
-    """The buffer, in which complex numbers are their parts."""
+    """The buffer with complex numbers as pairs of floats."""
     if buffer.dtype not in PART_DTYPES:
         return buffer
     return replace(buffer, dtype=PART_DTYPES[buffer.dtype], size=2 * buffer.size)
@@ -149,7 +149,7 @@ def _each_part(op: str) -> Callable[..., Pair]:
 
 
 def _both(op: str, of_parts: str) -> Callable[..., Scalar]:
-    """A bool that a comparison of both parts gives."""
+    """The bool from comparing both parts."""
 
     def rule(write: Write, z: Pair, w: Pair) -> Scalar:
         parts = ((z.real, w.real), (z.imag, w.imag))

@@ -1,9 +1,9 @@
 """The axes of the examples: which loops each example of a batch can run by itself.
 
-vmap makes one loop of many, whose arrays have an axis more: that of the examples. If an example's elements
-are computed from its own alone, all examples can run the loop at once, each with its part of the carry. In a
-loop that works element by element, all axes of its arrays are the examples'. `example_axes` finds these axes
-in each value of the bodies: it runs the lowering rules, and records where they read their operands.
+vmap turns many loops into one whose arrays have an extra axis, the axis of examples. If an example's elements
+depend only on the same example, all examples can run the loop at once, each with its part of the carry. In an
+elementwise loop, all axes of its arrays are axes of examples. `example_axes` finds these axes in each value
+of the bodies: it runs the lowering rules, and records where they read their operands.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tinyjax.compile.kernel.update_nest import update_of
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 
-MIN_EXAMPLES = 4  # fewer are computed by one work-item
+MIN_EXAMPLES = 4  # one work-item computes fewer
 
 
 class NotByExampleError(Exception):
@@ -42,8 +42,9 @@ class NotByExampleError(Exception):
 
 @dataclass
 class ExampleAxes:
-    """The sizes of the examples' axes, which are neighbours, and the first of them in each variable of a loop
-    and its bodies that has them."""
+    """The sizes of the examples' axes, which are adjacent, and the position of the first one in each variable
+    of a loop and its bodies that has them.
+    """
 
     sizes: tuple[int, ...]
     axes: dict[Var, int] = field(default_factory=dict)
@@ -54,7 +55,9 @@ class ExampleAxes:
 
 
 def batches(found: Loop | Branches) -> Iterator[tuple[int, ...]]:
-    """The sizes of axes that may be examples': those in front in a loop's carry, or a branch's results."""
+    """The candidates for the sizes of the examples' axes: leading axes of a loop's carry, or of a branch's
+    results.
+    """
     results = found.last_carry if isinstance(found, Loop) else found.eqn.outvars
     sizes = [v.aval.shape[0] for v in results if v.aval.ndim]
     for count in sorted(set(sizes), key=sizes.count, reverse=True):
@@ -65,8 +68,8 @@ def batches(found: Loop | Branches) -> Iterator[tuple[int, ...]]:
 def example_axes(
     found: Loop | Branches, sizes: Iterable[tuple[int, ...]], computed: Container[Atom], target: Target
 ) -> ExampleAxes:  # fmt: skip
-    """The axes of the examples, of the first of these sizes for which there are some. Each example computes
-    its own of the `computed` operands; the others can be read anywhere.
+    """The axes of the examples, for the first of these sizes that works. Each example computes its own part
+    of the `computed` operands; the others can be read anywhere.
 
     Raises NotByExampleError if there are none, or if they need each other."""
     reason = NotByExampleError("it has no arrays of several examples")
@@ -80,8 +83,9 @@ def example_axes(
 
 
 class _Axes:
-    """Finds axes to a fixed point: of several, the first. The operands of the loop are buffers, which can be
-    read anywhere: their variables are `free`, and their axes are guesses."""
+    """Finds the axes by a fixed-point iteration, the first of several candidates. The loop's operands are
+    buffers, which can be read anywhere: their variables are `free`, and their axes are guesses.
+    """
 
     def __init__(self, sizes: tuple[int, ...], target: Target, with_constants: bool):
         self.result = ExampleAxes(sizes)
@@ -93,7 +97,7 @@ class _Axes:
         self.reads: dict[Var, list[tuple[Atom, dict[int, int]]]] = {}
 
     def of(self, found: Loop | Branches, computed: Container[Atom]) -> ExampleAxes:
-        """The axes in a loop or a branch, and in its results."""
+        """Finds the axes in a loop or a branch, and in its results."""
         if isinstance(found, Loop):
             condition_consts, consts, carry, xs = found.parts(found.variables)
             self._guess(xs)
@@ -120,11 +124,11 @@ class _Axes:
             self._set(v, 0 if self._is_batch(v) else None)
 
     def _is_batch(self, v: Atom) -> bool:
-        """Whether the axes are in front, not all of them of size 1."""
+        """Whether the axes are leading and not all of size 1."""
         return self._fits(v, 0) and math.prod(v.aval.shape[: len(self.sizes)]) > 1
 
     def _fits(self, v: Atom, axis: int) -> bool:
-        """Whether the axes may begin at that one. Sizes of 1 are stretched."""
+        """Whether the axes may begin at that axis. Sizes of 1 are stretched."""
         pairs = list(zip(v.aval.shape[axis:], self.sizes))
         return len(pairs) == len(self.sizes) and all(size in (1, n) for size, n in pairs)
 
@@ -132,7 +136,9 @@ class _Axes:
         return self.axes.get(v) if isinstance(v, Var) else None
 
     def _set(self, v: Atom, axis: int | None) -> None:
-        """A value without the axis may become one with it: all examples read the same then."""
+        """Sets a value's axis. A value without the axis may get one later: until then all examples read the
+        same.
+        """
         if axis is None or not isinstance(v, Var):
             return
         if not self._fits(v, axis):
@@ -142,8 +148,9 @@ class _Axes:
             raise NotByExampleError("examples are along two axes of one value")
 
     def _moved(self, axis: int, result_axes: dict[int, int]) -> int | None:
-        """The first of the axes in a result, of those from `axis` on in an operand; None if they are no
-        neighbours there."""
+        """The position in a result of the axes that start at `axis` in an operand; None if they are not
+        adjacent there.
+        """
         axes = [n for n, size in enumerate(self.sizes) if size > 1]
         first = {result_axes[axis + n] - n for n in axes if axis + n in result_axes}
         is_all = all(axis + n in result_axes for n in axes)
@@ -152,7 +159,7 @@ class _Axes:
     # ---- loops and branches ----
 
     def _bodies(self, found: Loop | Branches) -> None:
-        """Goes through the bodies, whose operands have their axes, and gives the results theirs."""
+        """Goes through the bodies, whose operands' axes are known, and sets the results' axes."""
         results = found.eqn.outvars
         if isinstance(found, Branches):
             if self._axis(found.index) is not None:
@@ -183,7 +190,7 @@ class _Axes:
             raise NotByExampleError("an example has several conditions")
 
     def _control_flow(self, eqn: JaxprEqn) -> None:
-        """A loop or a branch within: its operands' axes are those of its bodies' variables."""
+        """An inner loop or branch: its bodies' variables get the axes of its operands."""
         found = control_flow(eqn)
         for outer, inner, added in _bindings(found):
             axis = self._axis(outer)
@@ -209,7 +216,7 @@ class _Axes:
                 self._set(v, self._result_axis(eqn, v))
 
     def _result_axis(self, eqn: JaxprEqn, v: Var) -> int | None:
-        """The axis of a result whose place there is that in the axes of the operands."""
+        """The axis of a result along which its index equals the index along the operands' axes."""
         if v not in self.reads:
             self.reads[v] = reads_of(eqn, v, self.target)
         sure, guessed = set[int](), set[int]()
@@ -228,10 +235,12 @@ class _Axes:
             raise NotByExampleError("examples are along two axes of one value")
         return found.pop() if len(found) == 1 else None
 
-    # ---- values of which each example needs its own part alone ----
+    # ---- values of which each example needs only its own part ----
 
     def _wanted_in(self, found: Loop | Branches) -> None:
-        """What is made of numbers (zeros, say) has no axis by its operands: that along which it is read."""
+        """Values made from numbers (zeros, say) have no axis from operands: they get the axis along which
+        they are read.
+        """
         results = list(map(self._axis, found.eqn.outvars))
         if isinstance(found, Branches):
             for branch in found.branches:
@@ -245,7 +254,7 @@ class _Axes:
         self._wanted(found.body.jaxpr, [*carry, *rows])
 
     def _wanted(self, jaxpr: Jaxpr, results: Sequence[int | None]) -> None:
-        """Gives each value of a jaxpr the axis that all its readers have."""
+        """Gives each value of a jaxpr the axis on which all its readers agree."""
         wanted: dict[Atom, set[int | None]] = defaultdict(set)
         for v, axis in zip(jaxpr.outvars, results):
             wanted[v].add(axis)
@@ -267,7 +276,9 @@ class _Axes:
 
 
 def _bindings(found: Loop | Branches) -> list[tuple[Atom, Var, int]]:
-    """Operands of a loop or branch, what they are inside, and how many axes more they have."""
+    """The operands of a loop or branch, their variables inside, and the number of extra axes of the
+    operands.
+    """
     if isinstance(found, Branches):
         pairs = [zip(found.operands, branch.jaxpr.invars) for branch in found.branches]
         return [(outer, inner, 0) for each in pairs for outer, inner in each]
@@ -281,8 +292,9 @@ def _bindings(found: Loop | Branches) -> list[tuple[Atom, Var, int]]:
 
 
 def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int, int]]]:
-    """The operands that an element of the result `v` is computed from; and for axes along which they are read
-    at the element's own place, along which axis of the result that is."""
+    """The operands of an element of the result `v`. For each of their axes that is read at the element's own
+    place, the matching axis of the result.
+    """
     lowering = lowering_of(eqn, target)
     if isinstance(lowering, Elementwise):
         return [(u, {axis: axis for axis in range(u.aval.ndim)}) for u in eqn.invars]
@@ -312,7 +324,7 @@ def _variables(name: str, sizes: Sequence[int]) -> list[Index]:
 
 
 class _Probe(Builder):
-    """Finds out where a rule reads; what it writes is of no use."""
+    """Records where a rule reads; the statements it writes are discarded."""
 
     def __init__(self, names: dict[Var, str], target: Target):
         super().__init__(names, target)
@@ -325,7 +337,9 @@ class _Probe(Builder):
         return Value(self.fresh("x"), atom.aval.dtype)
 
     def update(self, eqn: JaxprEqn, update: Update, coords: list[Index]) -> None:
-        """Reads as an update: at its own place where each window covers all, or each place has its own."""
+        """Reads like an update: at its own place along axes that windows cover whole, and along
+        batch axes.
+        """
         (out,) = eqn.outvars
         ctx = LoweringRuleContext(self, eqn, out, Position(out.aval.shape, coords))
         number, elsewhere = (

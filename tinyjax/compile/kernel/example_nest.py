@@ -1,8 +1,7 @@
 """The naive nest of a loop that each example of a batch runs by itself, or each element of its arrays.
 
-Loops over the examples are around all of it. Of a value that has their axes, private memory holds one
-example's part, which is a variable if it is one element; all others are whole, and each example computes
-them.
+Loops over the examples are outermost. For a value with the examples' axes, private memory holds one example's
+part, a variable if it is one element. Other values are kept whole, and each example computes them.
 
     for i1 in 0 .. 64:                   # examples
       carry_1 = 4 elements               # of a carry of shape (64, 4)
@@ -35,8 +34,9 @@ def example_nest(
     found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
     sizes: Iterable[tuple[int, ...]], form: str,
 ) -> LoopKernel | str:  # fmt: skip
-    """The naive nest of a loop or a branch, run by each example, whose axes have the first of these sizes
-    that they can have; or why it can't be one. The form says whether each is an element."""
+    """The naive nest of a loop or a branch that each example runs, or the reason why there is none. The
+    examples' axes have the first of these sizes that works. The form tells whether an example is one element.
+    """
     alone = for_one_item(target)
     whole = BodyBuilder(dict(names), alone)
     if reason := whole.why_not(found.bodies.values()):
@@ -53,7 +53,7 @@ def example_nest(
 
 
 class ExampleBuilder(BodyBuilder):
-    """Writes what one example computes, that at the place `example` of all."""
+    """Writes the computation of one example, at the place `example` among all."""
 
     example: Position
 
@@ -65,7 +65,7 @@ class ExampleBuilder(BodyBuilder):
         return self.axes.get(v) if isinstance(v, Var) else None
 
     def _given(self, v: Atom) -> dict[int, Index]:
-        """The example's place in `v`, along each of the examples' axes."""
+        """The example's coordinates in `v`, along each of the examples' axes."""
         first, shape = self._axis(v), v.aval.shape
         if first is None:
             return {}
@@ -111,7 +111,7 @@ class ExampleBuilder(BodyBuilder):
         return replace(super().private(v, name), example=Example(v.aval.shape, axis, given))
 
     def can_store(self, place: MemRef) -> bool:
-        """No example loads from where others store: what goes to a buffer is copied there."""
+        """False for buffers, so that no example loads where others store: results are copied there."""
         return isinstance(place.memory, PrivateArray)
 
     def group(self, group: KernelGroup, direct: dict[Var, MemRef]) -> None:
@@ -126,7 +126,7 @@ class ExampleNest(LoopNest):
     b: ExampleBuilder
 
     def write(self) -> None:
-        """An operand of a loop that the kernel computes itself has the axes that it has in the bodies."""
+        """A loop operand that the kernel computes itself has the same axes as in the bodies."""
         b, found, self.form = self.b, self.found, self.b.form
         if isinstance(found, Loop):
             inside = zip(self.eqn.invars, found.variables)
@@ -146,7 +146,7 @@ class ExampleNest(LoopNest):
         return self.b.scalar(v)
 
     def places(self) -> Sequence[MemRef]:
-        """The first example stores what all have."""
+        """Values that all examples share are stored by the first one."""
         b, outs = self.b, super().places()
         is_whole = [v not in b.axes for v in self.eqn.outvars]
         if not any(is_whole):

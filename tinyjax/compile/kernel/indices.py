@@ -1,7 +1,7 @@
 """Indices: integer expressions that know their range.
 
-Index arithmetic propagates bounds, so a load can be proved to stay in its buffer. The same ranges make the
-arithmetic simplify itself: what is below 16, divided by 16, is 0.
+Index arithmetic propagates bounds, so a load can be proved to stay in its buffer. The same ranges simplify
+the arithmetic: an index below 16, divided by 16, is 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Index:
             return b if a.is_const(0) else a
         if b.op == "+" and b.args[0].op == "%":
             return a + b.args[0] + b.args[1]
-        if b.op == "%":  # what was split into rows and columns is put together again
+        if b.op == "%":  # an index split into rows and columns is put together again
             whole, columns = b.args[0], b.args[1].lo
             if a == whole // columns * columns:
                 return whole
@@ -48,7 +48,7 @@ class Index:
             return a
         if a.op == "+" and b in a.args:
             return a.args[1 - a.args.index(b)]
-        if a.op == "+":  # a term that both have is not needed
+        if a.op == "+":  # a common term cancels
             terms = b.args if b.op == "+" else (b, index(0))
             for number, term in enumerate(terms):
                 if term in a.args:
@@ -98,13 +98,15 @@ class Index:
         return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
 
     def _terms(self) -> list[Index]:
-        """The terms of a sum. Those of a sum times a number are multiplied with it."""
+        """The terms of the sum; a factor of the sum multiplies each term."""
         if self.op == "*" and self.args[0].op == "+" and self.args[1].op == "const":
             return [term * self.args[1] for term in self.args[0].args]
         return list(self.args) if self.op == "+" else [self]
 
     def _is_in_step(self, divisor: int) -> bool:
-        """Whether it is a multiple of a step that divides the divisor, and less than a step more."""
+        """Whether it is a multiple of some step that divides the divisor, plus a number less than
+        the step.
+        """
         if self.op != "+" or self.args[0].lo < 0:
             return False
         step = math.gcd(self.args[0].factor(), divisor)
@@ -123,7 +125,7 @@ class Index:
         return Index("max", (a, b), max(a.lo, b.lo), max(a.hi, b.hi))
 
     def factor(self) -> int:
-        """What it is a multiple of, by its form."""
+        """A number that its form shows it to be a multiple of."""
         match self.op:
             case "const":
                 return self.args[0]
@@ -139,7 +141,7 @@ class Index:
         return self.lo == self.hi == value
 
     def parts(self) -> list[Index]:
-        """This index and all that it is computed from."""
+        """This index and all indices that it is computed from."""
         if self.op in ("const", "var"):
             return [self]
         return [self, *[part for arg in self.args for part in arg.parts()]]
@@ -160,8 +162,9 @@ class Index:
         return self if is_same else OPERATIONS[self.op](a, b)
 
     def stride(self, variable: str, chunk: int = 1) -> int | None:
-        """By how much it grows as the variable of that name grows by one; None if that differs. The variable
-        may be known to stay within a chunk: from a multiple of `chunk` to before the next."""
+        """How much it grows as the named variable grows by one; None if that varies. With `chunk`, the
+        variable stays between a multiple of `chunk` and the next one.
+        """
         if self.op in ("const", "var"):
             return int(self.op == "var" and self.args[0] == variable)
         a, b = (arg.stride(variable, chunk) for arg in self.args)
@@ -203,7 +206,7 @@ def _parenthesised(arg: Index, parent: str, position: int) -> str:
 
 
 def _fold(expression: Index) -> Index:
-    """A constant where the range leaves one value."""
+    """A constant if the range has one value."""
     return index(expression.lo) if expression.lo == expression.hi else expression
 
 
@@ -219,11 +222,11 @@ def index_var(name: str, lo: int, hi: int) -> Index:
 
 # ---- sums ----
 
-Linear = dict[Index | None, int]  # what is added up: indices times numbers, and None times a number
+Linear = dict[Index | None, int]  # index -> its factor; None -> the constant term
 
 
 def linear(at: Index) -> Linear:
-    """The index as a sum: each variable, and each part that divides, with its factor."""
+    """The index as a sum: each variable and each non-linear part, with its factor."""
     if at.op == "const":
         return {None: at.args[0]}
     if at.op in ("+", "-"):
@@ -259,7 +262,7 @@ def index_value(at: Index, scope: Mapping[str, Any]) -> int:
     return ON_NUMBERS[at.op](a, b)
 
 
-# What each operation does with numbers, and with indices
+# Each operation on numbers, and on indices
 ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,

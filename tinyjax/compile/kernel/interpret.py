@@ -1,8 +1,8 @@
 """A kernel run in plain Python: every loop a Python loop, every scalar a NumPy scalar, a vector an array.
 
-It is slow and right: code generation is tested against it without a device. A function such as exp is run by
-its definition, on all lanes of a vector at once. Of a work-group, each work-item runs up to the next barrier,
-and then all go on: without it, the first would load what the others have not stored yet.
+It is slow and correct: code generation is tested against it without a device. A function such as exp is run
+by its definition, on all lanes of a vector at once. In a work-group, each work-item runs up to the next
+barrier, and then all go on: otherwise the first would load elements that the others have not stored yet.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def interpret_kernel(
     groups = kernel.items // kernel.local_size
     with np.errstate(all="ignore"):
         for group in range(groups):
-            shared = arrays | {"item": group, "group_id": group}  # `item` where each is by itself
+            shared = arrays | {"item": group, "group_id": group}  # `item` without groups
             for statement in local:
                 _allocate(statement, shared)
             scopes = [shared | {"local_id": number} for number in range(kernel.local_size)]
@@ -103,7 +103,7 @@ def _allocate(statement: ir.Allocate, scope: dict[str, Any]) -> None:
     array, initial = statement.array, statement.initial
     shape = (array.size, array.width) if array.width > 1 else array.size
     scope[array.name] = np.empty(shape, array.dtype)
-    # What is loaded before it is stored to shows in the results.
+    # Private memory starts as garbage, so that a load before the first store shows in the results.
     scope[array.name].view(np.uint8)[...] = 255 if array.dtype != bool else 1
     if initial is not None:
         scope[array.name][...] = initial.value
@@ -119,8 +119,8 @@ def _position(memory: Any, at: Index, scope: dict[str, Any]) -> int:
 def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str, Any]) -> Any:
     """The element of the array scope[source.name] at the index, or `width` of them, as an array.
 
-    With an `end`, those before it, and copies of the first in place of all others. A private array of vectors
-    has two dimensions, and one row of it is loaded. What is given is a copy."""
+    With an `end`, the elements before it, and copies of the first instead of the others. A private array of
+    vectors has two dimensions, and one row of it is loaded. The result is a copy."""
     position, array = _position(source, at, scope), scope[source.name]
     if width == 1 or array.ndim == 2:
         return array[position].copy()
@@ -133,8 +133,9 @@ def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str
 def _store(
     value: Any, destination: Any, at: Index, end: Index | None, scope: dict[str, Any]
 ) -> None:
-    """Sets the element at the index to a scalar, or those from there on, before `end` if there is one, to
-    the first elements of an array. In a private array of vectors, one row is set."""
+    """Sets the element at the index to a scalar, or the elements from there on (up to `end` if given) to the
+    first elements of an array. In a private array of vectors, one row is set.
+    """
     position, array = _position(destination, at, scope), scope[destination.name]
     if np.ndim(value) == 0 or array.ndim == 2:
         array[position] = value
@@ -187,7 +188,7 @@ def apply_op(op: str, dtype: np.dtype, args: Sequence[Any]) -> Any:
 
 @functools.cache
 def operation(op: str, dtype: np.dtype, of: np.dtype) -> Callable[..., Any]:
-    """What gives a result of `dtype` for operands the first of which is of dtype `of`."""
+    """The function for a result of `dtype` and a first operand of dtype `of`."""
     if op == "convert":
         return lambda x: convert(x, dtype)
     if op == "bitcast":
@@ -198,7 +199,7 @@ def operation(op: str, dtype: np.dtype, of: np.dtype) -> Callable[..., Any]:
 
 
 def callable_of(function: KernelFunction) -> Callable[..., Any]:
-    """A function in the kernel language as one of Python, of NumPy scalars or arrays."""
+    """A function in the kernel language as a Python function of NumPy scalars or arrays."""
 
     def scope_of(args: Sequence[Any]) -> dict[str, Any]:
         return {p.name: x.astype(p.dtype) for p, x in zip(function.parameters, args)}
@@ -211,7 +212,7 @@ def callable_of(function: KernelFunction) -> Callable[..., Any]:
     lets = [statement for statement in function.body if isinstance(statement, ir.Let)]
     if len(lets) < len(function.body):
         return run
-    # Without a branch it is ten times as quick to look up once what each statement is.
+    # Without branches, looking up each statement's function once is ten times as fast.
     steps = []
     for let in lets:
         of = next(arg.dtype for arg in let.args if not isinstance(arg, Index))

@@ -1,9 +1,9 @@
 """The kernel language: loops, loads, stores and one scalar operation a line.
 
-Every kernel runs `items` work-items in parallel; each sees its own number as the index `item`. Where they run
-in groups that share memory, it sees that of its group, `group_id`, and its own within that, `local_id`.
-Nothing here knows OpenCL: check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it
-as C, interpret.py runs it in Python.
+Every kernel runs `items` work-items in parallel; each sees its own number as the index `item`. In groups that
+share memory, it sees the group's number, `group_id`, and its own within the group, `local_id`. Nothing here
+knows OpenCL: check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it as C,
+interpret.py runs it in Python.
 
     kernel k0_mul_add(a_in: f32[1000], b_in: f32[1000], d_out: f32[1000]), work-items: 1
       for i1 in 0 .. 1000:
@@ -28,7 +28,7 @@ from tinyjax.core.dtypes import short_name
 
 
 class KernelError(AssertionError):
-    """A kernel breaks a rule of the kernel language: a fault of the compiler, not of the user."""
+    """A kernel breaks a rule of the kernel language: an internal compiler error."""
 
 
 # ---- scalars ----
@@ -58,7 +58,7 @@ class Const:
 
 
 Scalar = Value | Const
-Argument = Value | Const | Index  # what an operation can take
+Argument = Value | Const | Index  # an operand of an operation
 
 # ---- where a statement comes from ----
 
@@ -101,9 +101,10 @@ class HasOrigin:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of `size` elements that the kernel is given. Its role is 'in'; 'out', all of which is stored;
-    'inout', which holds an input before; 'kept', which nothing reads; 'scratch', which has
-    zeros at first, and stays; or 'work', of use during a launch alone."""
+    """Memory of `size` elements that is passed to the kernel. Its role is 'in'; 'out', which is stored
+    completely; 'inout', which holds an input first; 'kept', which nothing reads; 'scratch', which is zero at
+    first and persists between launches; or 'work', which is used only during a launch.
+    """
 
     name: str
     dtype: np.dtype
@@ -161,15 +162,16 @@ class Store(HasOrigin):
 
 
 def reach(access: Load | Store) -> int:
-    """How many elements lie from the first to the last that an access to single elements takes."""
+    """The number of elements from the first to the last one that a strided access touches."""
     value = access.target if isinstance(access, Load) else access.value
     return (getattr(value, "width", 1) - 1) * access.stride + 1
 
 
 @dataclass(frozen=True)
 class Allocate(HasOrigin):
-    """Allocates a private array, its elements set to `initial`; without one, each is stored before it is
-    loaded."""
+    """Allocates a private array with its elements set to `initial`; without it, each must be stored before it
+    is loaded.
+    """
 
     array: PrivateArray
     initial: Const | None
@@ -252,8 +254,8 @@ class Kernel:
     """`items` work-items run `body`, in any order or at once; `name` is unique in its program. With a
     `local_size` each group has that many of them.
 
-    `form` says how a loop became the kernel.
-    What a schedule's directives made knows these, and the naive loop nest that they were applied to."""
+    `form` says how a loop became the kernel. A scheduled kernel keeps its directives, and the naive loop nest
+    to which they were applied."""
 
     name: str
     buffers: list[Buffer]
@@ -277,7 +279,7 @@ def item_index(items: int) -> Index:
 
 
 def group_indices(kernel: Kernel) -> tuple[Index, Index]:
-    """The number of the work-group, and that of the work-item in it."""
+    """The number of the work-group, and of the work-item in it."""
     groups = kernel.items // kernel.local_size
     group = index_var("group_id", 0, groups - 1) if groups > 1 else index(0)
     return group, index_var("local_id", 0, kernel.local_size - 1)

@@ -1,7 +1,7 @@
 """Operations whose result is known without running the kernel.
 
-Indices know their ranges, so a comparison of two may have the same answer for all their values. A choice by a
-known answer is one of its operands, and an operation of integer constants is a constant.
+Indices know their ranges, so a comparison of two may have the same answer for all their values. A select with
+a known condition is one of its operands, and an operation on integer constants is a constant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OF_INTEGERS = (*COMPARISONS, "convert", "add", "sub", "min", "max")
 
 
 def known_result(op: str, args: Sequence[Argument], dtype: np.dtype) -> Scalar | None:
-    """The operand or the constant that the operation gives, if that is known."""
+    """The operand or the constant that is the operation's result, if it is known."""
     match op, args:
         case _, (Index() as a, Index() as b) if op in COMPARISONS:
             return _comparison(op, as_index(linear(a), linear(b)))
@@ -40,7 +40,7 @@ def known_result(op: str, args: Sequence[Argument], dtype: np.dtype) -> Scalar |
 
 
 def _comparison(op: str, difference: Index) -> Const | None:
-    """Of a number in that range with 0, if it is the same for all."""
+    """The result of comparing a number in that range with 0, if it is the same for all."""
     least, most = difference.lo, difference.hi
     answers = {
         "ge": (least >= 0, most < 0), "gt": (least > 0, most <= 0),

@@ -32,7 +32,7 @@ BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 class BodyBuilder(PrivateArrayBuilder):
     """Writes the statements of loops' bodies, with the loops and branches in them."""
 
-    main_axis = ""  # the variable of the loop that is the kernel's, if that is no while
+    main_axis = ""  # the variable of the kernel's main loop, unless it is a while
 
     def __init__(self, names: dict[Var, str], target: Target):
         super().__init__(names, target)
@@ -61,7 +61,7 @@ class BodyBuilder(PrivateArrayBuilder):
     # ---- equations ----
 
     def equations(self, jaxpr: Jaxpr, direct: dict[Var, MemRef]) -> None:
-        """Computes what the jaxpr's results need; `direct` says where some of them go."""
+        """Computes everything that the jaxpr's results need; `direct` says where some results go."""
         self.producer.update((v, eqn) for eqn in jaxpr.eqns for v in eqn.outvars)
         self.forget(v for eqn in jaxpr.eqns for v in eqn.outvars)
         for group in self.groups_of(jaxpr):
@@ -73,7 +73,7 @@ class BodyBuilder(PrivateArrayBuilder):
                     self._control_flow(group.eqn, direct)
 
     def results(self, jaxpr: Jaxpr, targets: Sequence) -> None:
-        """Computes the jaxpr, with (atom, place) for each result that is wanted, and where."""
+        """Computes the jaxpr; (atom, place) gives each wanted result and its destination."""
         direct: dict[Var, MemRef] = {}
         later = []
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
@@ -152,8 +152,9 @@ class BodyBuilder(PrivateArrayBuilder):
         outs: Sequence[MemRef],
         is_main: bool = False,
     ) -> None:
-        """All iterations. The carry is in the first of `outs`; the others get what the iterations make, as it
-        is made. The main loop of a kernel is there even if it has but one iteration."""
+        """All iterations. The carry is in the first of `outs`; the others get the ys as they are made. A
+        kernel's main loop stays a loop even if it has only one iteration.
+        """
         assert loop.length is not None
         jaxpr, count = loop.body.jaxpr, len(loop.carry)
         _, const_vars, carry_vars, x_vars = loop.parts(loop.variables)
@@ -164,7 +165,7 @@ class BodyBuilder(PrivateArrayBuilder):
             at = index(loop.length - 1) - i if loop.reverse else i
             self.bind(const_vars, consts)
             for v, source in zip(x_vars, xs):
-                # What is no place is the only value of its stack.
+                # Without a MemRef, it is the only value of its stack.
                 part = source.part(at * v.aval.size) if isinstance(source, MemRef) else source
                 self.bind([v], [part])
             made = zip(jaxpr.outvars[count:], outs[count:])
@@ -185,7 +186,7 @@ class BodyBuilder(PrivateArrayBuilder):
             found = self.source(predicate)
             is_array = self.stored_size(predicate) > 1 and isinstance(found, MemRef)
             if predicate in cond.invars and is_array:
-                kept = self.private(predicate)  # what the iteration changes is no mask for it
+                kept = self.private(predicate)  # a copy: the iteration may change the mask
                 self.copy(found, kept, predicate)
                 found = kept
             holds = self._any(found, predicate)
@@ -196,7 +197,7 @@ class BodyBuilder(PrivateArrayBuilder):
         self.body.append(ir.While(head, holds, iterations))
 
     def _any(self, predicate: Storage, v: Atom) -> ir.Scalar:
-        """Whether any of the predicates `v`, which are there, holds."""
+        """Whether any of the predicates `v`, already computed, holds."""
         if not isinstance(predicate, MemRef):
             return predicate
         if self.stored_size(v) == 1:
@@ -235,19 +236,20 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.copy(target, place, v)
 
     def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
-        """Of an array whose first axes are those of the mask."""
+        """Copies an array, whose first axes are the mask's, where the mask holds."""
         with self.loop(size) as i:
             condition = self.read(mask, i // (size // mask.memory.size))
             new, old = self.read(source, i), self.read(place, i)
             self.write(place, i, self.let("select", (condition, new, old), new.dtype))
 
 
-# ---- what goes where ----
+# ---- where values are stored ----
 
 
 def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], target: Target) -> bool:
-    """Whether the new carry `out` can be stored over the old one `v` as it is computed: only the same
-    element of it is read then, and none after."""
+    """Whether the new carry `out` can overwrite the old one `v` as it is computed: each element reads only
+    the same element of `v`, and nothing reads `v` later.
+    """
     if isinstance(out, Literal) or v in jaxpr.outvars or jaxpr.outvars.count(out) > 1:
         return False
     home = next((n for n, group in enumerate(groups) if out in group.outputs), None)
@@ -271,8 +273,9 @@ def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], targe
 
 
 def updates_in_place(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group]) -> list[Var]:
-    """The values that updates of the old carry `v` make on the way to the new one, if all can be stored over
-    it: nothing else reads one of them, or `v` from then on. Else none."""
+    """The results of the chain of updates from the old carry `v` to the new one, if all can overwrite it:
+    nothing else reads them, or reads `v` afterwards. Else none.
+    """
     results = jaxpr.outvars
     chain: list[Var] = []
     if isinstance(out, Literal) or results.count(out) > 1 or v in results:

@@ -1,9 +1,9 @@
-"""The naive loop nest of a group: what is computed, one element at a time.
+"""The naive loop nest of a group: the computation, one element at a time.
 
 An elementwise group has a For for each axis of the results, and in them, for each result, a load for each
 operand, an operation for each equation, and a store. A reduction among them is a separate loop: an
-accumulator that begins with the identity, and combines one element after the other. One work-item runs it
-all; nothing is a vector. compile/schedules/ makes it fast.
+accumulator that begins with the identity, and combines one element after the other. One work-item runs
+everything; nothing is a vector. compile/schedules/ makes it fast.
 
     for i1 in 0 .. 20:
       for i2 in 0 .. 100:
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
-    """The kernel of a group whose results have one shape: a loop for each axis, and in the innermost one, for
-    each result in turn, its element there computed and stored. The loops are for the equations that make the
-    results: that is their origin. `names` are those of the group's variables.
+    """The kernel of a group whose results have one shape: a loop for each axis, and in the innermost one,
+    each result's element is computed and stored. The loops' origin is the equations that make the results.
+    `names` maps the group's variables to names.
 
-    (What runs on the host differs by target, and so may a primitive's rule: nothing else here does.)"""
+    (The target decides only what runs on the host, and sometimes a primitive's rule.)"""
     builder = NestBuilder(group, names, target)
     makers = dict.fromkeys(builder.producer[v] for v in group.outputs)
     with statements_for([*makers]), builder.loops(group.outputs[0].aval.shape) as position:
@@ -61,12 +61,12 @@ class NestBuilder(Builder):
         self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
 
     def store_output(self, v: Var, position: Position) -> None:
-        """Computes an element of an output, and stores it: statements of the equation that makes it."""
+        """Computes and stores an element of an output; the statements' origin is its equation."""
         with statements_of(self.producer[v]):
             self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
 
     def kernel(self, name: str) -> Kernel:
-        """The naive kernel of all that was written."""
+        """The naive kernel of the statements written so far."""
         return Kernel(name, [*self.inputs, *self.outputs.values()], 1, self.body)
 
 

@@ -1,6 +1,6 @@
 """Where a kernel finds a value: MemRef, a view of memory with an offset and a stride, as MLIR's memref.
 
-A load's value may be a row of a stack, or the elements at one place of all its rows.
+A value may be a row of a stack, or the elements at one place of all its rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from tinyjax.compile.kernel.rules import Position
 
 @dataclass(frozen=True)
 class Example:
-    """Of a value of this shape, only what is at `coords` of the axes from `axis` on is in memory."""
+    """One example of a value of this shape: memory holds only the part at `coords` along the axes from `axis`
+    on.
+    """
 
     shape: tuple[int, ...]
     axis: int
@@ -23,7 +25,7 @@ class Example:
 
     @property
     def end(self) -> int:
-        """The axis after its own."""
+        """The axis after the examples' axes."""
         return self.axis + len(self.coords)
 
     @property
@@ -33,7 +35,9 @@ class Example:
         return own * math.prod(self.shape[self.end :])
 
     def place(self, at: Index) -> Index:
-        """Where element number `at` of the whole value is. Raises KernelError if it is another example's."""
+        """Where element number `at` of the full value is. Raises KernelError if it belongs to another
+        example.
+        """
         start, end, coords = self.axis, self.end, Position(self.shape, flat=at).coords
         if coords[start:end] != self.coords:
             raise KernelError(f"element {at} of {list(self.shape)} is another example's")
@@ -43,8 +47,9 @@ class Example:
 
 @dataclass(frozen=True)
 class MemRef:
-    """Where a value's elements are: in `memory`, from `start` on, each `stride` elements after the last.
-    With `only_if`, it is stored only if that is true; with `example`, only that part of it is there."""
+    """Where a value's elements are: in `memory`, from `start` on, each `stride` elements after the last. With
+    `only_if`, stores happen only if that is true; with `example`, memory holds only that part.
+    """
 
     memory: Buffer | PrivateArray
     start: Index = index(0)
@@ -59,7 +64,7 @@ class MemRef:
         return self.start + at * self.stride
 
     def part(self, at: Index) -> MemRef:
-        """What begins at element number `at`: a row of the value."""
+        """The part that begins at element number `at`: a row of the value."""
         if self.example is None:
             return replace(self, start=self.place(at))
         shape, axis = self.example.shape, self.example.axis

@@ -1,7 +1,7 @@
-"""The naive nest of a loop or a branch: what is computed, by one work-item, one element at a time.
+"""The naive nest of a loop or a branch: one work-item computes it, one element at a time.
 
 The carry is in private arrays, an iteration computes the next one equation by equation, and at the end the
-carry is copied to the results. How it is made fast is the matter of compile/schedules/.
+carry is copied to the results. compile/schedules/ makes it fast.
 
     carry_1 = t1                      # the first carry
     for i1 in 0 .. 9:                 # or `while:`, with the condition first
@@ -36,14 +36,14 @@ class LoopKernel:
     """A loop's kernel. Its buffers are one for each of `inputs`, then one for each of the equation's
     outvars, then scratch.
 
-    In a naive nest, `elements` are the axes of the loops around the loop, if each element runs it by itself,
-    and `axis` is its own, if it is no while."""
+    In a naive nest, `elements` are the axes of the loops over elements, if each element runs the loop by
+    itself; `axis` is the loop's own axis, unless it is a while."""
 
     kernel: Kernel
     inputs: list[Var]
     elements: tuple[str, ...] = ()
     axis: str = ""
-    examples: int = 1  # that run the loop by themselves
+    examples: int = 1  # elements that run the loop by themselves
 
 
 def for_one_item(target: Target) -> Target:
@@ -56,15 +56,16 @@ def for_one_item(target: Target) -> Target:
 def naive_loop(
     eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    """The naive nest of an equation that is a loop or a branch. `before` are equations that make operands of
-    it: the kernel computes these first. A text says why something in it can't be in a kernel."""
+    """The naive nest of an equation that is a loop or a branch, or the reason why it can't be a kernel. The
+    kernel first computes the equations `before`, which make operands.
+    """
     builder, found = BodyBuilder(dict(names), for_one_item(target)), control_flow(eqn)
     reason = builder.why_not(found.bodies.values())
     return reason or written(LoopNest(found, before, names, builder))
 
 
 def written(nest: LoopNest) -> LoopKernel | str:
-    """The kernel of a nest, or why it can't be one."""
+    """The kernel of a nest, or the reason why it can't be a kernel."""
     with statements_of(nest.eqn):
         nest.write()
     if len(nest.inputs) + len(nest.outputs) > MAX_BUFFERS:
@@ -104,7 +105,7 @@ class LoopNest:
         b.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
 
     def made(self) -> LoopKernel:
-        """The kernel of all that was written."""
+        """The kernel of the statements written so far."""
         buffers = [*self.inputs.values(), *self.outputs]
         kernel = Kernel(self.name, buffers, 1, self.b.body, form=self.form)
         return LoopKernel(kernel, list(self.inputs), self.elements, self.b.main_axis)
@@ -122,7 +123,9 @@ class LoopNest:
         return [MemRef(buffer) for buffer in self.outputs]
 
     def write_loop(self, loop: Loop, outs: Sequence[MemRef]) -> None:
-        """The carry in private arrays, all iterations, and those results stored that are read."""
+        """Loads the carry into private arrays, runs all iterations, and stores those results that
+        are read.
+        """
         b, count = self.b, len(loop.carry)
         carry = [b.private(v, "carry") for v in loop.last_carry]
         for place, v, last in zip(carry, loop.carry, loop.last_carry):

@@ -38,7 +38,7 @@ BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 def order_nest(
     group: KernelGroup, name: str, names: dict[Var, str], target: Target
 ) -> tuple[ir.Kernel, tuple[str, ...]]:
-    """The naive kernel of a group whose results are made in order, and the axes of the loops around all."""
+    """The naive kernel of a group whose results are made in order, and the axes of its outer loops."""
     assert group.in_order is not None
     builder = NestBuilder(group, names, target)
     places = [MemRef(builder.outputs[v]) for v in group.in_order.outvars]
@@ -50,7 +50,9 @@ def order_nest(
 def write_in_order(
     b: Builder, eqn: JaxprEqn, places: Sequence[MemRef], is_in_place: bool = False
 ) -> tuple[str, ...]:
-    """Writes the loops that make the equation's results at the places. Gives the axes of those around all."""
+    """Writes the loops that make the equation's results at the places. Returns the axes of the
+    outer loops.
+    """
     match lowering_of(eqn, b.target):
         case Cumulative() as rule:
             return _CumulativeWriter(b, eqn, eqn.params["axis"], places, rule).write()
@@ -62,7 +64,7 @@ def write_in_order(
 
 
 class _Writer:
-    """Writes what is made along one axis, in loops over the others; `others` is the place along these."""
+    """Writes results along one axis, in loops over the others; `others` are the coordinates along these."""
 
     others: Position
 
@@ -75,7 +77,7 @@ class _Writer:
         self.size = self.shape[axis]
 
     def write(self) -> tuple[str, ...]:
-        """Writes all. Gives the axes of the loops over the others."""
+        """Writes all loops. Returns the axes of the loops over the others."""
         others = [axis for axis in range(len(self.shape)) if axis != self.axis]
         with self.b.loops_along(self.x, others) as self.others:
             self.write_along()
@@ -119,8 +121,9 @@ class _CumulativeWriter(_Writer):
 
 
 class _TopKWriter(_Writer):
-    """Keeps the greatest elements of a row so far, in order: their keys, integers in total order, and their
-    places, which are `size` as long as there are fewer."""
+    """Keeps the greatest elements of a row so far, in order: their keys (integers in total order) and their
+    places. An unused slot has the place `size`.
+    """
 
     rule: TopK
 
@@ -144,7 +147,7 @@ class _TopKWriter(_Writer):
                 b.write(place, self.position(j, k).flat, each)
 
     def _is_better(self, key: ir.Scalar, place: Index) -> ir.Scalar:
-        """Whether a key is greater than that at a place, or there is none."""
+        """Whether a key is greater than the key in a slot, or the slot is unused."""
         b = self.b
         is_greater = b.let("gt", (key, b.read(self.best, place)), BOOL)
         none = ir.Const(np.int32(self.size), INT32)
@@ -152,7 +155,7 @@ class _TopKWriter(_Writer):
         return b.let("or", (is_greater, is_free), BOOL)
 
     def _insert(self, key: ir.Scalar, number: ir.Scalar) -> None:
-        """Takes its place; those after it move on by one."""
+        """Inserts an element; those after it move on by one."""
         b, zero = self.b, index(0)
         moved_key = b.variable("key", key.dtype, key.dtype.type(0))
         moved_at = b.variable("place", INT32, np.int32(0))
@@ -173,7 +176,7 @@ class _TopKWriter(_Writer):
 
 
 def _key(b: Builder, x: ir.Scalar) -> ir.Scalar:
-    """An integer for an element: of a float, as lax.comparison.total_order_key."""
+    """An element as an integer key: for a float, as lax.comparison.total_order_key."""
     dtype = key_dtype(x.dtype)
     if kind(x.dtype) != "f":
         return b.converted(x, dtype)
@@ -184,7 +187,7 @@ def _key(b: Builder, x: ir.Scalar) -> ir.Scalar:
 
 
 def key_dtype(dtype: np.dtype) -> np.dtype:
-    """The integers that elements are compared as."""
+    """The integer dtype in which elements are compared."""
     if kind(dtype) == "f":
         return np.dtype("int64" if dtype.itemsize == 8 else "int32")
     return INT32 if kind(dtype) == "b" else dtype
@@ -194,8 +197,8 @@ def key_dtype(dtype: np.dtype) -> np.dtype:
 
 
 class _SortWriter(_Writer):
-    """A merge sort of integers for the elements, and of the places that they were at. Runs of a length are
-    merged in pairs, from one half of an array to the other half; then the length is doubled.
+    """A merge sort of integer keys, together with the elements' original places. Runs of a length are merged
+    in pairs, from one half of an array to the other half; then the length is doubled.
 
     Source: D. Knuth, "The Art of Computer Programming", volume 3, 5.2.4, straight merging"""
 
@@ -214,7 +217,7 @@ class _SortWriter(_Writer):
                 b.write(place, self.position(i).flat, value)
 
     def _key(self, x: ir.Scalar) -> ir.Scalar:
-        """Zeros are equal, and so are all NaN, which come last."""
+        """An element's key: zeros are equal, and so are all NaN, which come last."""
         b = self.b
         if kind(x.dtype) != "f":
             return _key(b, x)
@@ -228,7 +231,7 @@ class _SortWriter(_Writer):
         return self.b.variable(name, INT32, np.int32(initial))
 
     def _merge_all(self) -> Index:
-        """Gives where the half begins in which all is merged."""
+        """Merges all runs. Returns where the half with the result begins."""
         b, zero = self.b, index(0)
         if self.size < 2:
             return zero

@@ -1,4 +1,4 @@
-"""Private arrays: what buffers are to a program, these are to a loop's body within one work-item.
+"""Private arrays: the memory of a loop's body within one work-item, as buffers are a program's memory.
 
 Where a program would launch a kernel, a work-item runs a loop over the elements of a private array; a single
 element is a variable.
@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
-Storage = MemRef | Scalar  # where a value is: in memory, or in a variable
+Storage = MemRef | Scalar  # a value's location: in memory, or in a variable
 
 
 class PrivateArrayBuilder(Builder):
@@ -29,7 +29,7 @@ class PrivateArrayBuilder(Builder):
     # ---- values in memory ----
 
     def bind(self, variables: Sequence[Var], sources: Sequence[Storage]) -> None:
-        """From now on the variables are what is at the sources."""
+        """Binds the variables to the values at the sources."""
         self.forget(variables)
         for v, source in zip(variables, sources, strict=True):
             if isinstance(source, MemRef):
@@ -39,20 +39,22 @@ class PrivateArrayBuilder(Builder):
                     self.known[only.flat][v] = source
 
     def forget(self, variables: Iterable[Var]) -> None:
-        """Two loops, or branches, may have the same jaxpr: what the first computed is not the second's."""
+        """Forgets a jaxpr's variables: two loops or branches may have the same jaxpr, but not the same
+        values.
+        """
         for v in variables:
             self.places.pop(v, None)
             for known in self.known.values():
                 known.pop(v, None)
 
     def source(self, atom: Atom) -> Storage:
-        """Where the atom is, for a loop that reads it."""
+        """The atom's location, for a loop that reads it."""
         if isinstance(atom, Var) and atom in self.places:
             return self.places[atom]
         return self.scalar(atom)
 
     def scalar(self, atom: Atom) -> Scalar:
-        """The only element of an atom that the work-item has."""
+        """The single element of an atom that the work-item has."""
         assert self.stored_size(atom) == 1
         with self.positions(atom) as only:
             return self.element(atom, only)
@@ -74,7 +76,7 @@ class PrivateArrayBuilder(Builder):
 
     @contextmanager
     def numbers(self, v: Atom) -> Iterator[Index]:
-        """The same by the elements' numbers."""
+        """A loop over the numbers of these elements."""
         with self.loop(v.aval.size) as number:
             yield number
 
@@ -92,7 +94,7 @@ class PrivateArrayBuilder(Builder):
 
     def group(self, group: KernelGroup, direct: dict[Var, MemRef]) -> None:
         shape = group.outputs[0].aval.shape
-        if 0 in shape:  # there is nothing to compute, and nothing that rules would read
+        if 0 in shape:  # nothing to compute, and no elements for rules to read
             return
         if group.in_order is not None:
             return self._in_order(group.in_order, direct)
@@ -104,7 +106,7 @@ class PrivateArrayBuilder(Builder):
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
         with self.positions(group.outputs[0]) as position:
-            # All are computed before any is stored: one may take the place of what another reads.
+            # All are computed before any is stored: a store may overwrite an operand of another.
             values = [self.element(v, position) for v in group.outputs]
             for v, value in zip(group.outputs, values):
                 self.write(places[v], position.flat, value)

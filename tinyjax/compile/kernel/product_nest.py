@@ -1,9 +1,9 @@
-"""The naive loop nest of a matrix product: for each row and column, a sum of products; then what follows.
+"""The naive loop nest of a matrix product: for each row and column, a sum of products, then the epilogue.
 
 For each element of the result, an accumulator starts at zero, and a loop over `k` adds the products; the
-*epilogue*, what the program does with that element (add a bias, tanh), is computed from the sum and stored. A
-convolution is a product, too: its rows are the places of all images, its columns features, and its k has
-several loops, over the window and the images' features. Whatever makes it fast is a schedule's.
+*epilogue*, the program's further operations on that element (add a bias, tanh), is computed from the sum and
+stored. A convolution is a product, too: its rows are the places of all images, its columns features, and its
+k has several loops, over the window and the images' features. A schedule makes it fast.
 
     for row in 0 .. 50:
       for column in 0 .. 40:
@@ -55,8 +55,9 @@ def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: T
 
 
 class _ProductNest(NestBuilder):
-    """Sizes: `rows` x `k` by `k` x `columns`, `batch` times, with k that are numbered by `sums`. Several axes
-    of a kind are one loop; of those summed over, only neighbours are."""
+    """Sizes: `rows` x `k` by `k` x `columns`, `batch` times; the loops `sums` number k. Several axes of a
+    kind are one loop, but summed axes only if they are adjacent.
+    """
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
@@ -67,7 +68,7 @@ class _ProductNest(NestBuilder):
         self.rule, self.summed = rule, rule.sizes(self.eqn)
         self.dtype = sum_dtype(self.out.aval.dtype)
         self.find_sizes()
-        self.taken["k"] = len(self.sums)  # of loops, not of variables
+        self.taken["k"] = len(self.sums)  # names of loops, not of variables
 
     def find_sizes(self) -> None:
         self.left, self.right = sides_of(self.eqn)
@@ -116,14 +117,14 @@ class _ProductNest(NestBuilder):
         return self.let("add", (self.let("mul", (x, y), self.dtype), so_far), self.dtype)
 
     def term_place(self, k: Sequence[Index]) -> Position:
-        """The place of a term, of which the loops over the sum have these variables."""
+        """The position of a term of the sum."""
         along: dict[int, Index] = {}
         for axes, at in zip(self.runs, k):
             along.update(zip(axes, Position(self.left.sizes(axes), flat=at).coords))
         return Position(self.summed, [along.get(axis, index(0)) for axis in self.left.summed])
 
     def position(self, batch: Index, row: Index, column: Index) -> Position:
-        """The element of the result."""
+        """The position of the result's element."""
         kinds = [
             (self.left.sizes(self.left.batch), batch),
             (self.left.sizes(self.left.kept), row),
@@ -134,8 +135,9 @@ class _ProductNest(NestBuilder):
 
 
 class _ConvolutionNest(_ProductNest):
-    """Rows are places of the result, in all images, and columns its features, of a group, which is a batch. A
-    term has a place in the window, and a feature of the images."""
+    """Rows are the positions of the result in all images, columns the features of a group, and a group is a
+    batch. A term has a position in the window and a feature of the images.
+    """
 
     def find_sizes(self) -> None:
         aval, params = self.out.aval, self.eqn.params

@@ -1,8 +1,8 @@
-"""A reduction's group as a naive loop nest: what its kernel computes, one number at a time.
+"""A reduction's group as a naive loop nest, which computes one number at a time.
 
 A softmax has, for each row, a loop for the maximum, one for the sum, and one for the division. An accumulator
-begins as the identity (0 for a sum), a loop combines into it, and then its value is known. One work-item does
-it all; nothing is fast yet: that is for the schedules.
+begins as the identity (0 for a sum), a loop combines into it, and then its value is known. One work-item runs
+everything; the schedules make it fast.
 
     for i1 in 0 .. 5:                          # each row
       acc1:f32 = variable of -inf
@@ -39,8 +39,9 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 @dataclass(frozen=True)
 class ReductionAxes:
-    """The loops of a nest, by the names of their variables, each list from the outermost on: those over the
-    results, and for each sweep over the combined elements, those of the sweep."""
+    """The loops of a nest, by the names of their variables, outermost first: the loops over the results, and
+    the loops of each sweep over the combined elements.
+    """
 
     outer: tuple[str, ...]
     inner: tuple[str, ...]
@@ -50,15 +51,16 @@ class ReductionAxes:
 def reduction_nest(
     group: KernelGroup, name: str, names: dict[Var, str], target: Target
 ) -> tuple[Kernel, ReductionAxes]:
-    """The naive kernel of a group that has a form, and what its loops are for."""
+    """The naive kernel of a group that has a form, and its loops' roles."""
     nest = _ReductionNest(group, names, target)
     nest.write_nest()
     return nest.kernel(name), ReductionAxes(nest.outer_axes, nest.inner_axes, tuple(nest.sweeps))
 
 
 class _ReductionNest(NestBuilder):
-    """`levels` are the reductions, in the order in which they wait for each other. A place has three parts:
-    along the outer, the combined and the inner axes, as a Form has."""
+    """`levels` are the reductions in order of dependence. A position has three parts, along the outer, the
+    combined and the inner axes of the Form.
+    """
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
@@ -87,7 +89,7 @@ class _ReductionNest(NestBuilder):
     # ---- the nest ----
 
     def write_nest(self) -> None:
-        """For each result: the sweeps, level after level, and then what is computed from the results."""
+        """Writes the sweeps, level after level, and then the values computed from their results."""
         first = self.reductions[0]
         results = first.outvars[0].aval.shape
         count = leading_axes(results, self.form.outer)
@@ -142,7 +144,7 @@ class _ReductionNest(NestBuilder):
         return lowering
 
     def _numbers_for(self, roots: Sequence[Var], at: Position) -> None:
-        """Computes what is one number for a row, or for all, before the sweep that needs it."""
+        """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""
         if self.form.kind != "rows":
             return
         needed = self._needed(roots)
@@ -153,7 +155,7 @@ class _ReductionNest(NestBuilder):
                 self.element(v, at.broadcast_from(v.aval.shape))
 
     def _needed(self, roots: Sequence[Var]) -> set[Var]:
-        """What the roots are computed from, totals included, but not what those are made of."""
+        """The values that the roots are computed from, totals included, but not the totals' own operands."""
         needed: set[Var] = set()
         pending = list(roots)
         while pending:

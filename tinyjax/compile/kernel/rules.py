@@ -5,13 +5,13 @@ A rule answers one question: *what is one element of the result?*
 - `Elementwise`: an operation on the operands' elements at the same place.
 - `IndexMap`: an element of an operand at another place (transpose, broadcast, slice, ...).
 - `Reduction`: many elements of the operand, combined.
-- `InOrder`: no element alone, as each is made from those before it: updates, cumulative sums, top_k.
+- `InOrder`: elements depend on those before them: updates, cumulative sums, top_k.
 - `OnHost`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
   printed in the schedule.
 
 Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation into the
-kernel, `ctx.position` is the place of the element asked for. lax/lowering/ and random/lowering.py hold most
-of the rest.
+kernel, `ctx.position` is the place of the requested element. lax/lowering/ and random/lowering.py have most
+other rules.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 class Position:
-    """A place in an array of `shape`, by one index a dimension and by one for the flat memory.
+    """A position in an array of `shape`, as one index per dimension and as one index into the flat memory.
 
-    Either is worked out from the other when asked for: a chain of elementwise operations then never
-    needs to split a flat index by division."""
+    Each is computed from the other on demand: so a chain of elementwise operations never needs to split a
+    flat index by division."""
 
     def __init__(
         self, shape: Sequence[int], coords: Sequence[Index] | None = None, flat: Index | None = None
@@ -72,11 +72,11 @@ class Position:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The loops' variables among the coordinates."""
+        """The loop variables among the coordinates."""
         return tuple(coord.args[0] for coord in self.coords if coord.op == "var")
 
     def reshaped(self, shape: Sequence[int]) -> Position:
-        """The place of the same element after a reshape."""
+        """The same element's position after a reshape."""
         return Position(shape, flat=self.flat)
 
     def broadcast_from(self, shape: Sequence[int]) -> Position:
@@ -93,7 +93,9 @@ class Position:
 
 
 class LoweringRuleContext:
-    """Handed to a rule: its equation's avals, the place asked for, and the way to write a statement."""
+    """The context of a rule: its equation's avals, the requested position, and the functions that write
+    statements.
+    """
 
     def __init__(self, builder: Any, eqn: JaxprEqn, out: Var, position: Position):
         self._builder = builder
@@ -102,7 +104,7 @@ class LoweringRuleContext:
         self.avals_out = [v.aval for v in eqn.outvars]
 
     def op(self, name: str, *args: Argument | complex, dtype: np.dtype | None = None) -> Scalar:
-        """Writes one operation, or those on pairs that it is. Numbers of Python have the dtype of the other
+        """Writes one operation, or its expansion on pairs. Python numbers take the dtype of the other
         operands, which is the result's too unless given."""
         alike = args[1:] if name == "select" else args
         of: Any = next((arg.dtype for arg in alike if hasattr(arg, "dtype")), dtype)
@@ -139,7 +141,7 @@ class LoweringRuleContext:
 
 
 class Operand:
-    """An operand that a rule reads where it likes."""
+    """An operand that a rule can read at any position."""
 
     def __init__(self, builder: Any, atom: JaxprAtom):
         self._builder = builder
@@ -161,8 +163,8 @@ class Operand:
 class Elementwise:
     """emit(ctx, *atoms, **params) -> the result's element (a list if multiple_results).
 
-    `op` is the scalar operation that it is, if it is one. `takes_pairs`: whether `emit` writes operations on
-    complex numbers too, which are pairs."""
+    `op` is the scalar operation, if it is a single one. `takes_pairs`: whether `emit` also handles complex
+    numbers, which are pairs."""
 
     emit: Callable[..., Any]
     cost: int = 1
@@ -174,8 +176,8 @@ class Elementwise:
 class IndexMap:
     """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one.
 
-    With several results, `ctx.out_number` is the number of the requested one. `reads`: how many elements
-    of an operand it reads; where they are several, it compares or adds them."""
+    With several results, `ctx.out_number` is the number of the requested one. `reads`: how many elements of
+    an operand it reads; several are compared or added."""
 
     emit: Callable[..., Scalar]
     reads: int = 1
@@ -205,9 +207,8 @@ def sum_dtype(dtype: np.dtype) -> np.dtype:
 class Reduction:
     """Combines many elements by `op`, from `identity(dtype)` on.
 
-    There is one for each place of an array of shape `sizes(eqn)`, and
-    term(ctx, place, *operands, **params) gives it; by default, the operand's elements along the
-    parameter `axes`."""
+    The reduction domain has the shape `sizes(eqn)`, and term(ctx, place, *operands, **params) returns the
+    element at a place in it; by default, the operand's elements along the parameter `axes`."""
 
     op: str
     identity: Callable[[np.dtype], Any]
@@ -218,7 +219,8 @@ class Reduction:
 @dataclass(frozen=True)
 class Product(Reduction):
     """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
-    together, as each operand's elements are needed for many of them. `factors` gives those of a term."""
+    together, because they share operand elements. `factors` returns the factors that term multiplies.
+    """
 
     factors: Callable[..., Sequence[Scalar]] = field(kw_only=True)
 
@@ -235,10 +237,10 @@ class ArgReduction:
 
 @dataclass(frozen=True)
 class InOrder:
-    """Results that are made element after element, by loops of their own."""
+    """Results that are made element after element, in separate loops."""
 
     def work(self, eqn: JaxprEqn) -> int:
-        """About how many simple operations that is."""
+        """The approximate number of simple operations."""
         return 4 * eqn.invars[0].aval.size
 
 
@@ -252,7 +254,7 @@ class Cumulative(InOrder):
 
 @dataclass(frozen=True)
 class TopK(InOrder):
-    """The `k` greatest elements along an axis, or least ones, in total order, and their places."""
+    """The `k` greatest (or least) elements along an axis, in total order, and their places."""
 
     k: int
     axis: int
@@ -272,8 +274,8 @@ class Sort(InOrder):
 class Update(InOrder):
     """The first operand, with windows of it combined by `op` with an update, or replaced if that is empty.
 
-    There is a window for each place of an array of shape `counts`, in that order: a later one reads what an
-    earlier one left. `sizes`: a window's, along each axis of the operand. Along the axes `whole`, a window
+    An array of shape `counts` numbers the windows, in that order: a later window reads the result of an
+    earlier one. `sizes`: a window's size along each axis of the operand. Along the axes `whole`, a window
     covers all of the operand; along the axes `batch`, each place has its own windows.
 
     windows(ctx, number, coords, *operands, **params) gives where the window of that number begins along
@@ -294,7 +296,7 @@ class Update(InOrder):
         return math.prod(self.counts) == 1
 
     def changed(self, shape: Sequence[int]) -> int:
-        """How many elements of an operand of that shape are changed, each as often as it is."""
+        """How many elements of an operand of that shape are changed, repeated changes included."""
         batch = math.prod(size for axis, size in enumerate(shape) if axis in self.batch)
         return math.prod(self.counts) * math.prod(self.sizes) * batch
 
@@ -305,7 +307,9 @@ class Update(InOrder):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowUpdate(IndexMap):
-    """An update of one window, which is an index map too: each element asks whether it is in the window."""
+    """An update of one window, which can also be an index map: each element tests whether it is in the
+    window.
+    """
 
     in_place: Update
 
@@ -315,7 +319,7 @@ class OnHost:
     """No kernel: a host step, in which NumPy runs the impl rule."""
 
     reason: str
-    kind = "host"  # of its line in the schedule
+    kind = "host"  # printed in its line of the schedule
 
 
 @dataclass(frozen=True)
@@ -327,21 +331,22 @@ class Blas(OnHost):
 
 @dataclass(frozen=True)
 class Collective(OnHost):
-    """The processes of a program meet, and exchange memory: all must come to it in the same order."""
+    """The processes of a program exchange memory: all must run it in the same order."""
 
     kind = "meet"
 
 
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | InOrder | OnHost
-# primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
+# primitive -> its lowering, or a function (eqn, target) -> lowering
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 # primitive -> eqn -> an equation for the same loop that only has to run the bodies
 rewrites_for_steps: dict[bind.Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
 
 
 def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
-    """How `eqn` is lowered for a device. A primitive without a rule is a host step, and so is every equation
-    with a dtype that kernels don't have."""
+    """The lowering of `eqn` for a target. A primitive without a rule is a host step, and so is every equation
+    with a dtype that kernels don't support.
+    """
     rule = lowering_rules.get(eqn.primitive)
     if rule is None:
         return OnHost(f"primitive '{eqn.primitive}' has no rule in lowering_rules")
@@ -355,12 +360,12 @@ def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
 
 
 def _takes_pairs(lowering: Lowering) -> bool:
-    """Whether a rule can be of complex numbers: it moves elements, or writes operations on pairs."""
+    """Whether a rule can handle complex numbers: it moves elements, or writes operations on pairs."""
     from tinyjax.compile.kernel.complex_pairs import OPERATIONS  # for few programs
 
     if isinstance(lowering, Elementwise):
         return lowering.takes_pairs or lowering.op in OPERATIONS
-    # A WindowUpdate can be written in place, which windows of pairs are not
+    # A WindowUpdate can be in place, which isn't supported for pairs
     return type(lowering) is IndexMap and lowering.reads == 1
 
 
@@ -385,14 +390,14 @@ def one_of(dtype: np.dtype) -> Any:
 
 
 def least(dtype: np.dtype) -> Any:
-    """What no value of `dtype` is below: the start of a maximum."""
+    """The lower bound of all values of `dtype`: the start of a maximum."""
     if kind(dtype) == "f":
         return dtype.type(-np.inf)
     return dtype.type(False) if kind(dtype) == "b" else np.iinfo(dtype).min
 
 
 def greatest(dtype: np.dtype) -> Any:
-    """What no value of `dtype` is above: the start of a minimum."""
+    """The upper bound of all values of `dtype`: the start of a minimum."""
     if kind(dtype) == "f":
         return dtype.type(np.inf)
     return dtype.type(True) if kind(dtype) == "b" else np.iinfo(dtype).max

@@ -17,11 +17,11 @@ from tinyjax.compile.record import event, subject_of_pass
 from tinyjax.core.inlining import called_jaxpr
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 
-Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, of a body that is called so
+Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, for a body of that name
 
 
 def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
-    """The same with bodies of loops and branches, and rematerialised code, simplified where they stand."""
+    """The same jaxpr with the bodies of loops and branches, and rematerialised code, simplified in place."""
     constants = dict(zip(closed.jaxpr.constvars, closed.consts))
     eqns: list[JaxprEqn] = []
     numbers: dict[str, int] = defaultdict(int)
@@ -42,8 +42,9 @@ def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
 def _with_bodies(
     found: Loop | Branches, place: str, constants: dict[Var, Any], simplify: Simplify
 ) -> Loop | Branches:
-    """A loop or branch with its jaxprs simplified. What is constant in them is added to `constants`, and
-    to the operands."""
+    """A loop or branch with its jaxprs simplified. Their constants are added to `constants` and to the
+    operands.
+    """
     eqn = found.eqn
     bodies = {label: simplify(body, f"{label} of {place}") for label, body in found.bodies.items()}
     news = {label: [Var(v.aval) for v in body.jaxpr.constvars] for label, body in bodies.items()}
@@ -67,7 +68,9 @@ def _with_bodies(
 def _branches(
     found: Branches, bodies: dict[str, ClosedJaxpr], news: dict[str, list[Var]]
 ) -> Branches:
-    """All branches have the same operands: the constants of each, of which the others read none."""
+    """Gives all branches the same operands: the constants of every branch, which the other branches
+    ignore.
+    """
     branches = []
     for label, body in bodies.items():
         own = {other: [Var(v.aval) for v in new] for other, new in news.items()}
@@ -77,13 +80,13 @@ def _branches(
 
 
 def _hoisted(body: ClosedJaxpr, leading: list[Var]) -> ClosedJaxpr:
-    """The body with `leading`, its constants among them, as its first arguments."""
+    """The body with `leading`, which include its constants, as its first arguments."""
     jaxpr = body.jaxpr
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars]))
 
 
 def _place(eqn: JaxprEqn, numbers: dict[str, int]) -> str:
-    """What the records call a loop: scan, scan 2, or scan in body of while."""
+    """A loop's name in the records: scan, scan 2, or scan in body of while."""
     name = eqn.primitive.name
     numbers[name] += 1
     number = f" {numbers[name]}" if numbers[name] > 1 else ""

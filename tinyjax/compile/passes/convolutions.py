@@ -1,7 +1,7 @@
-"""Convolutions without a border: images come with zeros around and between their elements, or cut.
+"""Convolutions without a border: images are first cut, or padded with zeros around and between elements.
 
-`padding` and `lhs_dilation` become a pad, whose zeros are stored once there, although each is read by as many
-windows as it is in; and the gradient by the kernel reads the same padded images.
+`padding` and `lhs_dilation` become a pad. Its zeros are stored once, while many windows read each; and the
+gradient by the kernel reads the same padded images.
 """
 
 from __future__ import annotations

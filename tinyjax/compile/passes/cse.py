@@ -1,4 +1,4 @@
-"""Common subexpressions: what two equations compute alike is computed once.
+"""Common subexpression elimination: equal equations are computed once.
 
 Two equations are the same when the primitive, the parameters and the operands are, literals to the bit (0.0
 is not -0.0, and 1 is not 1.0). Equations with effects are all kept.
@@ -14,9 +14,10 @@ from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, has_effects, su
 
 
 def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """One walk through the equations: one that computes what an equation before it did is dropped, and
-    its readers read the results of that one."""
-    first: dict[Hashable, JaxprEqn] = {}  # by what it computes
+    """One walk through the equations. An equation equal to an earlier one is dropped, and its readers read
+    the earlier results.
+    """
+    first: dict[Hashable, JaxprEqn] = {}  # by cse_key
     replaced: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
     for eqn in closed.eqns:

@@ -1,7 +1,7 @@
-"""Dead code elimination: what no result needs is dropped.
+"""Dead code elimination: equations that no result needs are dropped.
 
-Dead are all equations but those that a result is computed from, and those with effects. Constants that
-nothing reads any more go with them.
+All equations are dead except those that a result depends on and those with effects. Constants that nothing
+reads any more are dropped too.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
 faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part. `expansions`
-has a function for each such primitive, which decides by the equation. What it makes may be a cond of one
-branch: that is one kernel wherever it stands.
+has a function for each such primitive, which decides by the equation. The result may be a cond with one
+branch, which is always one kernel.
 """
 
 from __future__ import annotations
@@ -40,6 +40,6 @@ def _expanded(eqn: JaxprEqn) -> JaxprEqn:
     event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)
     with restore_source_info():
         context.source_info = eqn.source_info
-        # of shape and dtype alone: what else the types have matters to no program of one device
+        # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
     return eqn.replace(primitive=_CALL, params={"call_jaxpr": called})

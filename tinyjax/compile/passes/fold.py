@@ -1,4 +1,4 @@
-"""Constant folding: what is made of constants is computed now, once, and not at each call.
+"""Constant folding: values made from constants are computed once, now, instead of at each call.
 
 Equations of few constants are computed as eager evaluation does. A number becomes a Literal in its readers,
 an array a constant of the jaxpr.
@@ -65,6 +65,6 @@ def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
     args = [to_numpy(value, v.aval) for value, v in zip(values, eqn.invars)]
     with np.errstate(all="ignore"):
         result = impl_rules[primitive](*args, **eqn.params)
-    # Of all its elements, where the rewrite rules put numbers in place of broadcasts.
+    # The number fills the whole shape, where rewrite rules replaced a broadcast by a number.
     out = eqn.outvars[0].aval
     return np.array(np.broadcast_to(result, out.shape), out.dtype)

@@ -16,7 +16,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, all_jaxprs
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same without calls, but for those of rematerialised code."""
+    """The same jaxpr without calls, except calls of rematerialised code."""
     return _inline(closed, is_rematerialised)
 
 
@@ -48,7 +48,7 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
 
 
 def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]:
-    """The equations that go, those of called jaxprs after their call."""
+    """The equations that inlining removes: identities and calls, each call followed by those in its jaxpr."""
     for eqn in jaxpr.eqns:
         if eqn.primitive.facts.is_identity:
             yield eqn

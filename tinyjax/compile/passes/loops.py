@@ -23,7 +23,7 @@ class Loop:
     """A loop of `length` iterations, one for each slice of the `xs`; or, if that is None, as long as
     `condition` gives True. Its results are the last carry and the ys, what the iterations made, stacked."""
 
-    eqn: JaxprEqn  # where it is from
+    eqn: JaxprEqn  # the equation that it is made from
     body: ClosedJaxpr
     consts: Sequence[Atom]
     carry: Sequence[Atom]  # before the first iteration
@@ -43,12 +43,12 @@ class Loop:
 
     @property
     def bodies(self) -> dict[str, ClosedJaxpr]:
-        """What an iteration runs."""
+        """The jaxprs that an iteration runs."""
         return ({"cond": self.condition} if self.condition else {}) | {"body": self.body}
 
     @property
     def variables(self) -> list[Var]:
-        """What each operand of the equation is inside."""
+        """The variable that each operand of the equation becomes inside the loop."""
         first = self.condition.jaxpr.invars[: len(self.condition_consts)] if self.condition else []
         return [*first, *self.body.jaxpr.invars]
 
@@ -76,8 +76,9 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branches:
-    """Jaxprs of the same operands, of which the one at `index` runs: an integer, of which the nearest that
-    there is counts, or a boolean."""
+    """Jaxprs with the same operands; the one at `index` runs. `index` is an integer, clamped to the range, or
+    a boolean.
+    """
 
     eqn: JaxprEqn
     index: Atom
@@ -111,13 +112,13 @@ def control_flow(eqn: JaxprEqn) -> Loop | Branches:
 
 
 def loop_of(eqn: JaxprEqn) -> Loop | None:
-    """The loop that an equation is; None for any other."""
+    """The equation as a Loop; None if it is not one."""
     found = control_flow(eqn) if is_control_flow(eqn) else None
     return found if isinstance(found, Loop) else None
 
 
 def bodies_of(eqn: JaxprEqn) -> dict[str, ClosedJaxpr]:
-    """The jaxprs that a loop or a branch runs, by what they are to it; of other equations, none."""
+    """The jaxprs that a loop or a branch runs, by their role; none for other equations."""
     return control_flow(eqn).bodies if is_control_flow(eqn) else {}
 
 

@@ -1,9 +1,9 @@
-"""Random keys as what they are: pairs of uint32 words, with which kernels can compute.
+"""Random keys as pairs of uint32 words, with which kernels can compute.
 
-An array of keys of shape s becomes a uint32 array of shape s + (2,). What is done to random keys themselves
-(splitting them, drawing bits) has a rule in `word_rules`, which writes it as arithmetic on words. All else
-that takes keys moves them about (slices, selects, joins): that is vmap over the words, the axis at the end
-being the batch dim.
+An array of keys of shape s becomes a uint32 array of shape s + (2,). Primitives for random keys (splitting
+them, drawing bits) have a rule in `word_rules`, which writes them as arithmetic on words. All other
+primitives that take keys only move them (slices, selects, joins): they run under vmap over the words, whose
+batch axis is the last one.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ UINT32 = np.dtype("uint32")
 
 # primitive -> (*operands, **params) -> result, with words in place of keys
 word_rules: dict[Primitive, Callable[..., Any]] = {}
-# "keys": the primitive that makes keys of words; "words": the one that gives the words of keys; "moved": an
-# equation's results in words, where it only moves keys about, else None (random/lowering.py sets them)
+# "keys": the primitive that makes keys from words; "words": the one that returns the words of keys; "moved":
+# an equation's results in words, where it only moves keys about, else None (random/lowering.py sets them)
 conversions: dict[str, Callable[..., Any]] = {}
 
 # ---- jaxprs ----
 
 
 def lower_prng_keys(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same function of words: arguments, results and all between."""
+    """The same function on words instead of keys: arguments, results and all values between."""
     return _lower_prng_keys(closed) if _has_keys(closed.jaxpr) else closed
 
 
@@ -70,7 +70,7 @@ def _lower_prng_keys(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def words_aval(aval: ShapedArray) -> ShapedArray:
-    """What an array is as words, if it has keys."""
+    """The type of an array of keys as words; other types stay."""
     return ShapedArray((*aval.shape, 2), UINT32) if is_key(aval) else aval
 
 
@@ -90,7 +90,7 @@ def _eqn_has_keys(eqn: JaxprEqn) -> bool:
 
 
 def _handles_keys(step: Jaxpr | JaxprEqn) -> bool:
-    """Whether it takes or gives keys."""
+    """Whether an equation takes or returns keys."""
     return any(v.aval.dtype == key_dtype for v in (*step.invars, *step.outvars))
 
 
@@ -132,6 +132,6 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
 
 
 def _bind(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    trace: Any = context.trace  # the one that writes the new jaxpr
+    trace: Any = context.trace  # the trace that writes the new jaxpr
     out = trace.add_eqn(primitive, args, params)
     return out if primitive.multiple_results else [out]

@@ -1,7 +1,7 @@
-"""Patterns of equations, as text: what a line of the table of rewrite rules matches, and what it gives.
+"""Patterns of equations, as text: what a line of the table of rewrite rules matches, and the replacement.
 
-`mul x 1` is a mul whose second operand is the number 1, `neg (neg x)` a neg of what a neg made, and the same
-letter is the same value.
+`mul x 1` is a mul whose second operand is the number 1, `neg (neg x)` is a neg of a neg's result, and equal
+letters are equal values.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
 
-Producer = Mapping[Var, JaxprEqn]  # which equation makes a variable
-Simpler = Atom | JaxprEqn | None  # an atom in place of the result, another equation, or no change
+Producer = Mapping[Var, JaxprEqn]  # the equation that makes a variable
+Simpler = Atom | JaxprEqn | None  # an atom that replaces the result, another equation, or no change
 Pattern = str | float | tuple[Any, ...]  # x, 1.0, or (primitive, *patterns)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A line of the table: equations that fit `pattern` become `instead`, for results of some kinds of
-    dtypes, as `why` no bit differs."""
+    """A line of the table: equations that match `pattern` become `instead`, for results of some kinds of
+    dtypes. `why` gives the reason that no bit differs.
+    """
 
     pattern: str
     instead: str
@@ -37,7 +38,7 @@ class Rule:
 
     @property
     def primitive(self) -> str:
-        """The name of the primitive of which all equations that match are."""
+        """The primitive's name in all equations that match."""
         return re.findall(r"\w+", self.pattern)[0]
 
     def __str__(self) -> str:
@@ -74,7 +75,7 @@ def _pattern(text: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class _PatternRule:
-    """What is left of a pattern when the primitive is right: called as the function of a Rule."""
+    """A pattern's matcher once the primitive is right: called as the function of a Rule."""
 
     power: int | None
     operands: tuple[Pattern, ...]
@@ -102,12 +103,12 @@ class _PatternRule:
 
 @functools.cache
 def primitive_named(name: str) -> Primitive:
-    """The primitive of that name that stands in a result."""
+    """The primitive of that name, for a result."""
     return next(p for p in impl_rules if p.name == name)
 
 
 def matches(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Producer) -> bool:
-    """Whether the atom is what the pattern says; `bound` gets what the letters stand for."""
+    """Whether the atom matches the pattern; `bound` gets the values of the letters."""
     if isinstance(pattern, str):
         return same(bound.setdefault(pattern, atom), atom)
     if isinstance(pattern, float):
@@ -120,14 +121,14 @@ def matches(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Prod
 
 
 def same(a: Atom, b: Atom) -> bool:
-    """Whether two atoms have the same value for certain."""
+    """Whether two atoms certainly have the same value."""
     if isinstance(a, Var) or isinstance(b, Var):
         return a is b
     return a.key == b.key
 
 
 def constant(atom: Atom, producer: Producer) -> Any:
-    """The number that an atom is, or that a broadcast repeats; None for others."""
+    """The number that an atom stands for or that a broadcast repeats; else None."""
     while isinstance(atom, Var):
         eqn = producer.get(atom)
         if eqn is None or eqn.primitive is not primitives.broadcast_in_dim_p:
@@ -141,12 +142,12 @@ def _is_number(value: Any, wanted: float) -> bool:
 
 
 def same_type(atom: Atom, out: Var) -> bool:
-    """Whether an atom can take the place of a result."""
+    """Whether an atom can replace a result."""
     return (atom.aval.shape, atom.aval.dtype) == (out.aval.shape, out.aval.dtype)
 
 
 def full(eqn: JaxprEqn, value: float) -> Simpler:
-    """A number in place of the equation's result."""
+    """A number that replaces the equation's result."""
     (out,) = eqn.outvars
     number = _number(value, out)
     params = {"shape": out.aval.shape, "broadcast_dimensions": ()}

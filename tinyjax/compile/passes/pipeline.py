@@ -1,8 +1,8 @@
-"""The passes in their order: from what was traced to what kernels are made of, jaxpr by jaxpr.
+"""The passes in order: from the traced jaxpr to the jaxpr that kernels are made from.
 
-To see what a pass does, run it on a jaxpr and print the result, or leave it out. The result of each is a
-jaxpr like any other, which can be printed, drawn and run, and gives the bits that the one before it gave.
-Equations keep the line of Python that they are from.
+To see what a pass does, run it on a jaxpr and print the result, or leave it out. Each result is an ordinary
+jaxpr, which can be printed, drawn and run, and computes the same bits as the one before. Equations keep their
+line of Python.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ PASSES = (
     Pass("products", products, "transpositions go into products", same_bits=False),
     Pass("dce", dce, "what no result needs is dropped"),
 )
-MAX_ROUNDS = 10  # of the passes that are run in turn: what is left then is right as well, if longer
+MAX_ROUNDS = 10  # of the passes that run in turn: a less simple jaxpr is correct too
 
 
 def run_passes(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """What kernels are made of: a flat jaxpr without keys, each computation once; all invars are kept.
+    """The jaxpr that kernels are made from: flat, without keys, each computation once; all invars are kept.
 
     Raises JaxRuntimeError if the program is too large."""
     return simplify(run_pass(KEYS.name, KEYS.function, closed))
@@ -93,8 +93,9 @@ _simplified = cached_on_jaxpr(_simplify)
 
 
 def _in_turn(passes: list[Pass], rounds: int, closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
-    """Ends before that many rounds when no other pass has changed anything since the last one that did, which
-    finds nothing more by itself."""
+    """Runs the passes in turn for at most that many rounds. It ends when every other pass has run without a
+    change since the last change: a pass finds nothing more on its own result.
+    """
     unchanged = -1
     for each in islice(cycle(passes), rounds * len(passes)):
         before, closed = closed, run_pass(each.name, each.function, closed, subject=subject)

@@ -1,4 +1,4 @@
-"""Products of matrices: any dot_general as rows by columns, and without the transpositions around it.
+"""Products of matrices: any dot_general as rows by columns, without the transpositions around it.
 
 Each axis of a dot_general's operands is a batch, a row, a column, or summed over. A transposition before or
 after a product moves no element: it changes which axes are which, and is gone before kernels are made.
@@ -21,7 +21,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 class Side:
     """One operand of a product: the sizes of its axes, and which of them are batch, kept and summed over.
 
-    In the result, batch axes come first, then what the left side keeps, then what the right side does."""
+    In the result, batch axes come first, then the kept axes of the left side, then those of the right."""
 
     shape: tuple[int, ...]
     batch: tuple[int, ...]
@@ -66,7 +66,7 @@ def summed_together(left: Side, right: Side) -> list[list[int]]:
 
 
 def multiplications(eqn: JaxprEqn) -> int:
-    """How many multiplications a dot_general is."""
+    """The number of multiplications in a dot_general."""
     left, _ = sides_of(eqn)
     return eqn.outvars[0].aval.size * left.size(left.summed)
 
@@ -75,9 +75,9 @@ def multiplications(eqn: JaxprEqn) -> int:
 
 
 def products(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same jaxpr, in which products take their operands as they lie in memory, and the transposed
-    product A B is the product of transposed B and transposed A; transpositions that nothing reads any
-    more stay, as dead code."""
+    """The same jaxpr, in which products take their operands as they lie in memory, and the transposed product
+    A B is the product of transposed B and transposed A; unused transpositions stay, as dead code.
+    """
     jaxpr = closed.jaxpr
     if "dot_general" not in [eqn.primitive.name for eqn in jaxpr.eqns]:
         return closed
@@ -102,7 +102,7 @@ def products(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _with_operand_as_it_lies(eqn: JaxprEqn, number: int, producer: dict[Var, JaxprEqn]) -> JaxprEqn:
-    """The product of what was transposed, if the axes it keeps stay in their order."""
+    """The product of the untransposed operand, if its kept axes stay in order."""
     operand = eqn.invars[number]
     before = None if isinstance(operand, Literal) else producer.get(operand)
     if before is None or before.primitive.name != "transpose":
@@ -124,7 +124,7 @@ def _with_operand_as_it_lies(eqn: JaxprEqn, number: int, producer: dict[Var, Jax
 
 
 def _transposed(product: JaxprEqn, transpose: JaxprEqn) -> JaxprEqn | None:
-    """One product for a product and the transposition of its rows and columns, if it is that."""
+    """One product for a product followed by the transposition of its rows and columns."""
     if product.primitive.name != "dot_general":
         return None
     left, right = sides_of(product)

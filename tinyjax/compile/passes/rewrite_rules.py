@@ -1,4 +1,4 @@
-"""Rewrite rules, as two tables: what is computed, what it becomes, and why no bit of any result differs.
+"""Rewrite rules, as two tables: a pattern, its replacement, and why no bit of any result differs.
 
 A rule must give the very bits that the equations give, for every value, but for the bits of a NaN. So x + 0.0
 stays, as -0.0 + 0.0 is 0.0, and so does x - x, which is NaN for an infinity. Rules look at an equation and at
@@ -61,14 +61,14 @@ ARITHMETIC = """
     stop_gradient x  | x       | biuf | it stops derivatives, not values
 """
 
-RULES: dict[str, list[Rule]] = {}  # by the primitive's name; the first that applies is taken
+RULES: dict[str, list[Rule]] = {}  # by the primitive's name; the first rule that applies is used
 for _line in ARITHMETIC.strip().splitlines():
     _rule = parse(_line)
     RULES.setdefault(_rule.primitive, []).append(_rule)
 
-# ---- what no pattern can say: rules with a function, which says exactly when they apply ----
+# ---- rules with a function, for conditions that no pattern can express ----
 
-# What (eqn, producer) becomes; after them come the equations in the pattern's parentheses.
+# f(eqn, producer, *equations in the pattern's parentheses) -> the replacement
 Apply = Callable[..., Simpler]
 ANY = "biufcV"
 IN_ORDER = "elements stay in the order that they have in memory"
@@ -103,7 +103,7 @@ def rule(pattern: str, instead: str, kinds: str, why: str) -> Callable[[Apply], 
 
 @rule("div x 2**n", "mul x 2**-n", "f", "2**-n is exact, so that both are rounded once")
 def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """x / 8 = x * 0.125: both are the same number, rounded once. Of floats of 32 and 64 bits.
+    """x / 8 = x * 0.125: both are the same number, rounded once. For floats of 32 and 64 bits.
 
     The divisor is a power of two, of either sign, whose exponent is from -100 to 100 (in np.frexp's
     terms), so that its inverse is exact. If it is an array of one number, the factor is the number alone: a
@@ -138,14 +138,16 @@ def unchanged(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 @rule("convert_element_type (convert_element_type x)", "x", "biuf", HELD)
 def convert_back(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """What was converted, if it is converted back from a dtype that holds all of its values."""
+    """The original operand of two conversions, if they convert back from a dtype that holds all of its
+    values.
+    """
     (first,) = before.invars
     return first if _is_exact(before) and same_type(first, eqn.outvars[0]) else None
 
 
 @rule("convert_element_type (convert_element_type x)", "convert_element_type x", "biuf", HELD)
 def convert_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """One conversion, if the dtype on the way holds all values of the first one.
+    """One conversion instead of two, if the dtype between holds all values of the first one.
 
     Not from integers by way of floats to other integers: a float that is too large becomes the largest
     integer, where an integer loses its upper bits."""
@@ -155,8 +157,7 @@ def convert_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler
 
 
 def _is_exact(eqn: JaxprEqn) -> bool:
-    """Whether each value of the operand's dtype is one of the result's. Complex numbers and keys are left
-    alone."""
+    """Whether the result's dtype holds every value of the operand's. False for complex numbers and keys."""
     narrow, wide = eqn.invars[0].aval.dtype, eqn.outvars[0].aval.dtype
     if kind(wide) not in "biuf" or kind(narrow) not in "biuf":
         return False
@@ -180,7 +181,7 @@ def slice_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
 
 @rule("concatenate x y", "x", ANY, "nothing is added to it")
 def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """The one operand that has elements, or all that have some."""
+    """The one operand that has elements, or a join of all that have some."""
     parts = [x for x in eqn.invars if x.aval.shape[eqn.params["dimension"]]]
     if len(parts) == 1 and same_type(parts[0], eqn.outvars[0]):
         return parts[0]
@@ -189,7 +190,7 @@ def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 @rule("squeeze (slice (stack x y))", "x", ANY, "it is that operand")
 def part_of_stack(eqn: JaxprEqn, producer: Producer, cut: JaxprEqn, stack: JaxprEqn) -> Simpler:
-    """The operand of a stack, if that is the slice and the axis goes."""
+    """The operand of a stack, if the slice selects it and the axis is removed."""
     chosen = stack.invars[cut.params["start_indices"][stack.params["axis"]]]
     is_one = tuple(eqn.params["dimensions"]) == (stack.params["axis"],)
     return chosen if is_one and same_type(chosen, eqn.outvars[0]) else None
@@ -225,7 +226,7 @@ def broadcast_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpl
 @rule("rev (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
 @rule("slice (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
 def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    """Moving about the elements of one repeated number gives it, repeated."""
+    """Moving the elements of one repeated number gives the same number, repeated."""
     (out,) = eqn.outvars
     if before.invars[0].aval.shape:
         return None
@@ -240,8 +241,9 @@ def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
 
 
 def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """One walk through the equations: each is rewritten as long as a rule applies. What reads a result that
-    is gone reads what took its place."""
+    """One walk through the equations: each is rewritten as long as a rule applies. Readers of a removed
+    result read its replacement.
+    """
     producer: dict[Var, JaxprEqn] = {}
     replaced: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
@@ -261,7 +263,7 @@ def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:
-    """The equation as simple as the rules make it, or the atom that its result is."""
+    """The equation simplified by the rules, or the atom that replaces its result."""
     while (found := _first_rule(eqn, producer)) is not None:
         rule, simpler = found
         event(eqn, ("becomes", simpler), f"{rule}: {rule.why}", eqn)
@@ -272,7 +274,7 @@ def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:
 
 
 def _first_rule(eqn: JaxprEqn, producer: Producer) -> tuple[Rule, Atom | JaxprEqn] | None:
-    """The first rule that applies, and what it makes of the equation."""
+    """The first rule that applies, and its replacement for the equation."""
     for rule in RULES.get(eqn.primitive.name, ()):
         if kind(eqn.outvars[0].aval.dtype) in rule.kinds:
             simpler = rule.apply(eqn, producer)

@@ -82,9 +82,11 @@ def _readers(kernel: ir.Kernel, loop: ir.For, value: str) -> dict[str, str]:
 
 
 def _again(kernel: ir.Kernel, loop: ir.For) -> dict[str, dict[str, str]]:
-    """The values of the loop that loops after it compute again: for each, their axes and its names there."""
+    """The loop's values that later loops compute again: for each, the axes of these loops and its names
+    there.
+    """
     body, _ = path_to(kernel.body, axis_of(loop))[-1]
-    _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
+    _, *after = here = body[body.index(loop) :]  # where arrays allocated before it can be loaded
     numbers, stored = Numbers(), _stores(here)
     meanings, found = _meanings(loop, numbers, stored), defaultdict[int, dict[str, str]](dict)
     for other in loops_of(after):
@@ -96,7 +98,7 @@ def _again(kernel: ir.Kernel, loop: ir.For) -> dict[str, dict[str, str]]:
 
 
 def _loading(loop: ir.For, name: str, kept: ir.PrivateArray) -> ir.For:
-    """The loop, with the value of that name loaded, and without what only went into that."""
+    """The loop with the named value loaded, without the statements that only that value needed."""
     body: list[ir.Statement] = []
     for statement in loop.body:
         if getattr(getattr(statement, "target", None), "name", None) == name:
@@ -109,7 +111,7 @@ def _loading(loop: ir.For, name: str, kept: ir.PrivateArray) -> ir.For:
 # ---- what is computed twice ----
 
 
-# What has been seen: an operation with its operands' numbers, or a load.
+# The number of each operation (with its operands' numbers) and of each load seen so far.
 Numbers = dict[Hashable, int]
 
 
@@ -119,9 +121,10 @@ def _stores(body: Sequence[ir.Statement]) -> Counter[str]:
 
 
 def _meanings(loop: ir.For, numbers: Numbers, stored: Counter[str]) -> dict[str, int]:
-    """A number for each value of a loop's body: the same for equal values, and for those of an iteration
-    of another loop with the same `numbers`. So many statements as `stored` says change memory meanwhile.
-    (Local value numbering: Cocke and Schwartz, 1970.)"""
+    """A number for each value of a loop's body. Equal values have equal numbers, also across loops that share
+    `numbers`. `stored` counts the statements that store to each memory. (Local value numbering: Cocke and
+    Schwartz, 1970.)
+    """
     meanings: dict[str, int] = {}
     here = index_var("here", loop.variable.lo, loop.variable.hi)
 
@@ -155,7 +158,7 @@ def _meanings(loop: ir.For, numbers: Numbers, stored: Counter[str]) -> dict[str,
 
 
 class Repeated(NamedTuple):
-    """A value that a loop computes at a cost, in operations, and loops after it compute again."""
+    """A value that a loop computes and later loops compute again; its cost is in operations."""
 
     value: ir.Value
     axis: str
@@ -163,8 +166,9 @@ class Repeated(NamedTuple):
 
 
 def repeated_work(kernel: ir.Kernel, axes: Sequence[str]) -> Iterator[Repeated]:
-    """What the loops of these axes compute, in their order, and others after them again: of values that are
-    made of each other, the last first. When that is kept, no other loop may compute the others."""
+    """The values that these loops compute and later loops compute again, in the loops' order. A value comes
+    before the values it is made from: if it is kept, no other loop may compute those.
+    """
     for loop in filter(None, (find_loop(kernel, axis) for axis in axes if axis)):
         again = _again(kernel, loop)
         for s in reversed(loop.body):
@@ -173,12 +177,12 @@ def repeated_work(kernel: ir.Kernel, axes: Sequence[str]) -> Iterator[Repeated]:
 
 
 def work_of(let: ir.Let) -> int:
-    """What it costs, in simple operations; to rearrange lanes costs none."""
+    """The cost in simple operations; rearranging lanes is free."""
     return scalar_ops[let.op].cost if let.op in scalar_ops else 0
 
 
 def _cost(loop: ir.For, name: str) -> float:
-    """The operations that a value takes, with those of all that it is made of in this loop."""
+    """The operations for a value and for all values of this loop that it is made from."""
     needed, cost = {name}, 0.0
     for statement in reversed(loop.body):
         if isinstance(statement, ir.Let) and statement.target.name in needed:

@@ -2,7 +2,7 @@
 
 Loops can be interchanged, distributed or jammed if no iteration of the outer one reads or stores what another
 one stores. Memory allocated in an iteration is private to it. In other memory, each iteration must keep to a
-separate part: the variable moves all accesses, and by more than the loops within can.
+separate part: the loop's variable must move every access, and further than the inner loops do.
 
 Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", chapters 2 and 5, 2001
 """
@@ -21,18 +21,19 @@ from tinyjax.compile.schedules.nests import names_in
 
 @dataclass(frozen=True)
 class _Access:
-    """`reach` elements at most of the memory of that name, from `at` on."""
+    """An access to at most `reach` elements of the named memory, from index `at` on."""
 
     memory: str
     at: Linear
     reach: int
     end: Linear | None  # elements from there on are not accessed
     is_store: bool
-    when: str  # the condition by which only one iteration has it, if there is one
+    when: str  # the condition that restricts it to one iteration, if any
 
     def may_meet(self, other: _Access, varying: set[str]) -> bool:
-        """Whether both may be to the same element, in whichever iterations; `varying` are the names of what
-        differs from one to another."""
+        """Whether both may access the same element, in any two iterations; `varying` names the values that
+        differ between iterations.
+        """
         fixed = self._fixed(varying)
         if fixed != other._fixed(varying):
             fixed = {}
@@ -108,7 +109,7 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
         last.append(high)
     ((factor, _), *others) = alike
     if first == last and not larger and factor and not others:
-        # One element each: does another iteration have it too, some iterations later?
+        # One element each: does a later iteration access the same element?
         gaps = {abs(a - b) for a in first for b in first} - {0}
         return not any(
             gap % factor == 0 and gap <= abs(factor) * (variable.hi - variable.lo) for gap in gaps
@@ -125,7 +126,7 @@ def _are_apart(loop: ir.For, accesses: Sequence[_Access]) -> bool:
 
 
 def _holds_once(let: ir.Let, loop: ir.For, varying: set[str]) -> bool:
-    """Whether it is a condition that holds in one iteration at most."""
+    """Whether the condition holds in at most one iteration."""
     match let:
         case ir.Let(_, "eq", (Index() as at, Index(op="const"))):
             return bool(at.stride(axis_of(loop))) and at.names & varying == {axis_of(loop)}
@@ -133,7 +134,7 @@ def _holds_once(let: ir.Let, loop: ir.For, varying: set[str]) -> bool:
 
 
 def _made_within(loop: ir.For) -> set[str]:
-    """The names of values that an iteration computes, and of the loops in it."""
+    """The names of the values that an iteration computes, and of its inner loops."""
     loops = [s for s in every_statement(loop.body) if isinstance(s, ir.For)]
     counters = {_counter(s).args[0] for s in loops}
     return {*defined_names(loop.body), *map(axis_of, loops), *counters}
@@ -171,8 +172,9 @@ def _counter(loop: ir.For) -> Index:
 
 
 def _sum(at: Index, loops: Mapping[Index, ir.For]) -> Linear:
-    """The index as a sum. Where the start of a loop depends on those around, it has start + counter in place
-    of the variable. In a loop of at most n iterations from a multiple of n on, v % n is the counter."""
+    """The index as a sum. If a loop's start depends on outer loops, start + counter replaces its variable. In
+    a loop of at most n iterations from a multiple of n on, v % n is the counter.
+    """
     total: Linear = {}
     whole, *inside = loops
     inner = {variable.args[0] for variable in inside}
@@ -204,7 +206,7 @@ def _counts(remainder: Index, loops: Mapping[Index, ir.For]) -> bool:
 
 
 def iterations(loop: ir.For) -> int:
-    """How many there are at most."""
+    """The largest number of iterations."""
     return min(max(0, (end - loop.start).hi) for end in ends(loop.stop))
 
 
@@ -221,8 +223,9 @@ def why_not_numbered(loop: ir.For) -> str:
 
 
 def numbers(loops: Sequence[ir.For]) -> tuple[Index, int]:
-    """A number for each iteration of all the loops together, and how many numbers there are. Those of the
-    last loop have room for a whole vector: a power of two."""
+    """A number for each iteration of the nest, and how many numbers there are. The last loop's count is
+    rounded up to a power of two, to fit a whole vector.
+    """
     number, count = index(0), 1
     for loop in loops:
         size = iterations(loop)

@@ -1,8 +1,8 @@
 """What a schedule is made of: directives, each of which rewrites one loop of a kernel.
 
-A schedule pass is a frozen dataclass whose fields are its parameters, with `why_not`, which says why a kernel
-can't have it, and `_applied`, which makes another kernel. One for a single loop says why that can't have it,
-and what becomes of it. Axes are named: an axis is the name of a For's variable.
+A directive is a frozen dataclass whose fields are its parameters. `why_not` returns why it can't be applied
+to a kernel, and `_applied` returns the new kernel. A LoopDirective does both for a single loop. Axes are
+named: an axis is the name of a For's variable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.substitution import (
 
 @dataclass(frozen=True)
 class Directive:
-    """One step of a schedule. `why` is the reason for which it was chosen."""
+    """One step of a schedule. `why` is the reason it was chosen."""
 
     why: str = field(default="", kw_only=True, compare=False)
 
@@ -54,7 +54,7 @@ class Directive:
 
 @dataclass(frozen=True)
 class LoopDirective(Directive):
-    """A directive for one loop, that over `axis`; if that is empty, for the outermost while, if it may be."""
+    """A directive for the loop over `axis`, or for the outermost while if `axis` is empty."""
 
     axis: str
     may_be_while: ClassVar[bool] = False
@@ -76,7 +76,7 @@ class LoopDirective(Directive):
         return with_loop(kernel, self.axis, self._changed)
 
     def _changed(self, loop: Any) -> list[ir.Statement]:
-        """What takes the place of the loop."""
+        """The statements that replace the loop."""
         raise NotImplementedError
 
 
@@ -97,8 +97,9 @@ Path = list[tuple[list[ir.Statement], Any]]
 
 
 def path_to(body: list[ir.Statement], axis: str) -> Path:
-    """The way to the loop over an axis, or to the outermost while if that is empty: each body on it, with the
-    statement to go into, and at last the loop. Empty if there is none."""
+    """The path to the loop over an axis, or to the outermost while if the axis is empty: each body, with the
+    index of the statement to enter, the loop last. Empty if there is no such loop.
+    """
     for s in body:
         if axis_of(s) == axis if isinstance(s, ir.For) else not axis and isinstance(s, ir.While):
             return [(body, s)]
@@ -122,7 +123,7 @@ def loop_over(kernel: ir.Kernel, axis: str) -> Any:
 
 
 def no_such_axis(kernel: ir.Kernel, *axes: str) -> str:
-    """Why a directive can't be applied that needs these axes, and there is not one of them; else empty."""
+    """An error message if the kernel lacks one of these axes; empty if it has all."""
     there = [axis_of(loop) for loop in loops_of(kernel.body)]
     for axis in axes:
         if axis not in there:
@@ -135,7 +136,7 @@ def no_such_axis(kernel: ir.Kernel, *axes: str) -> str:
 
 
 def perfect_nest(body: Sequence[ir.Statement]) -> list[ir.For]:
-    """The outermost loops, each all that the one before it has inside."""
+    """The outermost loops of a perfect nest: each is the only statement of the one before it."""
     nest: list[ir.For] = []
     while len(body) == 1 and isinstance(body[0], ir.For):
         nest.append(body[0])
@@ -178,27 +179,27 @@ def with_loop(
 
 
 def accumulators_in(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
-    """The accumulators that are combined into, but made before, with the operation."""
+    """The accumulators made before the loop and combined in it, each with its operation."""
     made = allocated(body)
     combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
     return {s.array: s.op for s in combines if s.array not in made}
 
 
 def carried(loop: ir.For) -> str:
-    """What an iteration of the loop leaves for others; empty if nothing.
+    """What an iteration passes on to later ones; empty if nothing.
 
-    That is memory which is not the iteration's own, and is stored to and loaded."""
+    That is memory from outside the iteration that it both stores to and loads."""
     stored = set(stored_memory(loop.body))
     private = {memory for memory in stored if not isinstance(memory, ir.Buffer)}
     return _outside(loop, private | stored & loaded_memory(loop.body))
 
 
 def changed_again(loop: ir.For) -> str:
-    """What an iteration that is run twice changes twice: it combines with it, or loads and stores it."""
+    """The memory that is wrong if an iteration runs twice: it is combined into, or loaded and stored."""
     combined = {s.array for s in every_statement(loop.body) if isinstance(s, ir.Combine)}
     return _outside(loop, combined | set(stored_memory(loop.body)) & loaded_memory(loop.body))
 
 
 def _outside(loop: ir.For, memory: set[Any]) -> str:
-    """The names of the memory that is not an iteration's own."""
+    """The names of the memory from outside an iteration."""
     return ", ".join(sorted(part.name for part in memory - allocated(loop.body)))

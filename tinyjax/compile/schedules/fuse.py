@@ -1,8 +1,8 @@
-"""Fuse: loops that are nested perfectly, as one.
+"""Fuse: perfectly nested loops become one.
 
 Most elementwise kernels have a single loop: the elements are numbered as they lie in memory, and the position
-`i1 * 100 + i2` is that number. An operation that needs the row or the column alone divides: `i1` is
-`i1_i2 / 100`. Where that is too slow, the loops stay.
+`i1 * 100 + i2` is that number. An operation that needs only the row or the column must divide: `i1` is `i1_i2
+/ 100`. Where that is too slow, the loops stay.
 
     for i1 in 0 .. 20:               for i1_i2 in 0 .. 2000:
       for i2 in 0 .. 100:              a:f32 = a_in[i1_i2]

@@ -1,11 +1,10 @@
 """The schedules of reductions and products on a GPU, where work-items work in groups.
 
-A row has a group, whose items take every 256th element each, and combine what they have in a tree; of few
-results of very many elements, each group leaves a part, and the last one combines the parts. Items that are
-neighbours load neighbours, of columns too: 32 items have a column each, and others every 8th row of them.
-Short rows have one item each, and a few elements that are long sums a group each. Of a product, a group has a
-tile: its items copy to local memory what they all read, and each has one sum, or up to four rows and columns
-of them.
+Each row gets a group. Its items take every 256th element each and combine their results in a tree. If there
+are few results of very many elements, each group combines a part, and the last group combines the parts.
+Neighbouring items load neighbouring elements. For columns, 32 items take one column each, and 8 such rows of
+items share the rows. A short row gets one item. In a product, a group computes a tile: its items copy the
+shared operands to local memory, and each computes one sum, or up to four rows and columns of sums.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ from tinyjax.compile.schedules.work_groups import WorkGroups
 
 ROWS = 8  # items of a group that share a column, if there are many columns
 GROUPS = 128  # that a large GPU runs at once: fewer leave a part of it idle
-ITEMS = 2**21  # that share sums, at most: ten times as many as a large GPU runs at once
-SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
+ITEMS = 2**21  # at most this many share sums: ten times as many as a large GPU runs at once
+SHORT = 32  # elements of a row: this many items run in lockstep, and some would be idle
 
 
 def group_schedule(
@@ -96,7 +95,7 @@ def _split(builder: ScheduleBuilder, axes: ReductionAxes, form: Form, target: Ta
 
 
 def _few_at_once(builder: ScheduleBuilder, row: str, column: str, target: Target) -> None:
-    """Items that are neighbours have neighbouring columns, and others every n-th row of them."""
+    """Neighbouring items take neighbouring columns; each such row of items takes every n-th row."""
     width = min(max(1, target.group // ROWS), _power_of_two(builder.size(column)))
     lanes = target.group // width
     builder.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
@@ -109,7 +108,7 @@ def _few_at_once(builder: ScheduleBuilder, row: str, column: str, target: Target
 
 
 def _as_tree(builder: ScheduleBuilder, axis: str, lanes: int) -> None:
-    """What a loop combines, if it does, by all items of a group."""
+    """Lets all items of a group combine a loop's reduction, if it has one."""
     if accumulators_in(loop_over(builder.kernel, axis).body):
         builder.apply(_tree(axis, lanes))
 
@@ -126,7 +125,7 @@ def _lanes(count: int, target: Target) -> int:
 
 
 def _power_of_two(count: int) -> int:
-    """The least that is no less."""
+    """The smallest power of two that is not less."""
     return 1 << (count - 1).bit_length()
 
 
@@ -160,9 +159,10 @@ def sums_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder | None:
 
 
 def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
-    """The schedule of a product's naive nest, whose axes are (batch,) row, column and k. A group has a square
-    tile of the result, and each item one element of it, or, where there are enough, several rows and columns
-    of elements: of what it loads from local memory it then computes more."""
+    """The schedule of a product's naive nest, whose axes are (batch,) row, column and k. A group computes a
+    square tile of the result. An item computes one element of it, or, if there are enough, several rows and
+    columns, so that it computes more per load from local memory.
+    """
     builder, size = ScheduleBuilder(naive), math.isqrt(target.group)
     each = _of_each_item(builder, size)
     side = each * size
@@ -191,7 +191,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
 
 
 def _of_each_item(builder: ScheduleBuilder, size: int) -> int:
-    """How many rows, and columns, of elements an item has: as many as fill a tile and leave enough groups."""
+    """How many rows and columns of elements an item computes: as many as still leave enough groups."""
     batch, rows, columns = map(builder.size, ("batch", "row", "column"))
     for each in (4, 2):
         side = each * size
@@ -202,8 +202,9 @@ def _of_each_item(builder: ScheduleBuilder, size: int) -> int:
 
 
 def _several_each(builder: ScheduleBuilder, each: int, size: int) -> tuple[str, str]:
-    """A tile's elements, `each` rows and columns of them for an item, of which it has the sums in registers.
-    Its columns are apart, so that those of its neighbours are neighbours. Gives the axes of the items."""
+    """Gives an item `each` rows and columns of a tile, whose sums stay in registers. Its columns are spread
+    out, so that neighbouring items have neighbouring columns. Returns the axes of the items.
+    """
     for axis in ("row_inner", "column_inner"):
         builder.apply(RoundUp(axis, each * size, why="all tiles are alike"))
     column, why = "column_inner_inner", f"{size} items have neighbouring columns"
@@ -218,7 +219,8 @@ def _several_each(builder: ScheduleBuilder, each: int, size: int) -> tuple[str, 
 
 def _pack(builder: ScheduleBuilder, k: str, rows: str, columns: str) -> None:
     """Copies of both operands' parts. The last loop over a copy goes along the operand's rows, so that
-    neighbours load neighbours, unless that would leave gaps: those would have to be set."""
+    neighbours load neighbours, unless that would leave gaps, which would have to be set.
+    """
     for kept, other in ((rows, columns), (columns, rows)):
         builder.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
         order = (kept, k) if _lies_along(builder.kernel, k, kept) else (k, kept)
@@ -231,7 +233,7 @@ def _pack(builder: ScheduleBuilder, k: str, rows: str, columns: str) -> None:
 
 
 def _lies_along(kernel: Kernel, k: str, kept: str) -> bool:
-    """Whether what is read for each `kept` lies in memory along k."""
+    """Whether the operand's elements for one `kept` are contiguous along k."""
     loads = [s for s in every_statement(loop_over(kernel, k).body) if isinstance(s, Load)]
     return any(
         isinstance(s.source, Buffer) and s.index.stride(k) == 1 and s.index.stride(kept) != 0

@@ -1,7 +1,7 @@
-"""Hoist: what is the same in all iterations of a loop is computed before it.
+"""Hoist: loop-invariant values are computed before the loop.
 
-Loads that read no memory that the loop stores to, at a place that no iteration changes, run once, and so does
-what is computed from them.
+A load runs once if its index is invariant and the loop stores nothing to its memory, and so does everything
+computed from such loads.
 
     for i1 in 0 .. 9:                  a:f32 = a_in[0]
       a:f32 = a_in[0]                  b:f32 = sin a
@@ -9,9 +9,9 @@ what is computed from them.
       c:f32 = carry                      c:f32 = carry
       ...                                ...
 
-What a loop inside reads in each iteration goes to a private array: it is *packed*. All rows of a block are
-multiplied with the same panel of the right operand: in the order in which it is read, copied once, it stays
-in the fastest cache, whatever the strides of the operand are.
+The elements that an inner loop reads in each iteration are copied to a private array: they are *packed*. All
+rows of a block are multiplied with the same panel of the right operand: copied once, in the order in which it
+is read, it stays in the fastest cache whatever the operand's strides are.
 
     for tile in 0 .. 8:                    for k1 in 0 .. 100:
       for k in 0 .. 100:                     b1:f32 x16 = b_in[k1 * 70 x16]
@@ -49,10 +49,11 @@ Statements = list[ir.Let | ir.Load]
 
 @dataclass(frozen=True)
 class Hoist(LoopDirective):
-    """What is the same in all iterations of the loop over `axis` (without one, of the outermost while).
+    """Hoists what is the same in all iterations of the loop over `axis` (of the outermost while if it is
+    empty).
 
-    With `inner`, what the innermost of these loops reads, and each iteration of `axis` reads again: it is
-    copied to an array with an element for each of their iterations; those of the last axis are neighbours."""
+    With `inner`, packs what the innermost of these loops reads and each iteration of `axis` reads again. The
+    array has one element for each of their iterations; the last axis is contiguous."""
 
     inner: tuple[str, ...] = ()
     may_be_while = True
@@ -87,7 +88,7 @@ class Hoist(LoopDirective):
             with ir.statements_of(maker.origin):
                 v = maker.target
                 array = ir.PrivateArray(fresh("panel"), v.dtype, count, v.width)
-                # Rows of a power of two have gaps, which are then set as well.
+                # Rows padded to a power of two have gaps, which are set as well.
                 zero = ir.Const(v.dtype.type(0), v.dtype) if has_gaps else None
                 allocated.append(ir.Allocate(array, zero))
                 stores.append(ir.Store(array, number, v))
@@ -106,13 +107,14 @@ class Hoist(LoopDirective):
         return [*same, replace(loop, **bodies)]
 
     def _innermost(self, kernel: ir.Kernel) -> ir.For:
-        """The loop that all others of `inner` are around."""
+        """The innermost loop of `inner`."""
         loops = [loop_over(kernel, axis) for axis in self.inner]
         return min(loops, key=lambda loop: len(loops_of(loop.body)))
 
     def _packed(self, kernel: ir.Kernel) -> tuple[Statements, Statements]:
-        """The statements that compute the same in each iteration of the loop over `axis`, and those of them
-        whose values others use."""
+        """The statements that are invariant in the loop over `axis`, and those of them that other statements
+        use.
+        """
         body = self._innermost(kernel).body
         varying = varying_in(loop_over(kernel, self.axis)) - set(self.inner)
         from_inputs = [s for s in body if not isinstance(s, ir.Load) or _is_input(s)]
@@ -123,7 +125,7 @@ class Hoist(LoopDirective):
 
 
 def _same(loop: ir.For | ir.While) -> Statements:
-    """What can go out of the loop."""
+    """The statements that can move out of the loop."""
     return the_same(sum(ir.inner_bodies(loop), []), varying_in(loop))
 
 

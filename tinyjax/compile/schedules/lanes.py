@@ -1,8 +1,8 @@
-"""Lanes: what of a loop's body differs from iteration to iteration, and what keeps it from being vectors.
+"""Lanes: which values of a loop's body differ between iterations, and what prevents vectorizing it.
 
-A value is *uniform* (the same in all lanes) or varies. What is computed from the loop's variable varies, and
-so does what is computed from that, and a private array that such a value is stored to, or any value in a loop
-that each lane leaves by itself.
+A value is *uniform* (the same in all lanes) or varies. A value varies if it is computed from the loop's
+variable or from a varying value. So does a private array that stores such a value, and any value in a loop
+that lanes leave at different times.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from tinyjax.compile.schedules.dependences import why_dependent, why_in_order
 from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import names_in
 
-MAX_STRIDE = 8  # of a vector that is loaded as others, of which it has some lanes
+MAX_STRIDE = 8  # of a strided vector, which is assembled from lanes of contiguous ones
 MAX_CHOICES = 16  # elements of which each lane chooses one
-MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
+MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations that only vectors have
 
 
 @dataclass
 class Lanes:
-    """The iterations of a loop as lanes: `width` of them, or those before `end` if that is given. With
-    `gather`, they may load from inputs at places apart, and store to outputs.
+    """The iterations of a loop as lanes: `width` of them, or those before `end` if it is given. With
+    `gather`, lanes may load inputs and store outputs at scattered indices.
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
-    accumulators from outside of the loop, each with the operation that combines and what it begins with;
-    `firsts` are the conditions of branches that hold in the first lane of a vector, or in none."""
+    accumulators from outside the loop, each with its operation and initial value; `firsts` are the conditions
+    of branches that hold in the first lane of a vector, or in none."""
 
     axis: str
     first: Index
@@ -70,7 +70,7 @@ class Lanes:
         return "even" if is_even and self.end is None else "apart"
 
     def data_in(self, at: Index) -> list[Index]:
-        """The variables of an index that lanes have of their own, from data."""
+        """The variables of an index that come from data and differ between lanes."""
         return list(dict.fromkeys(p for p in at.parts() if p.op == "var" and self.is_data(p)))
 
     def stride(self, at: Index) -> int | None:
@@ -79,12 +79,13 @@ class Lanes:
         return at.stride(self.axis, self.width if in_chunk else 1)
 
     def at_first(self, at: Index) -> Index:
-        """What an index is in the first lane."""
+        """The index in the first lane."""
         return at.with_variables(lambda v: self.first if v.args[0] == self.axis else v)
 
     def is_in_bounds(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
-        """Whether each lane has an element, also beyond the end: in a private array, vectors from multiples
-        of the width on are theirs."""
+        """Whether each lane has an element, even beyond the end: a private array has room for vectors that
+        begin at multiples of the width.
+        """
         if isinstance(memory, ir.Buffer):
             return False
         first = self.at_first(at)
@@ -104,7 +105,7 @@ class Lanes:
         """Collects what varies between lanes, to a fixed point."""
         own = set(defined_names(body))
         inside = every_statement(body)
-        # What a condition chooses between, by a select or an `otherwise`, concerns the other lanes too.
+        # A select or an `otherwise` also computes values for the lanes in which its condition is false.
         operands = [getattr(s, part, ()) for s in inside for part in ("args", "value", "holds")]
         choices = [s.condition for s in inside if isinstance(s, ir.If) and s.otherwise]
         lets = (s for s in inside if isinstance(s, ir.Let) and self._is_first(s))
@@ -129,7 +130,7 @@ class Lanes:
                         self.varying |= carry_of(statement)
 
     def _is_first(self, let: ir.Let) -> bool:
-        """Whether it asks for an iteration that is the first of a vector: others of it are never that."""
+        """Whether the condition selects one iteration, and that is always the first lane of a vector."""
         match let:
             case ir.Let(_, "eq", (Index() as at, Index(op="const") as number)):
                 is_aligned = self.at_first(at).factor() % self.width == 0
@@ -145,7 +146,7 @@ def carry_of(loop: ir.While) -> set[str]:
 
 
 def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
-    """Whether the loop has `width` iterations, or from 1 to `width`; and where it then ends."""
+    """Whether the loop has exactly `width` iterations, and where it ends if it may have fewer."""
     ends = loop.stop.args if loop.stop.op == "min" else (loop.stop,)
     others = [end for end in ends if not (end - loop.start).is_const(width)]
     if not others:
@@ -181,8 +182,9 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
 def _obstacles_in(
     body: list[ir.Statement], lanes: Lanes, own: set[ir.PrivateArray], around: str
 ) -> Iterator[str]:
-    """Those of a body's statements. `around` is "first" if only the first lane runs them, and "masked" if
-    each lane ends by itself."""
+    """The obstacles in a body. `around` is "first" if only the first lane runs it, "masked" if each lane ends
+    by itself.
+    """
     for s in body:
         yield from _obstacles_of(s, lanes, own, around)
         inner = around
@@ -204,8 +206,9 @@ def why_no_parts(
     accumulators: Container[ir.PrivateArray],
     in_one_loop: bool = True,
 ) -> str:
-    """Why parts of the loop can't have accumulators of their own, and run in any order; empty if they can.
-    Those that are there for all of the kernel may be vectors, or of other loops too."""
+    """Why parts of the loop can't have separate accumulators and run in any order; empty if they can.
+    Accumulators that exist in the whole kernel may be vectors, or used by other loops too.
+    """
     inside = every_statement(loop.body)
     sums = [s for s in inside if isinstance(s, ir.Combine) and s.array in accumulators]
     for s in sums:
@@ -238,7 +241,7 @@ def _why_no_sum(
 
 
 def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
-    """What an accumulator begins with; NaN if with nothing."""
+    """An accumulator's initial value; NaN if it has none."""
     (found,) = (
         s.initial
         for s in every_statement(kernel.body)

@@ -44,16 +44,16 @@ from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
-# Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
+# The most elements that one work-item's arrays may have: private memory is on a stack, and should stay in
 # the cache of a core.
 MAX_PRIVATE = 2**16
 # Operations in an iteration of one work-item: about what a device does while the iteration's kernels
 # are launched one by one, 50 to 100 microseconds.
 MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
-# Operations of one of many examples in an iteration: products of larger matrices are faster together.
+# Operations of one example in an iteration: products of larger matrices are faster as one product.
 MAX_EXAMPLE_WORK = 2**13
 
-Producers = Mapping[Var, JaxprEqn]  # which equation makes an operand
+Producers = Mapping[Var, JaxprEqn]  # the equation that makes an operand
 
 
 def loop_kernel(
@@ -82,8 +82,9 @@ def loop_kernel(
 def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    """Each element of arrays of one shape is an example. What is the same in all iterations is computed
-    before, for each element."""
+    """Each element of the arrays, all of one shape, is an example. Invariant values are computed before the
+    loop, for each element.
+    """
     shape = _shape_of(loop)
     if isinstance(shape, str):
         return shape
@@ -140,7 +141,7 @@ def _nest_by_example(
 
 
 def _combining(found: Loop | Branches, target: Target) -> Iterator[JaxprEqn]:
-    """The equations in the bodies that are no single operation, and read more than an element."""
+    """The equations in the bodies that read more than one element, such as reductions."""
     for eqn in (eqn for body in found.bodies.values() for eqn in body.eqns):
         if is_control_flow(eqn):
             yield from _combining(control_flow(eqn), target)
@@ -149,7 +150,7 @@ def _combining(found: Loop | Branches, target: Target) -> Iterator[JaxprEqn]:
 
 
 def _shape_of(loop: Loop) -> tuple[int, ...] | str:
-    """The shape that the arrays of a loop have; or that they have several, or none."""
+    """The common shape of a loop's arrays, or why there is none."""
     body = loop.body.jaxpr
     per_iteration = [*body.invars[len(loop.consts) :], *body.outvars]
     if loop.condition:
@@ -174,12 +175,12 @@ def _sequential(
 
 
 def _operations(found: Loop | Branches, target: Target) -> int:
-    """Those of an iteration, of all elements."""
+    """The number of operations in an iteration, over all elements."""
     return sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
 
 
 def _finished(nest: LoopKernel, builder: ScheduleBuilder) -> LoopKernel | str:
-    """The scheduled kernel, or why a work-item can't have its private arrays."""
+    """The scheduled kernel, or why its private arrays don't fit a work-item."""
     kernel = builder.finished()
     arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
     private = sum(array.size * array.width for array in arrays)
@@ -193,7 +194,7 @@ def _finished(nest: LoopKernel, builder: ScheduleBuilder) -> LoopKernel | str:
 
 
 def _before(found: Loop | Branches, producer: Producers, target: Target) -> list[JaxprEqn]:
-    """The cheap equations of the initial carry, as far as nothing else of the loop reads that."""
+    """The cheap equations that make the initial carry, except values that the loop also reads elsewhere."""
     if not isinstance(found, Loop):
         return []
     stored = [*found.condition_consts, *found.consts, *found.xs]
@@ -213,7 +214,7 @@ def _why_no_kernel(found: Loop | Branches) -> str:
 
 
 def _lacks_elements(eqn: JaxprEqn) -> bool:
-    """Loops and branches need elements to read and to make, those within as well."""
+    """Whether a loop or branch, or one within it, has an empty operand or result."""
     inner = (e for body in bodies_of(eqn).values() for e in body.eqns if is_control_flow(e))
     own = any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars])
     return own or any(map(_lacks_elements, inner))
@@ -228,8 +229,9 @@ def _cheap_equations(
     producer: Producers,
     target: Target,
 ) -> list[JaxprEqn]:
-    """The equations, in order, of those operands that take few operations and read at most one other
-    array, which is no larger: memory and parameters never become more. What is in `stored` is read."""
+    """The equations, in order, that make cheap operands: few operations that read at most one other array,
+    which is no larger. So memory and parameters never grow. Values in `stored` are read, not computed.
+    """
     producer = {v: eqn for v, eqn in producer.items() if v not in stored}
     found: dict[JaxprEqn, None] = {}
     for v in operands:
@@ -263,5 +265,5 @@ def _cheap(
 
 def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
     if any(v.aval.dtype not in KERNEL_DTYPES for v in [*eqn.invars, *eqn.outvars]):
-        return False  # a loop's memory has no pairs
+        return False  # complex numbers: a loop's memory can't store them as pairs
     return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)

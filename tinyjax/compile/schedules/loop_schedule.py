@@ -1,7 +1,7 @@
 """The schedules of loops and branches: each element runs the loop by itself, or one work-item runs it all.
 
-A vmapped while_loop runs on a CPU as vectors of 16 neighbours, each until none of its lanes is active; on a
-GPU, as an element a work-item.
+On a CPU, a vmapped while_loop runs as vectors of 16 neighbours, each until none of its lanes is active. On a
+GPU, each work-item runs one element.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vector_axes import vector_width, vectorize_maps, vectorize_sums
 from tinyjax.compile.schedules.vectorize import Vectorize
 
-# Operations in one launch, one or two tenths of a second: the host can stop a loop of more.
+# Operations in one launch, 0.1 to 0.2 s: the host can stop loops that take more.
 LAUNCH_WORK = 2**27
-ITERATION_WORK = 4  # operations that an iteration takes in any case
+ITERATION_WORK = 4  # operations that each iteration takes at least
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
 WIDTH = 16  # elements of a vector on a CPU
-JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
+JAMMED_BYTES = 24  # bytes of carry per lane, over all vectors that advance together
 
 
 def elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> ScheduleBuilder:
-    """The schedule of a naive nest that each element of the arrays runs by itself; or else each example."""
+    """The schedule of a naive nest that each element of the arrays, or each example, runs by itself."""
     builder, is_elementwise = ScheduleBuilder(nest.kernel), nest.kernel.form == "elementwise"
     count = math.prod(map(builder.size, nest.elements))
     axis = builder.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
@@ -66,7 +66,7 @@ def elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) 
 
 
 def _in_vectors(builder: ScheduleBuilder, axis: str, count: int, target: Target) -> tuple[str, int]:
-    """The axis that numbers the vectors, and their width; that of the elements, if there can be none."""
+    """The axis that numbers the vectors, and their width; without vectors, the axis of the elements."""
     width = min(WIDTH, 2 ** math.ceil(math.log2(count)))
     why = "all lanes do the same, until the last one is done"
     vectors = Vectorize(axis, width, gather=True, why=why)
@@ -76,7 +76,7 @@ def _in_vectors(builder: ScheduleBuilder, axis: str, count: int, target: Target)
 
 
 def _jammed(loop: Loop | Branches, count: int, width: int) -> int:
-    """How many vectors of the elements advance together: as many as have room in the registers."""
+    """How many vectors of the elements advance together: as many as fit in registers."""
     if isinstance(loop, Branches) or loop.length is None or width < WIDTH:
         return 1
     in_registers = sum(v.aval.dtype.itemsize for v in loop.last_carry if v.aval.ndim)
@@ -99,7 +99,7 @@ def sequential_schedule(
     for axis in [axis_of(loop) for loop in loops_of(builder.kernel.body)]:
         if axis != nest.axis:
             builder.partition(axis, INSIDE)
-    if target.width > 1:  # of half the width: so other loops store what these load
+    if target.width > 1:  # half the width, so that the same loops store and load each vector
         vectorize_maps(builder, vector_width(builder.kernel, target) // 2)
     if isinstance(found, Loop):
         bodies = found.bodies.values()
@@ -109,8 +109,9 @@ def sequential_schedule(
 
 
 def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> None:
-    """Sums, one for each element of an array, take in their next terms in turn, in the order in which these
-    lie in memory."""
+    """Advances the sums of all elements of an array together: each takes its next term in turn, so that terms
+    are read in memory order.
+    """
     for inner in loops_of(builder.kernel.body):
         axis = axis_of(inner)
         if axis == main or not accumulators_in(inner.body):
@@ -135,13 +136,13 @@ def _advance_together(builder: ScheduleBuilder, main: str, target: Target) -> No
 
 
 def _reads_apart(kernel: Kernel, axis: str) -> bool:
-    """Whether neighbouring iterations read inputs that are apart in memory."""
+    """Whether neighbouring iterations read input elements that are not neighbours in memory."""
     loads = (s for s in loop_over(kernel, axis).body if isinstance(s, Load))
     return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.source, Buffer))
 
 
 def _collapse(builder: ScheduleBuilder, main: str) -> None:
-    """Loops over arrays, one in place of one for each axis, where no index is then found by division."""
+    """Fuses the loops over an array's axes into one, if no index then needs division."""
     loops = [loop for loop in loops_of(builder.kernel.body) if axis_of(loop) != main]
     inside = {id(s) for loop in loops for s in loop.body}
     for loop in loops:

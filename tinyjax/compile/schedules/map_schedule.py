@@ -1,16 +1,16 @@
-"""The schedules of elementwise groups, and of what is made in order.
+"""The schedules of elementwise groups, and of results that are made in order.
 
-They say which loops are one, which is in vectors, and who runs what.
+They choose which loops are fused, which one is vectorized, and how work-items share the work.
 
 On a CPU, loops are collapsed as long as no index is then found by division; the innermost one is split into
 vectors where neighbours are contiguous in memory; and the outermost one is shared out among work-items, which
 should have long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are
-one, and a work-item has every n-th of their elements.
+fused, and a work-item computes every n-th element.
 
-An update's windows may meet, so one work-item changes them one after the other. Elements at different places
-along the axes that each window covers whole never meet: neighbours along the last one are a vector, and
-work-items share the vectors. Each of them goes through all windows. Likewise the columns of a cumulative sum
-are vectors, and its rows are shared out.
+An update's windows may overlap, so one work-item changes them one after the other. Along an axis that each
+window covers whole, different elements are independent: neighbours along the last such axis are a vector, and
+work-items share the vectors. Each work-item goes through all windows. Likewise the columns of a cumulative
+sum are vectors, and its rows are shared out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from tinyjax.compile.schedules.vectorize import Vectorize
 TILE = 32
 LARGE = 2**18
 INSIDE = "inside of the borders nothing is tested"
-ENOUGH = 16  # work-items, so that all cores have about the same to do
+ENOUGH = 16  # work-items, so that all cores get about the same work
 
 
 def map_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
@@ -67,7 +67,7 @@ def map_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
 
 
 def iterations(body: Sequence[Statement]) -> int:
-    """How many there are for an element: those of loops inside, or one."""
+    """The number of inner loop iterations for an element; one without inner loops."""
     loops = [s for s in body if isinstance(s, For)]
     return max(1, sum((s.stop - s.start).lo * iterations(s.body) for s in loops))
 
@@ -76,7 +76,7 @@ def iterations(body: Sequence[Statement]) -> int:
 
 
 def _schedule_gpu_map(builder: ScheduleBuilder, axes: list[str], target: Target) -> None:
-    """A work-item has a few elements, as many elements apart as there are work-items."""
+    """A work-item computes a few elements; their distance is the number of work-items."""
     axis = builder.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
     items, run = split_work(builder.size(axis), target.grain, target.max_items)
     each = "an element" if run == 1 else f"{run} elements, and its neighbours those beside them"
@@ -121,8 +121,9 @@ def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> No
 
 
 def _share_out_rows(builder: ScheduleBuilder, rows: list[str], count: int, target: Target) -> int:
-    """Shares out the outermost loop, if it has enough iterations: else it takes in the next one. An innermost
-    one has `count` elements. Gives the number of work-items."""
+    """Shares out the outermost loop among work-items. If it has too few iterations, it is first fused with
+    the next one. An innermost loop has `count` elements. Returns the number of work-items.
+    """
     sizes = [builder.size(axis) for axis in rows]
     wanted, _ = split_work(math.prod(sizes), target.grain // count, target.max_items)
     first, number = sizes[0], 1
@@ -161,8 +162,9 @@ def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Targ
 
 
 def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> int:
-    """Shares a loop out, if it can be, among work-items with at least `grain` iterations each; gives their
-    number."""
+    """Shares a loop out, if possible, among work-items with at least `grain` iterations each. Returns their
+    number.
+    """
     items, run = split_work(builder.size(axis), grain, most)
     why = f"{run:,} iterations each, at least {max(1, grain):,}"
     is_shared = items > 1 and builder.apply_if_possible(Parallelize(axis, items, why=why))
@@ -173,8 +175,9 @@ def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> in
 
 
 def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> ScheduleBuilder:
-    """The schedule of a naive nest whose elements are made in order, but for the loops over `axes`, around
-    all."""
+    """The schedule of a naive nest whose elements are made in order; only the outer loops over `axes` are
+    independent.
+    """
     builder, outer, width = ScheduleBuilder(naive), list(axes), 1
     if outer:
         width = _width_along(builder, outer[-1], target)

@@ -1,4 +1,4 @@
-"""Names in loop nests: those of a statement, free ones, and unused ones."""
+"""Names in loop nests: the names in a statement, fresh names and unused ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tinyjax.compile.schedules.directive import axis_of, loops_of
 
 
 def names_in(thing: Any) -> set[str]:
-    """All names that a statement, or a part of one, has."""
+    """All names in a statement, or in a part of one."""
     if isinstance(thing, Index):
         return set(thing.names)
     if isinstance(thing, HasOrigin):
@@ -29,7 +29,7 @@ def stored_names(body: Sequence[Statement]) -> set[str]:
 
 
 class Fresh:
-    """Gives names that a kernel does not have."""
+    """Makes names that a kernel does not use yet."""
 
     def __init__(self, kernel: Kernel):
         self.taken = {*defined_names(kernel.body), *(buffer.name for buffer in kernel.buffers)}
@@ -46,7 +46,7 @@ class Fresh:
 def without_unused(
     body: Sequence[Statement], names: Container[str] | None = None
 ) -> list[Statement]:
-    """The statements of a loop's body without values that none reads; only those of `names`, if given."""
+    """The statements of a loop's body without unused values. With `names`, only these are removed."""
     kept: list[Statement] = []
     read: set[str] = set()
     for statement in reversed(body):
@@ -60,13 +60,14 @@ def without_unused(
 
 
 def varying_in(loop: Statement) -> set[str]:
-    """The names of what may differ from one iteration of a loop to the next."""
+    """The names of values that may differ from one iteration of a loop to the next."""
     return {*defined_names([loop]), *map(axis_of, loops_of([loop])), *stored_names([loop])}
 
 
 def the_same(body: Sequence[Statement], varying: set[str]) -> list[Let | Load]:
-    """The statements that compute the same in all iterations of a loop, in which what has the names `varying`
-    may differ. The names of what they compute are taken from those."""
+    """The statements that compute the same in all iterations of a loop. `varying` names what may differ; the
+    names that these statements compute are removed from it.
+    """
     same: list[Let | Load] = []
     for s in body:
         if isinstance(s, Let | Load) and not (names_in(s) - {s.target.name}) & varying:
@@ -76,5 +77,5 @@ def the_same(body: Sequence[Statement], varying: set[str]) -> list[Let | Load]:
 
 
 def without(body: Sequence[Statement], others: Sequence[Statement]) -> list[Statement]:
-    """The statements that are none of the others."""
+    """The statements that are not among the others."""
     return [s for s in body if not any(s is other for other in others)]

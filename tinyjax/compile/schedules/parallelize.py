@@ -36,10 +36,11 @@ from tinyjax.compile.schedules.nests import without
 
 @dataclass(frozen=True)
 class Parallelize(LoopDirective):
-    """The iterations of the loop over `axis` in `items` runs, one for each work-item (or for each that there
-    was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop. Runs
-    begin at multiples of `multiple`, or are `cyclic`. Loops beside it that are apart from it are shared out
-    likewise. What else follows it is for the work-item that is done last."""
+    """Splits the iterations of the loop over `axis` into `items` runs, one for each work-item (or one for
+    each existing work-item). Work-items come in whole groups of `group`; items beyond the last run get an
+    empty loop. Runs begin at multiples of `multiple`, or are `cyclic`. Independent loops beside it are shared
+    out likewise. The work-item that finishes last runs all other statements after the loop.
+    """
 
     items: int
     group: int = 1
@@ -78,7 +79,7 @@ class Parallelize(LoopDirective):
                 start, step = loop.start + number * run, 1
                 stop = (start + run).min(loop.stop)
                 is_one = (stop - start).is_const(1)
-            if is_one:  # there is nothing to go round
+            if is_one:  # no iterations
                 return substituted(loop.body, {axis_of(loop): start})
             return [replace(loop, start=start, stop=stop, step=step)]
 
@@ -98,15 +99,16 @@ class Parallelize(LoopDirective):
 
 
 def _beside(body: list[ir.Statement], axis: str) -> list[ir.Statement]:
-    """What all work-items run besides the loop over an axis, here and in the loops around it."""
+    """The statements that all work-items run besides the loop over an axis, here and in outer loops."""
     path = path_to(_parts(body, axis)[0], axis)
     loops = [s for _, s in path if isinstance(s, ir.For)]
     return [s for part, _ in path for s in without(part, loops)]
 
 
 def _is_apart(statement: ir.Statement, loop: ir.For) -> bool:
-    """Whether it is another loop that is shared out with this one: a border beside a loop's main piece, say.
-    Neither loads what the other stores."""
+    """Whether it is a loop to share out together with this one, such as a border beside the main piece.
+    Neither loop loads what the other stores.
+    """
     if not isinstance(statement, ir.For) or why_in_order(statement):
         return False
     stored, by_loop = (set(stored_memory([s])) for s in (statement, loop))
@@ -124,8 +126,9 @@ def split_work(count: int, grain: int, most: int) -> tuple[int, int]:
 
 
 def _parts(body: list[ir.Statement], axis: str) -> tuple[list[ir.Statement], list[ir.Statement]]:
-    """The statements up to the loop over an axis, or to one around it, and those apart from it; and the
-    others after it, for which all of the loop must be done."""
+    """Two parts: the statements up to the loop over an axis (or one around it), with independent ones after
+    it; and the statements that need the whole loop to be finished.
+    """
     path = path_to(body, axis)
     number = body.index(path[0][1]) + 1
     while number < len(body) and _is_apart(body[number], path[-1][1]):

@@ -1,9 +1,9 @@
 """Partition: a loop in pieces, in each of which every test of its variable has one answer.
 
-A padded array asks of each element whether it is inside, a concatenation which operand it is in, and a vector
-where it ends. The answer changes at few places: the loop is cut there. In a piece the variable has a smaller
-range, by which indices simplify themselves, and comparisons and what they choose are known. The longest piece
-keeps the names of the loop, and in others those of loops end in _border and a number.
+A padded array tests each element for being inside, a concatenation tests which operand it is in, and a vector
+tests where it ends. The answer changes at few places: the loop is cut there. In a piece the variable has a
+smaller range, so indices simplify, and comparisons and the choices that depend on them are known. The longest
+piece keeps the names of the loop; in the others, loop names end in _border and a number.
 
     for i1 in 0 .. 100:                        for i1_border1 in 0 .. 1:
       t1:bool = ge i1 1                          y_out[0] = 0.0
@@ -33,9 +33,9 @@ from tinyjax.compile.kernel.substitution import (
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of, with_loop
 from tinyjax.compile.schedules.nests import Fresh, without_unused
 
-# A comparison a ? b as one of a - b: the answer changes where the difference reaches these numbers.
+# A comparison of a and b as one of a - b with 0: the answer changes where the difference reaches these.
 CHANGES = {"ge": (0,), "lt": (0,), "gt": (1,), "le": (1,), "eq": (0, 1), "ne": (0, 1)}
-# The known equal of a value: another value, a constant, or the first of numbers that go up by one.
+# What a value is known to equal: another value, a constant, or the first of consecutive numbers.
 Known = dict[str, ir.Scalar | Index]
 
 
@@ -70,8 +70,9 @@ class Partition(LoopDirective):
 
 
 def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For:
-    """The iterations from `start` on, before `stop`; of a loop between constants, counted from 0. `names` has
-    the names that change."""
+    """The iterations from `start` to before `stop`; if both are constants, counted from 0. `names` maps old
+    names to new ones.
+    """
     axis = axis_of(loop)
     is_fixed = loop.start.op == loop.stop.op == "const"
     first, count = (start, stop - start) if is_fixed else (0, stop)
@@ -86,7 +87,7 @@ def _piece(loop: ir.For, start: int, stop: int, names: dict[str, str]) -> ir.For
 
 
 def _border_names(body: Sequence[ir.Statement], fresh: Fresh) -> dict[str, str]:
-    """New names for what statements make, and for the axes of their loops."""
+    """New names for the values and loop axes that the statements define."""
     names = {name: fresh(f"{name}_") for name in defined_names(body)}
     axes = map(axis_of, loops_of(body))
     return names | {axis: fresh(f"{axis.removesuffix('_inner')}_border") for axis in axes}
@@ -96,7 +97,7 @@ def _border_names(body: Sequence[ir.Statement], fresh: Fresh) -> dict[str, str]:
 
 
 def borders(loop: ir.For) -> list[int]:
-    """The numbers, beyond the first, from which on some test of the loop's variable has another answer."""
+    """The values of the loop's variable, after the first one, at which the answer to some test changes."""
     axis, found = axis_of(loop), set[int]()
     either = list[tuple[int, int]]()  # on both sides of either number, the larger of two is known
     for statement in every_statement(loop.body):
@@ -113,7 +114,9 @@ def borders(loop: ir.For) -> list[int]:
 
 
 def _tests(statement: ir.Statement) -> Iterator[tuple[Linear, tuple[int, ...]]]:
-    """Sums of indices, and numbers: it makes a difference whether a sum is less than one of its numbers."""
+    """Pairs of a sum of indices and numbers: the test's answer depends on whether the sum is less than each
+    number.
+    """
     match statement:
         case ir.Let(_, op, (Index() as a, Index() as b)) if op in CHANGES:
             yield linear(a - b), CHANGES[op]
@@ -124,7 +127,7 @@ def _tests(statement: ir.Statement) -> Iterator[tuple[Linear, tuple[int, ...]]]:
 
 
 def _clamps(statement: ir.Statement) -> Iterator[Linear]:
-    """Sums of indices, whose sign decides a minimum or a maximum."""
+    """Sums of indices whose sign decides a minimum or a maximum."""
     for at in (*vars(statement).values(), *getattr(statement, "args", ())):
         if isinstance(at, Index):
             for part in at.parts():
@@ -133,7 +136,9 @@ def _clamps(statement: ir.Statement) -> Iterator[Linear]:
 
 
 def _crossing(difference: Linear, axis: str, to: int) -> list[int]:
-    """From which value of the variable on a sum is at least `to`, or less; none if not by that alone."""
+    """The value of the variable from which on a sum is at least `to` (or less than it); empty
+    if other variables matter.
+    """
     parts = {part: factor for part, factor in difference.items() if part is not None and factor}
     ((part, factor), *others) = parts.items() if parts else [(None, 0)]
     if part is None or others or part.op != "var" or part.args[0] != axis:
@@ -146,8 +151,9 @@ def _crossing(difference: Linear, axis: str, to: int) -> list[int]:
 
 
 def _simplified(body: Sequence[ir.Statement], known: Known) -> list[ir.Statement]:
-    """The statements without tests whose answer is known, and without what these do not choose. Adds to
-    `known`."""
+    """The statements without tests whose answer is known, and without the values they don't select. Adds to
+    `known`.
+    """
     return without_unused(_with_answers(body, known))
 
 
@@ -203,7 +209,7 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
 
 
 def _answer(let: ir.Let, known: Known) -> ir.Scalar | None:
-    """What is known of an operation's result."""
+    """What an operation's result is known to equal."""
     match let:
         case ir.Let(target, "ramp", (Index() as first, ir.Const(1))):
             known[target.name] = first

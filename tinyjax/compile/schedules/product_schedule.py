@@ -31,8 +31,8 @@ from tinyjax.compile.schedules.vectorize import Vectorize
 VECTOR_BYTES = 64
 PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
 BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
-MIN_TASKS = 16  # so that all cores have work
-GRAIN = 2**16  # multiplications that are worth a work-item
+MIN_TASKS = 16  # enough to keep all cores busy
+GRAIN = 2**16  # multiplications that make another work-item worthwhile
 
 
 def product_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
@@ -59,7 +59,7 @@ class _ProductScheduler:
         (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
         enough = 1 << (self.columns - 1).bit_length()  # a power of two
         self.lanes = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
-        # What is loaded of a row is multiplied with two vectors, if there are registers for their sums.
+        # An element loaded from a row is multiplied with two vectors, if their sums fit in registers.
         self.vectors = 2 if target.rows > 6 and self.columns % (2 * self.lanes) == 0 else 1
         self.width = self.vectors * self.lanes
         most = target.rows // self.vectors
@@ -73,7 +73,9 @@ class _ProductScheduler:
         self.tiles = math.ceil(self.rows / (self.height * blocks))  # of a block
 
     def tile(self) -> None:
-        """Blocks of rows by panels of columns, in tiles, and what follows a block's sums after them."""
+        """Splits the result into blocks of rows by panels of columns, and these into tiles. The epilogue
+        follows a block's sums.
+        """
         builder = self.builder
         count = self.height * self.vectors
         registers = f"{count} vectors of sums stay in registers while k runs"
@@ -92,8 +94,9 @@ class _ProductScheduler:
             builder.apply(Reorder(self.sums[0], tiles[1:], stays=True, why=why))
 
     def _parts_of_panel(self) -> str:
-        """The axis that numbers parts of a panel which stay in the first cache, empty for one: the sums that
-        are left are over such a part."""
+        """The axis that numbers the parts of a panel, each of which fits in the first cache; empty for one
+        part. The remaining loop over k sums one part.
+        """
         *outer, last = self.sums
         size_of = self.builder.size
         if size_of(last) > PANEL:
@@ -112,7 +115,7 @@ class _ProductScheduler:
         return self.builder.fuse_axes(outer, "parts of a panel are numbered")
 
     def pack(self) -> None:
-        """A copy of each panel, and full tiles, which go through it."""
+        """Copies each panel, and rounds up tiles so that all are full."""
         again = f"the panel is read {self.tiles} times, in the order of the copy"
         panel = Hoist("row_outer_inner", (*self.sums, "column_inner"), why=again)
         # Not if it is the same number everywhere.
@@ -123,8 +126,9 @@ class _ProductScheduler:
                 self.builder.apply(RoundUp(axis, self.width, why="its vectors are numbered from 0"))
 
     def vectorize(self) -> None:
-        """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a
-        tile at once."""
+        """Makes columns the lanes of the sums and, where possible, of the copy and the epilogue. Unrolls a
+        tile's rows.
+        """
         builder, width = self.builder, self.width
         if not self._in_vectors("column_inner", "neighbours are packed"):
             return  # each may read at an index that depends on data
@@ -138,7 +142,7 @@ class _ProductScheduler:
                 builder.apply(UnrollAndJam(axis, count, why=why))
 
     def _in_vectors(self, axis: str, why: str) -> bool:
-        """Makes vectors of an axis of columns, if it can be; gives whether it did."""
+        """Vectorizes an axis of columns if possible; returns whether it did."""
         wanted = Vectorize(axis, self.lanes, why=why)
         if self.vectors == 1:
             return self.builder.apply_if_possible(wanted)
@@ -148,7 +152,7 @@ class _ProductScheduler:
         return can_be
 
     def share_out(self) -> None:
-        """Each panel of each block is a task; a work-item has a run of them."""
+        """Each panel of each block is a task; a work-item gets a run of tasks."""
         axes = ["row_outer_outer", "column_outer"]
         if self.batch > 1:
             axes.insert(0, "batch")
@@ -160,15 +164,17 @@ class _ProductScheduler:
         self.builder.apply(Parallelize(task, items, why=why))
 
     def _are_looked_up(self) -> bool:
-        """Whether a row's place in memory is found by division: they are lines of images, say."""
+        """Whether a row's place in memory is found by division, as for the lines of images."""
         loads = (s for s in every_statement(self.builder.kernel.body) if isinstance(s, Load))
         parts = (part for load in loads for part in load.index.parts() if part.op == "%")
         return any("row" in part.names for part in parts)
 
 
 def rows_at_once(rows: int, most: int, are_looked_up: bool = False) -> int:
-    """How many rows go through a panel together. To load the panel costs about as much as two more; where
-    the last of such tiles is not full, each row must be looked up, which costs a fifth, unless all are."""
+    """How many rows go through a panel together. Loading the panel costs about as much as two more rows. If
+    the last tile is not full, each row's place must be looked up, which costs a fifth, unless all are looked
+    up anyway.
+    """
 
     def cost(tile: int) -> float:
         return (

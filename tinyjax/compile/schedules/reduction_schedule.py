@@ -30,9 +30,9 @@ from tinyjax.compile.schedules.vector_axes import lanes_of_rows, largest_stride,
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
-LONG_ROW = 512  # elements: going through four such rows at once takes up to 1.6 times as long
+LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
-COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
+COLUMNS = 2048  # columns at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
 LAST = "only the last vector needs a mask"
 NEED_NOT_WAIT = "additions don't wait for the one before"
@@ -50,7 +50,7 @@ def reduction_schedule(
 
 
 class _ReductionScheduler:
-    """The schedule so far, and what it depends on."""
+    """The schedule so far, and the values that it depends on."""
 
     def __init__(self, nest: Kernel, form: Form, target: Target):
         self.builder = ScheduleBuilder(nest)
@@ -59,15 +59,14 @@ class _ReductionScheduler:
         self.width = _width(nest, target)
 
     def vectors(self, axis: str) -> Vectorize | None:
-        """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
+        """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones."""
         is_whole = self.form.kind == "columns" or self.builder.size(axis) % self.width == 0
         gather = is_whole and largest_stride(self.builder, axis) > 1
         wanted = Vectorize(axis, self.width, gather, why="neighbours in memory")
         return wanted if self.width > 1 and self.builder.can_vectorize(wanted) else None
 
     def unrolled(self, axis: str) -> int:
-        """How many elements to take at once: where there is little work, the sum of one should not wait
-        for that of another."""
+        """How many elements to take at once: with little work each, one sum must not wait for another."""
         statements = list(every_statement(loop_over(self.builder.kernel, axis).body))
         work = sum(work_of(s) for s in statements if isinstance(s, Let))
         sums = sum(isinstance(s, Combine) for s in statements)
@@ -86,8 +85,9 @@ def _width(kernel: Kernel, target: Target) -> int:
 
 
 def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
-    """A work-item takes whole rows, each in vectors: several short ones at once, so that the sum of one need
-    not wait for that of another; a long one has several accumulators."""
+    """A work-item takes whole rows, each in vectors: several short rows at once, so that one sum doesn't wait
+    for another; a long row has several accumulators.
+    """
     builder, form, target = scheduler.builder, scheduler.form, scheduler.target
     rows, columns = form.outer, form.reduction_size
     outer = list(axes.outer)
@@ -139,7 +139,7 @@ def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
 
 
 def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
-    """Keeps what is costly and has room, one after the other."""
+    """Keeps each costly value that fits in memory, one after the other."""
     kept = 0
     while True:
         for value, axis, cost in repeated_work(builder.kernel, sweeps):
@@ -205,8 +205,9 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
 
 
 def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
-    """Each work-item combines a part of the elements, or of rows that are long enough for vectors; the last
-    one combines the parts."""
+    """Each work-item combines a part of the elements, or a part of the rows if these are long enough for
+    vectors; the last one combines the parts.
+    """
     builder, form, target = scheduler.builder, scheduler.form, scheduler.target
     builder.fuse_axes([*axes.outer, *axes.inner], "results are numbered")
     sweep = builder.fuse_contiguous_axes(axes.sweeps[0], "they are contiguous")
@@ -233,7 +234,7 @@ def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
 
 
 def _long_rows(scheduler: _ReductionScheduler, axes: Sequence[str]) -> Vectorize | None:
-    """The vectors of what is combined, if it lies in memory in many runs, with others between."""
+    """Vectorizes the combined elements if they lie in memory in many separate runs."""
     if len(axes) < 2:
         return None
     *rows, columns = (scheduler.builder.size(axis) for axis in axes)

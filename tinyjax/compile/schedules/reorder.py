@@ -1,9 +1,9 @@
 """Reorder: loops that are nested in another order.
 
 The naive nest takes a column and walks down all of its rows, each far from the last one in memory. In the
-other order it takes a row, and adds each of its elements to its column's accumulator. That may be if no
-iteration of the outer loop depends on another. Where a loop moves out of one that has more in it, that one is
-distributed, and variables become arrays: of accumulators, there is one for each column.
+other order it takes a row, and adds each of its elements to its column's accumulator. This is legal if no
+iteration of the outer loop depends on another. If the outer loop has other statements too, it is distributed,
+and variables become arrays: here, one accumulator for each column.
 
     for i1 in 0 .. 40:                    each_acc1:f32 = 64 elements of 0.0
       acc1:f32 = variable of 0.0          for i2 in 0 .. 30:
@@ -16,7 +16,8 @@ distributed, and variables become arrays: of accumulators, there is one for each
 
 Two loops that are split and reordered so that they go through small rectangles are tiled (`tile`). That is
 how an array is transposed fast: along the rows of the result, the elements of the operand are far apart. Each
-comes with a line of the cache, whose other elements the next rows need: in a tile, all lines are still there.
+load fetches a cache line whose other elements the next rows need: in a tile, all lines are still in the
+cache.
 
     for i1 in 0 .. 300:              for i1_outer in 0 .. 10:
       for i2 in 0 .. 300:              for i2_outer in 0 .. 10:
@@ -25,9 +26,9 @@ comes with a line of the cache, whose other elements the next rows need: in a ti
                                              ...
 
 A loop that is distributed becomes several, each of which does a part of what an iteration did. The first part
-of all iterations runs before the second part of any: what an iteration hands on in a variable needs an array,
-with one element for each iteration ("scalar expansion"). A product's kernel keeps the sums of a tile so,
-until its epilogue reads them.
+of all iterations runs before the second part of any. So a variable that passes a value between parts becomes
+an array with one element for each iteration ("scalar expansion"). A product's kernel keeps a tile's sums in
+such an array until its epilogue reads them.
 
 Source: Halide's tile, https://halide-lang.org/tutorials/tutorial_lesson_05_scheduling_1.html;
 R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", sections 5.3 and 6.2.5, 2001
@@ -59,11 +60,11 @@ from tinyjax.compile.schedules.split import Split
 
 @dataclass(frozen=True)
 class Reorder(Directive):
-    """The loop over `inner` becomes the one around the loops over `around`, each of which is all that the one
-    before it has inside; it was in the last of them. An iteration works with a variable in a register, from
-    loading to storing it, or `in_memory`: with the element of its array.
+    """Moves the loop over `inner` out of the loops over `around`, a perfect nest that contains it. An
+    iteration keeps a variable in a register between loading and storing it or, if `in_memory`, works on the
+    array's element.
 
-    If it `stays`, it is the last in them, and only what follows it goes to separate loops."""
+    If it `stays`, it is the last loop inside them, and only statements after it go to separate loops."""
 
     inner: str
     around: tuple[str, ...]
@@ -107,7 +108,7 @@ class Reorder(Directive):
 
 
 def tile(axes: Sequence[str], height: int, width: int, why: str) -> list[Directive]:
-    """The first and the last of nested loops in tiles of `height` by `width`; those between come first."""
+    """Tiles the first and the last of nested loops, `height` by `width`; the loops between come first."""
     rows, *between, columns = axes
     split = f"{rows}_outer", f"{rows}_inner"
     return [
@@ -121,7 +122,7 @@ def tile(axes: Sequence[str], height: int, width: int, why: str) -> list[Directi
 def _parted(
     before: list[ir.Statement], loop: ir.For
 ) -> tuple[list[ir.Statement], list[ir.Statement]]:
-    """What the loop needs of the statements before it, and values that can wait until after it."""
+    """Splits the statements before the loop into those that it needs and those that can move after it."""
     needed, stored = names_in(loop), stored_names([loop])
     first, waiting = list[ir.Statement](), list[ir.Statement]()
     for s in reversed(before):
@@ -149,8 +150,9 @@ def _distributed(
     in_memory: bool = False,
 ) -> tuple[list[ir.Statement], list[list[ir.Statement]]]:
     """The statements that allocate arrays for all iterations of the nest, and its loops around each of the
-    parts. A part that only sets variables to their initial values becomes their allocation; one part keeps
-    the names. Parts update a variable in a register, or `in_memory`: in its element of the array."""
+    parts. A part that only initializes variables becomes their allocation; one part keeps the names. Parts
+    update a variable in a register or, if `in_memory`, in its array element.
+    """
     expansion = _Expansion(nest, parts, fresh, in_memory)
     bodies = [expansion.part(number) for number in range(len(parts))]
     nests = [_around(nest, body, fresh, n == keeps_names) for n, body in enumerate(bodies)]
@@ -160,7 +162,7 @@ def _distributed(
 def _around(
     nest: Sequence[ir.For], body: list[ir.Statement], fresh: Fresh, keeps_names: bool
 ) -> list[ir.Statement]:
-    """The loops around another body."""
+    """The same loops with another body."""
     if not body:
         return []
     names = {} if keeps_names else {axis_of(loop): fresh(axis_of(loop)) for loop in nest}
@@ -171,7 +173,9 @@ _Maker = ir.Let | ir.Load | ir.Allocate
 
 
 class _Expansion:
-    """Finds what a part hands on to later ones, and gives it an array for all iterations."""
+    """Finds the values that a part passes on to later ones, and allocates an array for each over all
+    iterations.
+    """
 
     def __init__(
         self,
@@ -183,7 +187,7 @@ class _Expansion:
         self.parts, self.fresh, self.in_memory = parts, fresh, in_memory
         self.at, self.count = numbers(nest)
         self.allocations: list[ir.Statement] = []
-        self.handed_on: list[list[_Maker]] = []  # what makes it, of each part
+        self.handed_on: list[list[_Maker]] = []  # the statements that define names, for each part
         self.arrays: dict[str, ir.PrivateArray] = {}
         for number, part in enumerate(parts):
             later = names_in(list(parts[number + 1 :]))
@@ -206,8 +210,9 @@ class _Expansion:
         return all(isinstance(s, ir.Allocate) for s in self.parts[number])
 
     def part(self, number: int) -> list[ir.Statement]:
-        """The statements of a part, which begin by loading what they are handed, and end by storing what
-        they hand on."""
+        """The statements of a part: first the loads of earlier parts' values, at the end the stores for later
+        parts.
+        """
         if self._only_allocates(number):
             return []
         statements, begin, end = self.parts[number], list[ir.Statement](), list[ir.Statement]()
@@ -230,7 +235,7 @@ class _Expansion:
         return [*begin, *statements, *end]
 
     def _loaded(self, thing: ir.Value | ir.PrivateArray) -> list[ir.Statement]:
-        """What gives a value or variable that an earlier part made."""
+        """The load of a value or variable that an earlier part made."""
         array = self.arrays[thing.name]
         if isinstance(thing, ir.Value):
             return [ir.Load(thing, array, self.at)]
@@ -242,7 +247,7 @@ class _Expansion:
         ]
 
     def _stored(self, thing: ir.Value | ir.PrivateArray) -> list[ir.Statement]:
-        """What keeps it for later parts, or for this one's next turn."""
+        """The store that keeps a value for later parts, or for this part's next iteration."""
         array = self.arrays[thing.name]
         if isinstance(thing, ir.Value):
             return [ir.Store(array, self.at, thing)]
@@ -253,7 +258,7 @@ class _Expansion:
 def _in_array(
     body: list[ir.Statement], old: ir.PrivateArray, new: ir.PrivateArray, first: Index
 ) -> list[ir.Statement]:
-    """The statements with the elements of another array, from `first` on, in place of a private array."""
+    """The statements with a private array replaced by the elements of another array from `first` on."""
     kept = replaced(body, lambda s: [] if isinstance(s, ir.Allocate) and s.array == old else [s])
     return relocated(kept, lambda memory, at: (new, first + at) if memory == old else None)
 

@@ -1,8 +1,8 @@
 """RFactor: a sum as several sums, which are then added up.
 
-The loop is cut into pieces, each stores its partial result in memory, and then a second loop combines these
-and goes on to what is computed from the result. Shared out among work-items, that is for the one that is done
-last.
+The loop is cut into pieces, each of which stores its partial result in memory. A second loop then combines
+these, and the statements after the sum follow. If the pieces are shared out among work-items, the one that
+finishes last runs the second loop.
 
     acc1:f32 = variable of 0.0        for i1_piece in 0 .. 4:
     for i1 in 0 .. 100:                 acc1:f32 = variable of 0.0
@@ -20,8 +20,8 @@ last.
 
 As a tree, the pieces are lanes: the first takes elements 0, 256, 512, ..., its neighbour 1, 257, 513, ..., so
 that what all load at once lies side by side in memory ("coalesced"). Their results are added in pairs, and
-these in pairs: 256 work-items take 8 steps. Nothing runs in parallel yet: the loops over lanes are for the
-directive that makes work-groups. (TVM calls all of it a cross-thread reduction.)
+the sums in pairs again: 256 work-items take 8 steps. Nothing runs in parallel yet: the directive WorkGroups
+makes the loops over lanes parallel. (TVM calls all of it a cross-thread reduction.)
 
     acc1:f32 = variable of 0.0         items1:f32 = 4 elements
     for i2 in 0 .. 100:                for i2_lane in 0 .. 4:
@@ -63,17 +63,17 @@ from tinyjax.compile.schedules.directive import (
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
-# What a loop combines, and the memory of its partial results
+# Each Combine of a loop, with the memory of its partial results
 Combines = Sequence[tuple[ir.Combine, ir.Buffer | ir.PrivateArray]]
 
 
 @dataclass(frozen=True)
 class RFactor(LoopDirective):
     """Splits the reductions of the loop over `axis` into `pieces`, each of a multiple of `multiple`
-    iterations; the remainder (axis_rest) is combined with the partial results. Loops around it end before
-    that, and are repeated with names that end in _total.
+    iterations; the remainder (axis_rest) is combined with the partial results. Outer loops end before the
+    partial results are combined, and are repeated with names that end in _total.
 
-    As a tree, each piece (axis_lane) takes every n-th element, and loops around it stay."""
+    As a tree, each piece (axis_lane) takes every n-th element, and outer loops stay as they are."""
 
     pieces: int
     multiple: int = 1
@@ -161,7 +161,7 @@ class RFactor(LoopDirective):
     def _halves(
         self, loop: ir.For, combines: Sequence[tuple[ir.Combine, ir.PrivateArray]], fresh: Fresh
     ) -> list[ir.Statement]:
-        """The upper half of what is left is combined into the lower one, until that is one element."""
+        """Combines the upper half of the remaining elements into the lower half until one is left."""
         loops: list[ir.Statement] = []
         half = self.pieces // 2
         while half:
@@ -174,13 +174,13 @@ class RFactor(LoopDirective):
 
 
 def _combines(loop: ir.For, accumulators: Container[ir.PrivateArray]) -> list[ir.Combine]:
-    """What the loop does with accumulators: one statement for each of these."""
+    """The statements that combine into accumulators: one for each accumulator."""
     combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
     return list({s.array: s for s in combines if s.array in accumulators}.values())
 
 
 def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
-    """What a part leaves: each accumulator, as that element of its memory."""
+    """Stores each accumulator of a part as the element `at` of its memory."""
     stores: list[ir.Statement] = []
     for combine, memory in combines:
         value = ir.Value(fresh("t"), memory.dtype)
@@ -190,7 +190,7 @@ def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
 
 
 def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
-    """Each accumulator combined with what a part left, which is that element of its memory."""
+    """Combines each accumulator with a part's result, the element `at` of its memory."""
     body: list[ir.Statement] = []
     for combine, memory in combines:
         value = ir.Value(fresh("t"), memory.dtype)
@@ -200,7 +200,7 @@ def _with_partial(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statem
 
 
 def _variables(before: Sequence[ir.Statement], loop: ir.For) -> dict[ir.PrivateArray, ir.Allocate]:
-    """The variables that are made before the loop, and combined in it."""
+    """The variables that are allocated before the loop and combined in it."""
     made = [s for s in before if isinstance(s, ir.Allocate) and s.initial is not None]
     sums = accumulators_in(loop.body)
     return {s.array: s for s in made if s.array.size == 1 and s.array in sums}
@@ -209,7 +209,7 @@ def _variables(before: Sequence[ir.Statement], loop: ir.For) -> dict[ir.PrivateA
 def _beside(
     kernel: ir.Kernel, axis: str
 ) -> tuple[list[Any], list[ir.Statement], list[ir.Statement]]:
-    """What is around the loop over an axis, and the statements before and after it."""
+    """The loops around the loop over an axis, and the statements before and after it."""
     *around, (body, loop) = path_to(kernel.body, axis)
     number = body.index(loop)
     return [s for _, s in around], body[:number], body[number + 1 :]

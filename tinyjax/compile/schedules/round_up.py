@@ -1,8 +1,8 @@
 """Round up: the last tile gets as many rows as the others, so that all can be unrolled.
 
-A tile of four rows may compute the last row twice, as a loop with a fixed number of iterations needs no test
-in each. Beyond the end operands are read at the last place instead, private arrays have room for what is
-computed, and no result is stored.
+A tile of four rows may compute the last row again, because a loop with a fixed number of iterations needs no
+test in each. Iterations beyond the end read operands at the last place, compute into extra room in private
+arrays, and store no result.
 
     for row in tile * 4 .. min(tile * 4 + 4, 10):      for row in 0 .. 4:
       a:f32 = a_in[row * 30 + k]                         a:f32 = a_in[min(tile * 4 + row, 9) * 30 + k]
@@ -42,7 +42,7 @@ class RoundUp(LoopDirective):
 
         def counted(statement: Statement) -> Statement:
             match statement:
-                case For():  # what is in it has been changed before
+                case For():  # the statements within have been changed before
                     start, stop = _with(statement.start), _with(statement.stop)
                     return replace(statement, start=start, stop=stop)
                 case Store(Buffer()) if not is_full:

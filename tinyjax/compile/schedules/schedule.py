@@ -20,11 +20,11 @@ from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
-MAX_STATEMENTS = 1000  # of a kernel whose loops are cut: a driver takes seconds for more
+MAX_STATEMENTS = 1000  # of a kernel whose loops are cut: a driver needs seconds to compile more
 
 
 class ScheduleBuilder:
-    """A schedule in the making: `kernel` is what its directives made so far."""
+    """A schedule under construction: `kernel` is the result of the directives so far."""
 
     def __init__(self, naive: Kernel):
         self.naive = self.kernel = naive
@@ -38,12 +38,12 @@ class ScheduleBuilder:
             self.directives.append(directive)
 
     def leave_out(self, directive: Directive, reason: str) -> None:
-        """Says that a directive was considered, and why it is not there."""
+        """Records that a directive was considered, and why it was rejected."""
         self._pass(directive, "left out", reason, lambda kernel: kernel)
         self.left_out.append(Event(str(directive), "left out", reason))
 
     def apply_if_possible(self, directive: Directive) -> bool:
-        """Whether it was applied."""
+        """Applies the directive if possible; returns whether it did."""
         if reason := directive.why_not(self.kernel):
             self.leave_out(directive, reason)
             return False
@@ -61,12 +61,12 @@ class ScheduleBuilder:
         return run_pass(name, run, self.kernel, subject=self.naive.name)
 
     def finished(self) -> Kernel:
-        """The kernel, which knows its naive loop nest and its schedule. Raises KernelError if it is wrong."""
+        """The checked kernel, with its naive loop nest and schedule. Raises KernelError if it is invalid."""
         check_kernel(self.kernel)
         schedule = (*self.directives, *self.left_out)
         return replace(self.kernel, naive=self.naive, schedule=schedule)
 
-    # ---- what those who choose a schedule ask, and do ----
+    # ---- helpers for choosing a schedule ----
 
     def size(self, axis: str) -> int:
         """How many iterations the loop over an axis has at most; one if there is none."""
@@ -74,8 +74,7 @@ class ScheduleBuilder:
         return 1 if loop is None else (loop.stop - loop.start).hi
 
     def fuse_axes(self, axes: Sequence[str], why: str) -> str:
-        """The one axis that several become, empty for none. Indices are found by division only if they must
-        be."""
+        """Fuses axes into one and returns it, empty for no axes. Indices use division only if they must."""
         if len(axes) > 1:
             collapse = Fuse(tuple(axes), why=why)
             must_divide = bool(collapse.why_not(self.kernel))
@@ -83,8 +82,9 @@ class ScheduleBuilder:
         return "_".join(axes)
 
     def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
-        """The axes that are left when neighbours are made one, the last ones first, as far as no index is
-        then found by division."""
+        """Fuses neighbouring axes, the last ones first, as long as no index then needs division; returns the
+        axes that are left.
+        """
         first = 0
         while len(axes) - first > 1 and Fuse(tuple(axes[first:])).why_not(self.kernel):
             first += 1
@@ -92,7 +92,7 @@ class ScheduleBuilder:
         return [*before, self.fuse_axes(axes[first:], why)]
 
     def partition(self, axis: str, why: str) -> bool:
-        """Cuts a loop at its borders, unless it has none or its pieces are too many; gives whether it did."""
+        """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""
         most = max(MAX_STATEMENTS, len(every_statement(self.kernel.body)))
         for into_three in (False, True):
             directive = Partition(axis, into_three, why=why)
@@ -105,7 +105,7 @@ class ScheduleBuilder:
         return False
 
     def can_vectorize(self, wanted: Vectorize, overlap: bool = False) -> bool:
-        """Whether neighbours along an axis can be vectors, once it is split by their width."""
+        """Whether an axis can be vectorized once it is split by the vector width."""
         loop, width = loop_over(self.kernel, wanted.axis), wanted.width
         size = self.size(wanted.axis)
         first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
@@ -118,8 +118,9 @@ class ScheduleBuilder:
         return not reason
 
     def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
-        """Vectors along an axis; gives the axis that numbers them, which is empty if one has all elements
-        (unless that is split as well)."""
+        """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
+        all elements (it may still be split).
+        """
         axis, width = wanted.axis, wanted.width
         if self.size(axis) <= width and not splits_one:
             self.apply(wanted)

@@ -1,8 +1,7 @@
 """Split: one loop as two, the inner one over a chunk of the iterations.
 
-In `i1_outer * 16 .. min(i1_outer * 16 + 16, 100)` the inner variable takes the values that the loop's had, so
-that its body stays as it is. The last chunk is shorter if the factor does not divide the number of
-iterations.
+In `i1_outer * 16 .. min(i1_outer * 16 + 16, 100)` the inner variable takes the values of the old one, so that
+the body stays as it is. The last chunk is shorter if the factor does not divide the number of iterations.
 
     for i1 in 0 .. 100:              for i1_outer in 0 .. 7:
       ...                              for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
@@ -44,7 +43,7 @@ class Split(LoopDirective):
         return ""
 
     def _changed(self, loop: For) -> list[Statement]:
-        """Of several `ends` of the loop, those alone that are no multiple of the factor need a minimum."""
+        """Of several `ends` of the loop, only those that are no multiple of the factor need a minimum."""
         factor, whole = self.factor, loop.variable
         first = _quotient(loop.start, factor)
         assert first is not None
@@ -64,7 +63,7 @@ class Split(LoopDirective):
 
 
 def _quotient(at: Index, factor: int) -> Index | None:
-    """`at` divided by the factor, if it is always a multiple of that."""
+    """`at` divided by the factor, if it is always a multiple of the factor."""
     return at // factor if at.factor() % factor == 0 else None
 
 

@@ -1,7 +1,7 @@
 """Stoppable: a kernel whose loop may run long reads a flag in memory before each of its iterations.
 
 A kernel that runs can't be interrupted from outside. The host sets the flag, which is 0 otherwise, and the
-loop ends: see runtime/loops.py. What the kernel made is not used then.
+loop ends: see runtime/loops.py. The kernel's results are then discarded.
 
     while:                          while, unless stopped:
       ...                             ...

@@ -1,8 +1,8 @@
-"""Unroll and jam: several iterations of a loop in one, so that while one waits for its sum, others go on.
+"""Unroll and jam: several iterations of a loop in one, so that others go on while one waits for its sum.
 
-In a short loop each line needs the result of the line before, and a core that could issue two in each cycle
-waits for three or four. Iterations that do not depend on each other are unrolled, their lines written in
-turn, and the loops within them are jammed into one loop. What is the same in all of them is computed once.
+In a short loop each line needs the result of the line before, so a core that could issue two instructions a
+cycle waits for three or four cycles. Independent iterations are unrolled, their lines are interleaved, and
+the loops within them are jammed into one loop. Common values are computed once.
 
     for i1 in 0 .. 8:                for i2 in 0 .. 4:
       a:f32 x16 = ...                  a:f32 x16 = ...
@@ -10,9 +10,9 @@ turn, and the loops within them are jammed into one loop. What is the same in al
         ...                            for i3 in 0 .. 10:
                                          ...
 
-Iterations that add to an accumulator depend on each other in nothing else. So each copy adds to one of its
-own, and at the end these are added in pairs. That is also more accurate than one long sum. Where the
-accumulator is an element of an array, the terms of the copies are added in pairs before they go there.
+If iterations depend on each other only by adding to an accumulator, each copy gets a separate accumulator,
+and at the end these are added in pairs. That is also more accurate than one long sum. Where the accumulator
+is an element of an array, the terms of the copies are added in pairs before they go there.
 
     acc1:f32 = variable of 0.0           acc1:f32 = variable of 0.0
     for i2 in 0 .. 40:                   acc1_y1:f32 = variable of 0.0
@@ -56,7 +56,8 @@ SHORT = 24  # statements of an iteration
 @dataclass(frozen=True)
 class UnrollAndJam(LoopDirective):
     """`count` iterations of the loop over `axis` in one, and then the remaining ones. Each copy has its own
-    accumulators for those that the loop combines into, or adds its term to the others'."""
+    accumulators, or its term is added to the other copies' terms first.
+    """
 
     count: int
 
@@ -120,20 +121,21 @@ class UnrollAndJam(LoopDirective):
 
 
 def is_short(body: Sequence[ir.Statement]) -> bool:
-    """Whether a loop with this body is better off jammed: its iterations are few lines, and all that they
-    keep may be in registers."""
+    """Whether jamming helps a loop with this body: an iteration has few lines, and its values fit in
+    registers.
+    """
     in_registers = all(array.size == 1 for array in allocated(body))
     return len(every_statement(body)) <= SHORT and in_registers
 
 
 def _same_in_all(loop: ir.For) -> set[str]:
-    """The names of values that are the same in all iterations: nothing that they are made of differs."""
+    """The names of values that are the same in all iterations: their operands don't vary."""
     differing = {axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
     return {s.target.name for s in the_same(every_statement(loop.body), differing)}
 
 
 def _jammed(bodies: Sequence[list[ir.Statement]]) -> list[ir.Statement]:
-    """The statements of all bodies in turn, and their loops as one; what is the same in all, once."""
+    """Interleaves the statements of all bodies and jams their loops; common statements appear once."""
     result: list[ir.Statement] = []
     for statements in zip(*bodies, strict=True):
         first, *others = statements
@@ -154,7 +156,7 @@ def _jammed(bodies: Sequence[list[ir.Statement]]) -> list[ir.Statement]:
 def _load_of_all(
     load: ir.Load, copies: Sequence[ir.PrivateArray], op: str, fresh: Fresh
 ) -> Iterator[ir.Statement]:
-    """The load of one accumulator, as that of all, combined in pairs."""
+    """Loads all copies of an accumulator and combines them in pairs, instead of loading one."""
     with ir.statements_of(load.origin):
         parts = [replace(load.target, name=fresh("t")) for _ in copies]
         for part, copy in zip(parts, copies):
@@ -165,7 +167,7 @@ def _load_of_all(
 def in_pairs(
     op: str, values: Sequence[ir.Scalar], target: ir.Value, fresh: Fresh
 ) -> list[ir.Statement]:
-    """The statements by which the target is all values combined: halves, then quarters, ..."""
+    """The statements that combine all values into the target, in pairs."""
     lets: list[ir.Statement] = []
     halves: list[ir.Scalar] = []
     middle = len(values) // 2
@@ -180,7 +182,7 @@ def in_pairs(
 
 
 def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.Statement]:
-    """What is combined into the same element of an array, as one term: all added in pairs before."""
+    """Combines all terms for the same array element in pairs first, then into the element as one term."""
     terms: dict[tuple, list[ir.Combine]] = {}
     for statement in body:
         if isinstance(statement, ir.Combine) and statement.array.size > 1:

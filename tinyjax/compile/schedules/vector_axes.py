@@ -1,7 +1,7 @@
-"""Which loops become vectors: those along which elements are neighbours, or evenly apart; and sums.
+"""Which loops become vectors: those whose elements are neighbours or evenly spaced, and sums.
 
-A loop over a few elements (three coordinates, say) fills no vector: then the loop around it is the one whose
-iterations are lanes.
+A loop over few elements (three coordinates, say) doesn't fill a vector: then the iterations of the loop
+around it are the lanes.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ ACCUMULATORS = 8  # of a sum that is not in vectors
 
 
 def vector_width(kernel: Kernel, target: Target) -> int:
-    """The elements of a vector: as many as there can be of the longest dtype."""
+    """The elements of a vector: as many as fit of the longest dtype."""
     made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]
     sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in kernel.buffers]
     return target.width if max(sizes) <= 4 else target.width // 2
 
 
 def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize | None:
-    """The axis as vectors, if it can be: of neighbours in memory, or of every few elements."""
+    """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones."""
     is_even = largest_stride(builder, axis) > 1
     why = "they are evenly apart" if is_even else "neighbours are contiguous"
     return _vectors(builder, axis, width, is_even, f"{why} in memory")
 
 
 def lanes_of_rows(builder: ScheduleBuilder, row: str, width: int) -> Vectorize | None:
-    """Neighbouring rows as lanes, if they can be: where rows are shorter than a vector."""
+    """Makes neighbouring rows the lanes, if possible, when rows are shorter than a vector."""
     if not largest_stride(builder, row):
         return None
     return _vectors(builder, row, width, True, "a row is shorter than a vector")
@@ -55,8 +55,7 @@ def _vectors(
 
 
 def largest_stride(builder: ScheduleBuilder, axis: str) -> int:
-    """By how much the loop's variable moves accesses at most; 0 if by more than a vector can be apart, or
-    unevenly."""
+    """The largest stride of accesses along the loop; 0 if vectors don't support it or it isn't constant."""
     inside = every_statement(loop_over(builder.kernel, axis).body)
     strides = [s.index.stride(axis) for s in inside if isinstance(s, Load | Store)]
     is_even = all(stride is not None and 0 <= stride <= MAX_STRIDE for stride in strides)
@@ -72,7 +71,7 @@ def _loops_by_axis(builder: ScheduleBuilder) -> dict[str, list[For]]:
 
 
 def vectorize_maps(builder: ScheduleBuilder, width: int) -> None:
-    """Innermost loops in vectors, where iterations do not wait for each other and vectors may overlap."""
+    """Vectorizes innermost loops whose iterations are independent and whose vectors may overlap."""
     for axis, loops in _loops_by_axis(builder).items():
         is_part = any((loop.stop - loop.start).hi % width > 0 for loop in loops)
         stores = all(any(isinstance(s, Store) for s in loop.body) for loop in loops)
@@ -87,7 +86,9 @@ def vectorize_maps(builder: ScheduleBuilder, width: int) -> None:
 
 
 def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
-    """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
+    """Vectorizes the innermost loops of sums, as the elements are not in vectors; else uses several
+    accumulators.
+    """
     for axis, loops in _loops_by_axis(builder).items():
         count = min((loop.stop - loop.start).lo for loop in loops)
         if not all(_is_sum(loop) for loop in loops):

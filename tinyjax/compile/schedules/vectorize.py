@@ -1,10 +1,10 @@
 """Vectorize: the iterations of a short loop as the lanes of vectors.
 
-What depends on the axis varies from lane to lane; all else is uniform, and stays a scalar. An index that does
-not depend on it is uniform: one element is loaded. One that grows by 1 from lane to lane is contiguous
-memory: a vector is loaded, the last one up to an end. All others (every second element, an index from data)
-have no vector load, and the loop stays as it is; or, where that is worth it, lanes load and store at places
-apart (`gather`): evenly, or each by itself.
+Values that depend on the axis vary from lane to lane; all others are uniform, and stay scalars. For a uniform
+index, one element is loaded. For an index that grows by 1 from lane to lane, memory is contiguous: a vector
+is loaded, the last one up to an end. Other indices (every second element, an index from data) have no vector
+load, and the loop stays as it is. Or, if it pays, lanes load and store at scattered places (`gather`), evenly
+spaced or one by one.
 
     for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
       a:f32 = a_in[i1_inner]                      a:f32 x16 = a_in[i1_outer * 16 x16 before 100]
@@ -12,10 +12,11 @@ apart (`gather`): evenly, or each by itself.
       b_out[i1_inner] = b                         b_out[i1_outer * 16 x16 before 100] = b
 
 An accumulator that the loop combines into becomes a vector of accumulators, one for each lane; lanes beyond
-the end leave theirs as it is. After the loop they are combined in pairs, halves to halves.
+the end leave theirs unchanged. After the loop the lanes are combined in pairs, half with half.
 
-A while whose condition varies goes on as long as it holds in any lane. The others leave what they carry as it
-is. The iteration comes before the test, as the last one changes nothing: so the carry stays in registers.
+A while whose condition varies goes on as long as it holds in any lane. The other lanes leave their carry
+unchanged. The iteration comes before the test, because the last one changes nothing: so the carry stays in
+registers.
 
     while:                                      while:
       c:f32 = carry                               c:f32 x16 = carry
@@ -48,8 +49,8 @@ INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 class Vectorize(LoopDirective):
     """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
 
-    A sum is then rounded otherwise, as its terms are added in another order. With `gather`, lanes may load
-    from inputs and store to outputs at places apart."""
+    A sum is then rounded differently, because its terms are added in another order. With `gather`, lanes may
+    load inputs and store outputs at scattered indices."""
 
     width: int
     gather: bool = False
@@ -79,13 +80,13 @@ class _Vectors:
         self.lanes = lanes
         # whether lanes are before the end
         self.inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
-        self.count = 0  # of vectors that have a name of the axis
+        self.count = 0  # of vectors whose names contain the axis
         self.copies = False  # whether only private arrays are stored to
-        self.numbers: dict[str, ir.Value] = {}  # what the body computes, by name
-        self.before: list[ir.Statement] = []  # what makes a statement's operands
+        self.numbers: dict[str, ir.Value] = {}  # the values that the body computes, by name
+        self.before: list[ir.Statement] = []  # the statements that make a statement's operands
 
     def around(self, statement: ir.Statement) -> list[ir.Statement]:
-        """What stands for a statement of the kernel: the loop, or a use of its accumulators outside."""
+        """The statements that replace one of the kernel: the loop, or a use of its accumulators outside."""
         match statement:
             case ir.For() if axis_of(statement) == self.lanes.axis:
                 return self._loop(statement)
@@ -96,8 +97,9 @@ class _Vectors:
         return [statement]
 
     def _combined(self, load: ir.Load, op: str) -> list[ir.Statement]:
-        """A load of an accumulator: its lanes, combined in pairs. Of b, and 4 lanes: they are loaded as b_v4,
-        whose halves b_low2 and b_high2 make b_v2, whose halves b_low1 and b_high1 make b."""
+        """Loads an accumulator's lanes and combines them in pairs. For b with 4 lanes: b_v4 is loaded, its
+        halves b_low2 and b_high2 make b_v2, whose halves b_low1 and b_high1 make b.
+        """
         target, width = load.target, self.lanes.width
         value = replace(target, name=f"{target}_v{width}", width=width)
         body: list[ir.Statement] = [replace(load, target=value, source=self._array(load.source))]
@@ -138,7 +140,7 @@ class _Vectors:
         return [*self.before, *found]
 
     def _in_vectors(self, statement: ir.Statement) -> list[ir.Statement]:
-        """The statement in vectors; what makes its operands goes to `before`."""
+        """The statement in vectors; the statements that make its operands go to `before`."""
         lanes = self.lanes
         match statement:
             case ir.Let(target, _, args) if target.name in lanes.firsts:
@@ -167,7 +169,7 @@ class _Vectors:
                 if self._array(array).width > 1:
                     value = self._repeated(value)
                 if array.name in lanes.sums and lanes.end is not None:
-                    initial = lanes.sums[array.name][1]  # beyond the end, what it began with
+                    initial = lanes.sums[array.name][1]  # beyond the end, its initial value
                     value = self._let("masked", value.dtype, "select", self.inside, value, initial)
                 parts = {"array": self._array(array), "index": self._at(at, lanes.first)}
                 return [replace(statement, value=value, **parts)]
@@ -195,7 +197,7 @@ class _Vectors:
         return part
 
     def _chosen(self, load: ir.Load) -> list[ir.Statement]:
-        """The element that each lane's number says, of all that it may be."""
+        """For each lane, the element at the lane's number, chosen among all candidates."""
         source, (number,) = self._array(load.source), self.lanes.data_in(load.index)
         asked, dtype = self.value(self.numbers[number.args[0]]), load.target.dtype
 
@@ -215,8 +217,9 @@ class _Vectors:
         return [ir.Let(self.value(load.target), "select", choice(number.hi))]
 
     def _scattered(self, store: ir.Store) -> list[ir.Statement]:
-        """Stores the elements of all lanes one by one. The last lanes come first: those beyond the end store
-        where the last one before it does, which then overwrites that."""
+        """Stores the elements of all lanes one by one. The last lanes come first: lanes beyond the end store
+        to the last valid lane's place, and that lane then overwrites it.
+        """
         for lane in reversed(range(self.lanes.width)):
             value, at = store.value, self._at(store.index, self._number(lane))
             if self.lanes.differs(value):
@@ -225,7 +228,7 @@ class _Vectors:
         return []
 
     def _while(self, loop: ir.While) -> ir.While:
-        """Goes on while any lane does. Its statements are in vectors already."""
+        """A while that goes on while any lane does. Its statements are in vectors already."""
         assert isinstance(loop.holds, ir.Value)
         mask, carry = self.value(loop.holds), carry_of(loop)
         if self.lanes.end is not None:
@@ -248,7 +251,7 @@ class _Vectors:
     # ---- parts of statements ----
 
     def fresh(self, what: str, dtype: np.dtype) -> ir.Value:
-        """A vector whose name no other has, as no other loop is over this axis."""
+        """A vector with a unique name, since no other loop is over this axis."""
         self.count += 1
         return ir.Value(f"{self.lanes.axis}_{what}{self.count}", dtype, self.lanes.width)
 
@@ -264,7 +267,7 @@ class _Vectors:
         return self._let(what, value.dtype, "lane", self.value(value), number_of(lane), width=1)
 
     def _number(self, lane: int) -> Index:
-        """The number of a lane's iteration; of a lane beyond the end, of the last one before it."""
+        """The number of a lane's iteration; for a lane beyond the end, that of the last valid lane."""
         number, end = self.lanes.first + lane, self.lanes.end
         return number if end is None else number.min(end - 1)
 
@@ -287,8 +290,9 @@ class _Vectors:
         return {"index": first, "end": self._end(memory, access.index, first)}
 
     def _end(self, memory: ir.Buffer | ir.PrivateArray, at: Index, first: Index) -> Index | None:
-        """Where the elements of vectors from `first` on end, if lanes may be beyond that. They may load what
-        lies there, if all goes to private arrays."""
+        """Where the elements of vectors from `first` on end, if lanes may be beyond the end. If only private
+        arrays are stored to, lanes beyond the end may load any element that exists.
+        """
         lanes, width = self.lanes, self.lanes.width
         if not lanes.stride(at) or lanes.end is None or lanes.is_in_bounds(memory, at):
             return None
@@ -300,11 +304,11 @@ class _Vectors:
         return self._at(at, lanes.end)
 
     def _at(self, at: Index, number: Index) -> Index:
-        """What the index is in the iteration of that number."""
+        """The index in the iteration with that number."""
         return at.with_variables(lambda v: number if v.args[0] == self.lanes.axis else v)
 
     def _operand(self, arg: ir.Argument) -> ir.Argument:
-        """A value, or an index: that of each lane, if it varies."""
+        """An operand: a value or an index, as a vector if it varies."""
         if isinstance(arg, ir.Value):
             return self.value(arg)
         if isinstance(arg, Index) and self.lanes.is_data(arg):

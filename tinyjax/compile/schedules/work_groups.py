@@ -1,10 +1,10 @@
 """Work-groups: several work-items that share memory do the work of one.
 
 The innermost loops whose iterations do not depend on each other are shared out: work-item 3 of a group takes
-iterations 3, 3 + n, 3 + 2 n, ... All else each work-item does for itself, with the same result, and the first
-one stores it. An array that is stored in one shared loop and loaded in another is in local memory; before
-what loads there, all wait for those who store, unless each work-item keeps to one element, which then is a
-variable. (Halide's gpu_threads puts memory and barriers so.)
+iterations 3, 3 + n, 3 + 2 n, ... Each work-item runs all other statements itself, with the same result, and
+the first one stores it. An array that one shared loop stores and another loads is in local memory, with a
+barrier between the two. If each work-item keeps to one element, the array becomes a variable instead.
+(Halide's gpu_threads places memory and barriers in the same way.)
 
     items1 = 4 elements                      items1 = 4 elements, one for the group
     for i2 in 0 .. 4:                        t1 = a_in[group_id * 4 + local_id]
@@ -51,7 +51,7 @@ NUMBER = ir.Value("", BOOL)  # of width 1
 
 @dataclass(frozen=True)
 class WorkGroups(Directive):
-    """A work-group of `size` work-items in place of each work-item."""
+    """Replaces each work-item by a work-group of `size` work-items."""
 
     size: int
 
@@ -90,7 +90,7 @@ def _without_last(body: Sequence[ir.Statement]) -> list[ir.Statement]:
 
 
 class _GroupWork:
-    """Writes what each work-item of a group does: `written`; with the group's memory, `local`."""
+    """Writes the statements of a group's work-items to `written`, and their local memory to `local`."""
 
     def __init__(self, body: list[ir.Statement], local_id: Index, size: int, fresh: Fresh):
         self.local_id, self.size, self.fresh = local_id, size, fresh
@@ -98,12 +98,12 @@ class _GroupWork:
         counted = Counter(defined_names(body))  # some may be defined in several loops
         self.repeated = {name for name, count in counted.items() if count > 1}
         self.local: list[ir.Statement] = []
-        self.arrays: dict[ir.PrivateArray, ir.PrivateArray] = {}  # what takes the place of each
+        self.arrays: dict[ir.PrivateArray, ir.PrivateArray] = {}  # the array that replaces each one
         accesses = list(_accesses_of(body, size))
         for s in _by_all(body, size):
             if isinstance(s, ir.Allocate):
                 self._place(s, [a for a in accesses if a.memory == s.array])
-        self.stored: set[str] = set()  # local memory, since the last barrier
+        self.stored: set[str] = set()  # local memory accessed since the last barrier
         self.loaded: set[str] = set()
         self.written = self._body(body)
         if any(
@@ -136,7 +136,7 @@ class _GroupWork:
         return new
 
     def _serial(self, loop: ir.For) -> ir.For:
-        """A loop that all go through together. Its next iteration waits for this one."""
+        """A loop that all work-items run together, with a barrier between iterations."""
         before = set(self.stored), set(self.loaded)
         body = self._body(loop.body)
         if self.stored or self.loaded:
@@ -145,7 +145,7 @@ class _GroupWork:
         return replace(loop, body=body)
 
     def _in_place(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
-        """The statements with the arrays that take others' places."""
+        """The statements with replaced arrays."""
 
         def change(s: ir.Statement) -> list[ir.Statement]:
             match s:
@@ -161,7 +161,7 @@ class _GroupWork:
         return relocated(replaced(body, change), place)
 
     def _wait(self, statement: ir.Statement, new: list[ir.Statement]) -> None:
-        """A barrier, where the statement loads what others stored, or stores where they loaded."""
+        """Adds a barrier if the statement loads what others stored, or stores where they loaded."""
         loads, stores = (
             {memory.name for memory in found if getattr(memory, "is_local", False)}
             for found in (loaded_memory([statement]), stored_memory([statement]))
@@ -183,8 +183,9 @@ class _GroupWork:
         return [statement]
 
     def _iterations(self, loop: Any, loops: int) -> list[ir.Statement]:
-        """The iterations of one work-item: every n-th, where n of them go through the loop. A loop with one
-        for each is gone."""
+        """The iterations of one work-item: every n-th if n work-items share the loop. With one iteration
+        each, the loop disappears.
+        """
         if loops == 1:
             return self._every(loop, self.local_id, self.size, loop.body)
         (inner,) = loop.body
@@ -205,21 +206,22 @@ class _GroupWork:
 
 
 def _is_shared(loop: ir.For) -> bool:
-    """Whether it is an innermost loop without dependences. One with steps is a work-item's own."""
+    """Whether it is an innermost loop without dependences. A loop with a step is not shared."""
     if loop.step > 1 or any(map(_is_shared, loops_of(loop.body))):
         return False
     return not why_dependent(loop) and not _sets_variables(loop)
 
 
 def _sets_variables(loop: ir.For) -> bool:
-    """Whether it stores to variables that are made before it, be it in a single iteration."""
+    """Whether it stores to variables allocated before it, even in a single iteration."""
     outside = set(stored_memory(loop.body)) - allocated(loop.body)
     return any(isinstance(memory, ir.PrivateArray) and memory.size == 1 for memory in outside)
 
 
 def _shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
-    """The loops that a group of `size` work-items shares out when it comes to this one: the loop itself; or,
-    if the one inside it has too few iterations for all, both."""
+    """The loops that a group of `size` work-items shares at this statement: the loop itself, or both it and
+    the loop inside if the inner one has too few iterations.
+    """
     if not isinstance(loop, ir.For) or _is_shared(loop):
         return (loop,) if isinstance(loop, ir.For) else ()
     match loop.body:
@@ -230,7 +232,7 @@ def _shared_nest(loop: ir.Statement, size: int) -> tuple[ir.For, ...]:
 
 @dataclass(frozen=True)
 class _Access:
-    """Of memory, by a statement; in a shared loop, or by all work-items in the same way."""
+    """A statement's access to memory, in a shared loop or by all work-items alike."""
 
     memory: ir.Buffer | ir.PrivateArray
     at: Index
@@ -241,7 +243,7 @@ class _Access:
 def _walk(
     body: Sequence[ir.Statement], size: int, shared: tuple[ir.For, ...] = ()
 ) -> Iterator[tuple[ir.Statement, tuple[ir.For, ...]]]:
-    """The statements, except loops that are shared out, each with those in whose iterations it is."""
+    """The statements, each with the shared loops around it; the shared loops themselves are left out."""
     for s in body:
         if not shared and (nest := _shared_nest(s, size)):
             yield from _walk(nest[-1].body, size, nest)
@@ -261,20 +263,21 @@ def _accesses_of(body: Sequence[ir.Statement], size: int) -> Iterator[_Access]:
 
 
 def _by_all(body: Sequence[ir.Statement], size: int) -> list[ir.Statement]:
-    """What is not shared out."""
+    """The statements that are not shared out."""
     return [s for s, shared in _walk(body, size) if not shared]
 
 
 def _is_own(accesses: Sequence[_Access], size: int) -> bool:
-    """Whether each work-item keeps to one element, which then is a variable: in loops of the same bounds, in
-    which it has one iteration at most, the element is that of the iteration."""
+    """Whether each work-item accesses only one element, which then becomes a variable: all its loops have
+    equal bounds and at most one iteration per work-item, which accesses the element of that iteration.
+    """
     return len(set(map(_place, accesses))) == 1 and all(
         access.shared and _room(access.shared) <= size for access in accesses
     )
 
 
 def _place(access: _Access) -> tuple:
-    """The element that is accessed, and by whom."""
+    """The element that is accessed, and by which work-items."""
     names = {axis_of(loop): f"lane {n}" for n, loop in enumerate(access.shared)}
     bounds = tuple((loop.start, loop.stop) for loop in access.shared)
     return bounds, access.at.with_variables(
@@ -283,7 +286,7 @@ def _place(access: _Access) -> tuple:
 
 
 def _room(nest: Sequence[ir.For]) -> int:
-    """How many work-items have an iteration each: those of the last loop are a power of two."""
+    """How many work-items get one iteration each; the last loop's count is rounded up to a power of two."""
     _, count = numbers(nest)
     return count
 

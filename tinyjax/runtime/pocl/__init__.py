@@ -1,1 +1,1 @@
-"""What one OpenCL driver needs."""
+"""Workarounds for one OpenCL driver, PoCL."""

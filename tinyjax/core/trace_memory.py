@@ -1,4 +1,4 @@
-"""
+"""Caches of traced functions: each entry lives as long as its function.
 
 A loop's body that is used again is not traced again. `jax.clear_caches` empties all these caches.
 """

@@ -1,4 +1,4 @@
-"""
+"""approx_max_k and approx_min_k: the greatest or least elements, of which some may be missed.
 
 Here they are exact. On a CPU JAX sorts, too.
 

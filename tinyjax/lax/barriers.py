@@ -1,4 +1,4 @@
-"""
+"""optimization_barrier: values that a compiler must not move, merge or fuse.
 
 Values before a barrier are computed before values after it, and nothing is moved, merged or fused across
 it. A compiled program has a separate step for it.

@@ -1,4 +1,4 @@
-"""
+"""Conversions between dtypes: convert_element_type and bitcast_convert_type; and copy.
 
 A conversion to integers saturates, and gives 0 for NaN. A conversion that changes nothing leaves no
 equation.

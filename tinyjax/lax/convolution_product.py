@@ -120,7 +120,7 @@ def _in_memory_order(x: np.ndarray, axes: Sequence[int]) -> list[int]:
 
 
 def _shortest_step(x: np.ndarray, axes: Sequence[int]) -> tuple[float, int]:
-    """A sort key: smaller for axes with closer neighbours in memory; among equally close ones, for longer
-    axes."""
+    """A sort key: the shortest step in memory along these axes; for equal steps, the longer axis comes
+    first."""
     steps = [(abs(x.strides[axis]), -x.shape[axis]) for axis in axes if x.shape[axis] > 1]
     return min(steps, default=(math.inf, 0))

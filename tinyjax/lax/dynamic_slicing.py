@@ -1,4 +1,4 @@
-"""
+"""dynamic_slice and dynamic_update_slice: one window, at a computed place.
 
 Unlike a gather they have a single window, which is always moved inside. vmap turns them into a gather and
 a scatter.

@@ -198,7 +198,7 @@ def _complex_asinh_derivative(x: Any, low: float, high: float) -> Any:
 
 
 def _scales(dtype: np.dtype) -> tuple[float, float]:
-    """Powers of 2: the smallest and the largest scale."""
+    """Two powers of 2: the factor from a number to its scale, and the largest scale."""
     half = dtypes.finfo(dtype).maxexp // 2
     return 2.0 ** (2 - half), 2.0 ** (half + 2)
 

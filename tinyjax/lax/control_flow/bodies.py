@@ -1,4 +1,4 @@
-"""
+"""Checks of loop bodies, and shared constants of branches.
 
 A loop's body must return a carry of the type that it takes. Branches take the same operands, so a value
 that one of them closes over is an argument of all.

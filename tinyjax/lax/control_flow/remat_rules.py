@@ -1,4 +1,4 @@
-"""
+"""Loops and branches within jax.checkpoint: the policy decides about the equations of their bodies.
 
 A scan keeps, stacked, the values that the policy saves in each iteration; a cond keeps those saved in any
 branch; a while_loop keeps nothing, as the number of iterations is unknown.

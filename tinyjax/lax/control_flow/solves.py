@@ -1,4 +1,4 @@
-"""
+"""Derivatives of solutions found by a solver: `custom_root` and `custom_linear_solve`.
 
 A solver's derivative comes from the equation that the solution fulfils, not from the solver's steps. For
 f(a, x) = 0 that is the implicit function theorem, dx = -(df/dx)^-1 df/da da; for A x = b it is dx = A^-1

@@ -1,4 +1,4 @@
-"""
+"""Rules that are closures, and functions that close over differentiated values.
 
 A rule can't be kept as a Python function from the forward to the backward pass: it closes over tracers,
 which are valid only while their transformation runs. So it is traced, and the closed-over values become

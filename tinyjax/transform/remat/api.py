@@ -1,4 +1,4 @@
-"""
+"""`jax.checkpoint`: a function whose backward pass recomputes values that it would otherwise keep.
 
 `checkpoint` around a layer saves memory: the backward pass recomputes values. A policy chooses which
 values are kept (transform.remat.saved_residuals prints them).

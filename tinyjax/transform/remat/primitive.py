@@ -1,4 +1,4 @@
-"""
+"""Rematerialisation: values that the backward pass needs are recomputed instead of kept.
 
 grad keeps the inputs of a function under `jax.checkpoint`, and of the values known in the forward pass
 only those that the policy saves. The rest is recomputed from these when the linear part runs.
@@ -163,9 +163,7 @@ def _remat_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) ->
 def _transposed(
     closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...], zero_cts: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """
-
-    Like transpose_jaxpr, for a jaxpr that also has nonlinear equations. It recomputes the values that the
+    """Like transpose_jaxpr, for a jaxpr that also has nonlinear equations. It recomputes the values that the
     linear part needs, then runs that part backwards."""
     parts = partial_eval_jaxpr(closed_jaxpr, linear)
     in_avals = drop(closed_jaxpr.in_avals, linear)

@@ -100,7 +100,7 @@ def _of_size(a: Any, s: Shape) -> Any:
 
 
 def _at_most_three_axes(kind: FftType, a: Any, s: Shape) -> Any:
-    """XLA transforms at most three axes: more are split in two parts, and the last axes come first.
+    """XLA transforms at most three axes at once: more are transformed in two parts.
 
     The real side of a transform is the last axis alone; all others are from complex to complex."""
     count = len(s)

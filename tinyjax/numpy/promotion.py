@@ -1,4 +1,4 @@
-"""Operands of one dtype and one rank: what comes before `lax.add` in `jnp.add(x, 2)`.
+"""Operands of one dtype and one rank: the steps before `lax.add` in `jnp.add(x, 2)`.
 
 A Python scalar takes the array's dtype (it is weakly typed), then ranks are made equal, and then comes the
 bind.

@@ -1,4 +1,4 @@
-"""Where values belong in a sorted array: searchsorted, in four ways, and digitize.
+"""Positions of values in a sorted array: searchsorted, by four methods, and digitize.
 
 A scan halves the interval that holds each place, as often as the array's size can need.
 """

@@ -1,4 +1,4 @@
-"""Draws of uniform and normal numbers, integers and coin flips: what the others are made of.
+"""Draws of uniform and normal numbers, integers and coin flips, from which the others are made.
 
 Random bits become the fraction of a float in [1, 2), that is shifted to (-1, 1), and the inverse of erf bends
 uniform numbers to normal ones. The steps are JAX's, so that the same key gives the same numbers.

@@ -1,4 +1,4 @@
-"""Random bits in kernels: the cipher as a lowering rule, and what is done to keys as arithmetic on words.
+"""Random bits in kernels: the cipher as a lowering rule, and operations on keys as arithmetic on words.
 
 random.split and random.bits count (iota) in a kernel, and encrypt the count with the key's words. The bits
 are those of random/threefry.py, whose NumPy functions have the same names.

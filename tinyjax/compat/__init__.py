@@ -1,3 +1,3 @@
-"""What exists only because JAX has the name. Only the flags are imported by `import tinyjax`."""
+"""Functions that exist only for JAX's names. `import tinyjax` imports only the flags."""
 
 from tinyjax.compat import other_flags as other_flags

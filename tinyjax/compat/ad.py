@@ -34,7 +34,7 @@ from tinyjax.transform.transposition import transpose_rules as primitive_transpo
 
 
 def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:
-    """As deflinear2, for a rule that needs the cotangent alone: (ct, **params) -> list of cotangents."""
+    """deflinear2 for a rule that needs only the cotangent: (ct, **params) -> list of cotangents."""
     deflinear2(primitive, lambda ct, *operands, **params: transpose_rule(ct, **params))
 
 

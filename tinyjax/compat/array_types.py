@@ -1,7 +1,8 @@
-"""Types that are taken for arrays: what JAX keeps in tables by type, tinyjax asks of the value.
+"""Types that are treated as arrays: JAX keeps them in tables by type, tinyjax calls a method of the
+value.
 
-TensorFlow Probability, which Distrax imports, enters its variables. A type that is entered in
-`pytype_aval_mappings` gets a method `__jax_array__`, if it has none: that is what tinyjax asks for.
+TensorFlow Probability, which Distrax imports, registers its variables. A type that is registered in
+`pytype_aval_mappings` gets the method `__jax_array__`, which tinyjax calls, if it has none.
 
 Source: jax.core.pytype_aval_mappings and jax.interpreters.xla.canonicalize_dtype_handlers in JAX 0.12
 """
@@ -20,7 +21,7 @@ from tinyjax.core.avals import get_aval
 
 
 class _AvalMappings(dict[type, Callable[[Any], Any]]):
-    """type -> what gives the aval of a value of this type."""
+    """type -> a function from a value of this type to its aval."""
 
     def __setitem__(self, cls: type, aval_of: Callable[[Any], Any]) -> None:
         super().__setitem__(cls, aval_of)
@@ -40,5 +41,5 @@ def _canonical(x: Any) -> np.ndarray:
 
 _KNOWN: dict[type, Callable[[Any], Any]] = {np.ndarray: _aval_of_elements, Array: get_aval}
 pytype_aval_mappings = _AvalMappings(_KNOWN)
-# type -> what converts a value to a dtype that there is. Nothing of tinyjax reads it.
+# type -> a function that converts a value to an available dtype. tinyjax does not read it.
 canonicalize_dtype_handlers: dict[type, Callable[[Any], Any]] = {np.ndarray: _canonical}

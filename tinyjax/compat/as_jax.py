@@ -49,7 +49,7 @@ class TinyjaxAsJax:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has been run. Python has given it the spec of `jax`: it gets its own back."""
+        """The module has run already. Python gave it the spec of `jax`, so this restores its own."""
         if isinstance(module, ModuleType):
             assert module.__spec__ is not None
             module.__spec__ = module.__spec__.loader_state

@@ -1,4 +1,4 @@
-"""Batching rules of other signatures, under the names of jax.interpreters.batching: Equinox registers so."""
+"""Batching rules with other signatures, as Equinox registers them by jax.interpreters.batching."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def new_jaxpr_eqn(
 
 
 def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
-    """force(val), such as int(val), or `val` itself. Raises ConcretizationTypeError, saying `context`, for a
-    tracer whose value is not known."""
+    """force(val), such as int(val), or `val` itself. Raises ConcretizationTypeError, with the text
+    `context`, for a tracer whose value is not known."""
     if isinstance(val, Tracer):
         tracer, val = val, val.concrete()
         if val is None:
@@ -42,12 +42,12 @@ def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str
 
 
 def gensym() -> Callable[[ShapedArray], Var]:
-    """What makes a new variable of a type."""
+    """A function that makes a new variable of a type."""
     return Var
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """The jaxprs among the parameters of its equations."""
+    """The jaxprs among the parameters of a jaxpr's equations."""
     for eqn in jaxpr.eqns:
         yield from core_jaxpr.subjaxprs(eqn.params)
 
@@ -55,8 +55,8 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """The jaxpr of some of the results, without what they do not need; and which inputs it takes. Those that
-    `instantiate` names are kept. Raises ValueError where a bool is missing, or one too many."""
+    """The jaxpr of the used results without unneeded equations; and which inputs it takes. Inputs that
+    `instantiate` flags are kept. Raises ValueError for a wrong number of flags."""
     kept = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else instantiate
     if len(used_outputs) != len(jaxpr.outvars) or len(kept) != len(jaxpr.invars):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Where JAX registers how a primitive compiles; tinyjax compiles to OpenCL, and takes what it can of that.
+"""JAX's registration of lowering rules. tinyjax compiles to OpenCL, and uses the rules that it can.
 
 A rule that `lower_fun` makes stands for a function of arrays: the compiler opens it like a call, and its
 operations are fused with what is around it. (Equinox, and what builds on it, write their primitives so.) A
@@ -39,7 +39,8 @@ class LoweredFun:
         return list(out) if self.multiple_results else [out]
 
     def jaxpr_of(self, eqn: JaxprEqn) -> ClosedJaxpr:
-        """The function traced for an equation of the primitive, of whose line all its equations are."""
+        """The function traced for an equation of the primitive; all its equations get that equation's
+        source line."""
         with restore_source_info():
             context.source_info = eqn.source_info
             results = functools.partial(self.results, **eqn.params)
@@ -54,7 +55,7 @@ class LoweredFun:
 
 
 def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweredFun:
-    """A lowering rule of a function of arrays, written in operations that have theirs."""
+    """A lowering rule from a function of arrays that is written with other primitives."""
     return LoweredFun(fun, multiple_results)
 
 

@@ -1,4 +1,4 @@
-"""Functions that JAX had once, in today's words: updates by index, arrays put on several devices.
+"""Functions that JAX once had, written with today's: updates by index, arrays put on several devices.
 
 Each is a line or two of what replaced it. older_spellings gives them, with a warning.
 
@@ -55,7 +55,7 @@ index_max = _index_function("index_max", "max", "x with x[idx] = maximum(x[idx],
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
     """A tree of arrays of the shards along a new axis 0, shard i on device i; as pmap's results.
 
-    Raises ValueError where there are not as many shards as devices."""
+    Raises ValueError if there are not as many shards as devices."""
     if len(shards) != len(devices):
         raise ValueError(f"device_put_sharded got {len(shards)} shards for {len(devices)} devices")
     return tree_map(lambda *xs: _spread(jnp.stack(xs), devices), *shards)
@@ -103,7 +103,7 @@ def curry(f: Callable) -> Callable:
 
 
 def tie_in(x: Any, y: Any) -> Any:
-    """y, which was to be computed after x when operations on constants were computed at once."""
+    """Returns y. It once delayed y until after x, when operations on constants were computed at once."""
     return y
 
 

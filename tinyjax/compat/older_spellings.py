@@ -1,8 +1,8 @@
-"""Names that JAX had once, which introductions still use: each gives what it is called today, and says so.
+"""Names that JAX once had and introductions still use: each gives today's object, with a warning.
 
 `jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is `jax.example_libraries.stax`. JAX 0.12 has none
-of these; here a DeprecationWarning names today's spelling. What has no equivalent says why. older_functions
-has those that are no mere new name.
+of these; here a DeprecationWarning names today's spelling. Names without an equivalent raise an error
+that says why. older_functions has those that were not just renamed.
 
 Source: https://docs.jax.dev/en/latest/changelog.html
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-# What it was called -> what it is called.
+# The older name -> today's name.
 RENAMED = {
     "jax.DeviceArray": "jax.Array",
     "jax.core.ClosedJaxpr": "jax.extend.core.ClosedJaxpr",
@@ -73,7 +73,7 @@ SAID_OTHERWISE = {
     "jax.partial": "functools.partial",
 }
 
-# Modules: what it was called -> what it is called.
+# Modules: the older name -> today's name.
 RENAMED_MODULES = {
     "jax.abstract_arrays": "jax.core",
     "jax.api": "jax",
@@ -120,7 +120,7 @@ PRIVATE = {
     "trace_to_jaxpr_nounits",
 }
 
-# What there is no longer, and what to do instead.
+# Removed names, and their replacements.
 GONE = {
     "jax.custom_transforms": "jax.custom_jvp and jax.custom_vjp do what it did",
     "jax.defvjp": "f.defvjp(fwd, bwd) of f = jax.custom_vjp(f)",
@@ -139,7 +139,7 @@ GONE = {
 
 
 def find(name: str) -> Any:
-    """What an older name such as "jax.tree_map" stands for, with a DeprecationWarning.
+    """The object for an older name such as "jax.tree_map", with a DeprecationWarning.
 
     Raises KeyError if it is none, AttributeError if it stands for nothing any more."""
     if name in GONE:
@@ -175,7 +175,7 @@ def find_module(fullname: str) -> ModuleSpec | None:
 
 
 class Alias(Loader):
-    """Loads a module that is there by another name."""
+    """Loads a module that exists under another name."""
 
     def __init__(self, name: str):
         self.name = name
@@ -186,7 +186,7 @@ class Alias(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has been run. Python has given it the spec of the other name: it gets its own back."""
+        """The module has run already. Python gave it the other name's spec, so this restores its own."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
 

@@ -1,7 +1,7 @@
 """Flags that JAX has and that change nothing here, so that programs that set them run.
 
 `jax.config.update("jax_use_shardy_partitioner", False)` is accepted: the flag is stored and can be read.
-Flags that ask for a check which there is not here say so, in a warning.
+Flags for checks that tinyjax does not have give a warning.
 
 Source: the names and first values of jax.config.values in JAX 0.12
 """
@@ -120,7 +120,7 @@ WITHOUT_EFFECT: dict[str, Any] = {
     "jax_xla_profile_version": 0,
 }
 
-# Checks that are not made here: (first value, what is not found).
+# Checks that are not made here: (first value, what stays undetected).
 WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
     "jax_check_static_indices": (False, "indices out of bounds"),
     "jax_error_checking_behavior_divide": ("ignore", "divisions by zero"),

@@ -1,4 +1,4 @@
-"""Partial evaluation by the names that libraries have for it: some arguments known, of others the type.
+"""Partial evaluation under JAX's names: some arguments have known values, others only types.
 
 Source: the names of jax.interpreters.partial_eval and jax.api_util in JAX 0.12
 """
@@ -18,7 +18,7 @@ from tinyjax.transform.linearize import LinearizeTrace
 
 
 class PartialVal(tuple):
-    """(None, value) of what is known, (aval, None) of what is not."""
+    """(None, value) for a known value, (aval, None) for an unknown one."""
 
     @classmethod
     def known(cls, value: Any) -> PartialVal:
@@ -38,8 +38,9 @@ class PartialVal(tuple):
 def trace_to_jaxpr_nounits(
     fun: WrappedFun, pvals: Sequence[PartialVal], instantiate: bool = False
 ) -> tuple[Jaxpr, list[PartialVal], list[Any]]:
-    """Computes what follows from the known arguments, and writes down the rest: the jaxpr of the unknown
-    results, all results as PartialVals, and the jaxpr's constants. `instantiate`: all count as unknown."""
+    """Computes the results that follow from known arguments, and traces the rest: returns the jaxpr of
+    the unknown results, all results as PartialVals, and the jaxpr's constants. With `instantiate`, all
+    results are unknown."""
     later = JaxprTrace()
     trace = LinearizeTrace(context.trace, later)
     args = [p[1] if p.is_known() else later.new_arg(p.get_aval()) for p in pvals]
@@ -64,11 +65,11 @@ def flatten_fun(in_tree: PyTreeDef, *flat: Any) -> Any:
 
 @transformation_with_aux
 def flatten_fun_nokwargs(in_tree: PyTreeDef, *flat: Any) -> Any:
-    """The same for leaves of args."""
+    """flatten_fun for functions without keyword arguments."""
     out = yield tree_unflatten(in_tree, flat), {}
     yield tree_flatten(out)
 
 
 def debug_info(traced_for: str, fun: Callable, *args: Any, **kwargs: Any) -> str:
-    """What a wrapped function is for. Nothing reads it here."""
+    """The debug info of a wrapped function. tinyjax does not read it."""
     return f"{traced_for} of {fun!r}"

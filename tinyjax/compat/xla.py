@@ -1,4 +1,4 @@
-"""jax.interpreters.xla has one function left that people call: an impl rule by compilation."""
+"""The one function of jax.interpreters.xla that programs still call: an impl rule that compiles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tinyjax.transform.jit.api import jit
 
 
 def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
-    """Runs a primitive by its OpenCL lowering, or by the function that `mlir.lower_fun` made one of:
+    """Runs a primitive by its OpenCL lowering, or by the function given to `mlir.lower_fun`:
     prim.def_impl(functools.partial(apply_primitive, prim)).
 
     Raises NotImplementedError if it has none."""

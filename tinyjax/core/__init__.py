@@ -1,4 +1,4 @@
-"""`jax.core`: the names; bind.py is where to begin, and to read tinyjax."""
+"""`jax.core`: the public names. To read tinyjax, begin with bind.py."""
 
 from tinyjax.core.avals import typeof as typeof
 from tinyjax.core.bind import *

@@ -1,4 +1,4 @@
-"""What the front doors (grad, vmap, jit, ...) share: arguments in and out as flat lists.
+"""Helpers of the front doors (grad, vmap, jit, ...): arguments and results as flat lists.
 
 `f(params, x=data)` becomes a function of a flat list of arrays.
 """
@@ -20,15 +20,15 @@ UNNAMED = "<unnamed function>"  # as JAX prints a callable object
 
 
 def fun_name(fun: Callable) -> str:
-    """The name of a function in printed jaxprs and messages; that of what a partial wraps."""
+    """The name of a function in printed jaxprs and messages. A partial has the name of its function."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     return _text_attribute(fun, "__name__", UNNAMED)
 
 
 def wraps(fun: Callable) -> Callable[[F], F]:
-    """functools.wraps for any callable: one without a name, or with one that is not a string, gets that of
-    `fun_name`."""
+    """functools.wraps for any callable: without a name, or with one that is not a string, it gets the
+    name of `fun_name`."""
 
     def decorate(wrapper: F) -> F:
         name, named = fun_name(fun), cast(Any, wrapper)
@@ -79,7 +79,7 @@ class FlatFun:
 
 
 class FlatArgsFun(FlatFun):
-    """The same for a function of positional arguments alone: `in_tree` is that of their tuple."""
+    """A FlatFun of a function of positional arguments alone: `in_tree` is the tree of their tuple."""
 
     def __call__(self, *leaves: Any) -> list[Any]:
         out, self.out_tree = tree_flatten(self.fun(*tree_unflatten(self.in_tree, leaves)))

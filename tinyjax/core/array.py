@@ -29,11 +29,11 @@ class ShapedArray:
     """An abstract value: all arrays of one shape and dtype.
 
     `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
-    `extra`: what a feature says besides; mostly None. Features name its fields in `aval_fields`.
+    `extra` is a feature's addition to the type; mostly None. Features name its fields in `aval_fields`.
     Equal avals are one object, made once: they are compared and looked up all the time.
 
-    A feature may have a subclass for values that are no arrays. Its methods getitem, setitem, view and
-    moved_batch are what x[i], x[i] = y, x.at[i] and vmap's out_axes do with them."""
+    A feature may have a subclass for values that are no arrays. x[i], x[i] = y, x.at[i] and vmap's
+    out_axes call its methods getitem, setitem, view and moved_batch."""
 
     __slots__ = ("shape", "dtype", "weak_type", "extra")
     shape: tuple[int, ...]
@@ -52,7 +52,7 @@ class ShapedArray:
     ) -> ShapedArray:
         for name, value in fields.items():
             if name not in aval_fields:
-                getattr(cls, name)  # the feature that has it is imported, and adds it
+                getattr(cls, name)  # importing the feature adds the field
             extra = aval_fields[name](extra, value)
         try:
             return _avals[shape, dtype, weak_type, extra]
@@ -68,7 +68,8 @@ class ShapedArray:
         return math.prod(self.shape)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some fields changed; what `extra` says of one shape, it does not of another."""
+        """A copy with some fields changed. With another shape, `extra` keeps only what holds for any
+        shape."""
         fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
         extra = self.extra
         if extra is not None:
@@ -97,7 +98,7 @@ class ShapedArray:
         return ShapedArray(self.shape, self.dtype, extra=self.extra)
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """As in messages, float32[2,3]; with short_dtypes as in printed jaxprs, f32[2,3]."""
+        """The type as messages show it, float32[2,3]; with short_dtypes as jaxprs print it, f32[2,3]."""
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
         if self.extra is not None:
             return name + self.extra.text(self.shape)
@@ -118,7 +119,7 @@ class ShapedArray:
         def __getattr__(self, name: str) -> Any: ...
 
 
-_avals: dict[tuple, ShapedArray] = {}  # every aval that there is
+_avals: dict[tuple, ShapedArray] = {}  # all avals that exist
 
 
 def _new_aval(
@@ -129,7 +130,7 @@ def _new_aval(
     if key not in _avals:
         aval = object.__new__(ShapedArray)
         aval.shape, aval.dtype, aval.weak_type, aval.extra = key
-        _avals.setdefault(key, aval)  # another thread may have been faster
+        _avals.setdefault(key, aval)  # another thread may have made it first
     return _avals[key]
 
 
@@ -137,7 +138,7 @@ class Array:
     """What values and tracers have in common: an aval, and the operators of tinyjax.numpy."""
 
     aval: ShapedArray
-    # Left of a NumPy array too our operators are asked first: np.ones(3) + x is an Array.
+    # Python tries our operators before NumPy's: np.ones(3) + x is an Array.
     __array_priority__ = 100
 
     @property
@@ -233,14 +234,15 @@ class ArrayImpl(Array):
 
     @property
     def is_unread(self) -> bool:
-        """Whether nobody has seen the elements as a NumPy array, and so nobody holds on to them."""
+        """Whether the elements have never been handed out as a NumPy array, so that no caller keeps them."""
         return self._host is None
 
     def is_deleted(self) -> bool:
         return self._host is None and self.buffer is None
 
     def delete(self) -> None:
-        """Frees the memory; the array can't be used any more. Donation to a jitted call ends so."""
+        """Frees the memory; the array can't be used any more. A jitted call does this to donated
+        arguments."""
         self._host = self.buffer = None
 
     # ---- leaving tinyjax ----
@@ -261,7 +263,7 @@ class ArrayImpl(Array):
         return view
 
     def __reduce__(self) -> tuple[type, tuple]:
-        """Pickled as elements and aval; wherever it is unpickled, on that place's default device."""
+        """Pickles the elements and the aval. Unpickling puts the array on the default device."""
         return ArrayImpl, (self._value, self.aval)
 
     def __bool__(self) -> bool:
@@ -342,8 +344,8 @@ class ArrayImpl(Array):
 
 
 class LiteralArray(ArrayImpl):
-    """A scalar that a rule wrote down, such as the 2.0 in the derivative of x**2: a literal in a
-    jaxpr, where a user's array would be a constvar.
+    """A scalar written in a rule, such as the 2.0 in the derivative of x**2. In a jaxpr it is a literal;
+    a user's array would be a constvar.
 
     `written` is what the jaxpr shows: 0.1 for a Python scalar that was not converted, where the
     float32 is 0.10000000149011612."""

@@ -9,33 +9,33 @@ ShapedArray = Any  # as core/array.py imports this file for type checkers
 
 
 class AvalExtra(Protocol):
-    """What a feature says of an array besides its shape, dtype and weak type (`ShapedArray.extra`)."""
+    """A feature's addition to an array's shape, dtype and weak type (`ShapedArray.extra`)."""
 
     def without_axis(self, axis: int) -> AvalExtra | None:
-        """What is left of it for a slice along an axis."""
+        """The extra of a slice along an axis."""
 
     def with_axis(self, axis: int) -> AvalExtra | None:
-        """What it says of a stack along a new axis."""
+        """The extra of a stack along a new axis."""
 
     def of_any_shape(self) -> AvalExtra | None:
         """The part of it that does not depend on the shape."""
 
     def text(self, shape: tuple[int, ...]) -> str:
-        """The shape as types show it: [2,3], and what else there is to say."""
+        """The shape as printed types show it: [2,3], with the extra's own text."""
 
     def here(self) -> AvalExtra | None:
-        """The part of it that has a meaning among the named axes around us."""
+        """The part of it that is meaningful under the named axes bound here."""
 
     def result_types(
         self, primitive: Any, rule: Any, avals: Sequence[ShapedArray], params: dict[str, Any]
     ) -> Any:
-        """What the abstract_eval rule gives for these operands, with what it does not know of."""
+        """The result types of the abstract_eval rule for these operands, with their extras added."""
 
     def difference(self, a: ShapedArray, b: ShapedArray) -> str:
-        """In which part of it two types differ, for messages."""
+        """The part of the extra in which two types differ, for messages."""
 
     def advice(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]], what: str) -> str:
-        """How to give `what` the other one's type of a pair, for messages."""
+        """How to give `what` the type of the other one of a pair, for messages."""
 
     def check_scanned(self, avals: Sequence[ShapedArray]) -> None:
         """Raises ValueError where scan can't go along axis 0 of arrays of these types."""

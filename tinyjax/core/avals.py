@@ -70,7 +70,7 @@ def typeof(x: Any) -> ShapedArray:
 def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
     """The elements of a value (not of a tracer) in the dtype of `aval`.
 
-    NumPy arrays are copied: whoever changes one later must not change the Array made of it."""
+    NumPy arrays are copied: a later change of one must not change the Array made of it."""
     if isinstance(x, ArrayImpl):
         return x._value
     if type(x) is int and dtypes.kind(aval.dtype) in "iu":

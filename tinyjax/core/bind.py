@@ -77,12 +77,12 @@ class Primitive:
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
-        """For a rule that gives (avals, effects); what the effects are, only has_effects says."""
+        """For a rule that returns (avals, effects). The effects are ignored; declare them by has_effects."""
         abstract_eval_rules[self] = lambda *avals, **params: rule(*avals, **params)[0]
         return rule
 
     def get_bind_params(self, params: dict[str, Any]) -> tuple[list, dict[str, Any]]:
-        """For interpreters of jaxprs, which bind(*subfuns, *args, **params): there are no subfuns."""
+        """For interpreters of jaxprs that call bind(*subfuns, *args, **params). Here subfuns is empty."""
         return [], params
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ check_values: list[Callable[[Any, Sequence[Any]], None]] = []
 
 
 class ResultsOf(NamedTuple):
-    """Identifies the function whose results `check_values` gets; a str, where only its name is known."""
+    """The function whose results `check_values` gets, or its name (a str) if only that is known."""
 
     fun: Callable | str
 
@@ -134,7 +134,8 @@ prepare_operands: list[Callable[[Primitive, Sequence[Any], dict], Sequence[Any]]
 def type_of_result(
     primitive: Primitive, rule: Callable, avals: Sequence[ShapedArray], params: dict[str, Any]
 ) -> Any:
-    """What the abstract_eval rule gives. It does not know of the `extra` of avals, which adds its part."""
+    """The result type of the abstract_eval rule, which ignores the `extra` of avals; the extra adds its
+    part."""
     for aval in avals:
         if aval.extra is not None:
             return aval.extra.result_types(primitive, rule, avals, params)
@@ -147,8 +148,8 @@ def type_of_result(
 class Trace:
     """A transformation at work: decides what a primitive does to its tracers.
 
-    `parent` is the trace that was current when this one began; what is left of a primitive after the
-    transformation goes there. Traces that compute or write equations themselves have none."""
+    `parent` is the trace that was current when this one began. The transformation's rules bind there.
+    Traces that compute or write equations themselves have none."""
 
     parent: Trace
 
@@ -195,7 +196,7 @@ class Tracer(Array):
         return int(self.concrete())
 
     def __float__(self) -> float:
-        # Also where the value is known: as in JAX.
+        # Raises even if the value is known, as JAX does.
         raise ConcretizationTypeError(
             self,
             "in float(), which functions of `math` call, too",
@@ -273,7 +274,7 @@ def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
 
 
 def aval_of_value(x: Any) -> ShapedArray:
-    """As get_aval. Raises UnexpectedTracerError for a tracer, which has no value: its trace has ended."""
+    """get_aval of a value. Raises UnexpectedTracerError for a tracer, whose trace has ended."""
     if isinstance(x, Tracer):
         raise escaped_tracer_error(x)
     return get_aval(x)
@@ -284,15 +285,15 @@ class EvalTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The result as an Array, or a list of them. The abstract_eval rule checks the operands and gives the
-        avals; then the impl rule computes the elements, from NumPy arrays. With `impl_binds_primitives`, the
-        impl rule gets the operands as they are, what it binds goes to this trace, and its result is returned
-        as it is. So is that of a primitive which has no abstract_eval rule yet.
+        avals; then the impl rule computes the elements, from NumPy arrays. With `impl_binds_primitives`,
+        the impl rule gets the operands unconverted, its own binds go to this trace, and its result is
+        returned unconverted. So is the result of a primitive without an abstract_eval rule.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
         if primitive.impl_binds_primitives:
             for x in args:
                 if not isinstance(x, ArrayImpl):
-                    aval_of_value(x)  # raises for what is no array
+                    aval_of_value(x)  # raises if an operand is no array
             with set_current_trace(self):
                 return impl_rules[primitive](*args, **params)
         avals, values = [], []
@@ -305,7 +306,7 @@ class EvalTrace(Trace):
                 values.append(to_numpy(x, avals[-1]))
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
         abstract_eval = abstract_eval_rules.get(primitive)
-        if abstract_eval is None:  # one in the making, as in JAX: its result is what impl gives
+        if abstract_eval is None:  # no rule yet: gives impl's result, as in JAX
             return run_quietly(impl, *values, **params)
         out_aval = type_of_result(primitive, abstract_eval, avals, params)
         out = run_quietly(impl, *values, **params)
@@ -325,7 +326,7 @@ watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> None:
-    """Makes `watcher` one of them, if it is not."""
+    """Adds `watcher` to the watchers, unless it is one already."""
     if watcher not in watchers:
         watchers.append(watcher)
 
@@ -333,7 +334,7 @@ def watch(watcher: Watcher) -> None:
 def watched(
     primitive: Primitive | None, params: dict, operands: Sequence[Any], results: list[ArrayImpl]
 ) -> list[ArrayImpl]:
-    """The results, when all watchers have seen them."""
+    """The results, after all watchers have seen them."""
     for watcher in watchers:
         watcher(primitive, params, operands, results)
     return results
@@ -395,7 +396,7 @@ class extend_axis_env:  # noqa: N801  (used as a function)
 def axis_size(name: Hashable) -> int:
     """The size of a named axis: of the innermost one, where several have the name.
 
-    Raises NameError, which says the names that there are."""
+    Raises NameError, which lists the names that are bound."""
     for known, size in reversed(context.axis_env):
         if known == name:
             return size
@@ -407,5 +408,5 @@ def axis_size(name: Hashable) -> int:
 
 
 def in_order(names: Collection[Hashable]) -> tuple[Hashable, ...]:
-    """Names of axes in the order in which the axes are around us."""
+    """Names of axes in the order in which they were bound."""
     return tuple([axis[0] for axis in context.axis_env if axis[0] in names])

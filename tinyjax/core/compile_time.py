@@ -1,4 +1,4 @@
-"""`ensure_compile_time_eval`: what is known while tracing is computed at once.
+"""`ensure_compile_time_eval`: operations on known values are computed during tracing.
 
 Within the block, an operation whose operands are no tracers is evaluated, not written into the jaxpr.
 """
@@ -12,7 +12,7 @@ from tinyjax.core.bind import EvalTrace, Primitive, Trace, Tracer, context, set_
 
 
 class CompileTimeTrace(Trace):
-    """Evaluates what it can; all else goes to the trace around."""
+    """Evaluates operations on known values; all others go to the enclosing trace."""
 
     def __init__(self, parent: Trace):
         self.parent = parent

@@ -50,7 +50,7 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     ),
 }  # fmt: skip
 
-# What a trace depends on, and so a part of jit's cache key.
+# Flags that a trace depends on, and so a part of jit's cache key.
 TRACED_FLAGS = (
     "jax_enable_x64", "jax_disable_jit", "jax_enable_checks", "jax_check_tracer_leaks",
     "jax_threefry_partitionable", "jax_default_prng_impl", "jax_numpy_dtype_promotion",
@@ -90,7 +90,7 @@ class Config(threading.local):
     are attributes of the instance, of which each thread has its own."""
 
     _global_key: tuple = ()
-    # Another one after each `update`: what was known before may not hold.
+    # Replaced by each `update`: earlier results may no longer hold.
     settings: object = object()
 
     def __getattr__(self, name: str) -> Any:
@@ -114,8 +114,8 @@ class Config(threading.local):
 
     @property
     def key(self) -> tuple:
-        """The values of TRACED_FLAGS, and what `with` blocks of features set; outside of `with` blocks, a
-        tuple that is there already."""
+        """The values of TRACED_FLAGS, and the settings of features' `with` blocks. Outside of `with`
+        blocks it is a stored tuple."""
         if not vars(self):
             return Config._global_key
         others = [item for item in vars(self).items() if item[0] not in FLAGS]
@@ -153,7 +153,8 @@ class Config(threading.local):
 
     @contextlib.contextmanager
     def as_in(self, values: dict[str, Any]) -> Iterator[None]:
-        """Within the block this thread has what `with` blocks of another one set: its `vars(config)`."""
+        """Within the block this thread has the flags that another thread's `with` blocks set: its
+        `vars(config)`."""
         before = vars(self).copy()
         vars(self).update(values)
         try:
@@ -203,15 +204,16 @@ _when_set: dict[str, Callable[[Any], None]] = {}
 
 
 def when_set(name: str, call: Callable[[Any], None]) -> None:
-    """Has `call(value)` made each time before the flag is set to a value, which it may refuse; and now, if
-    the flag has another value than at first."""
+    """Calls `call(value)` each time before the flag is set; `call` may raise to refuse the value. Calls
+    it now too if the flag no longer has its first value."""
     _when_set[name] = call
     if getattr(config, name) != FLAGS[name][0]:
         call(getattr(config, name))
 
 
 def define(name: str, default: Any, allowed: tuple[Any, ...] | None, what: str) -> None:
-    """Makes a flag: its first value (that of the environment wins), those that it takes, what it does."""
+    """Adds a flag: its first value (the environment's takes precedence), the values allowed, its
+    description."""
     FLAGS[name] = (default, allowed, what)
     setattr(Config, name, _from_environment(name, default))
 

@@ -34,7 +34,8 @@ def enable_checks(new_val: bool = True) -> contextlib.AbstractContextManager[Non
 
 
 def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Within the block operands of unequal ranks are met with "allow", "warn" or "raise".
+    """Within the block, operands of unequal ranks are allowed ("allow"), warn ("warn") or raise
+    ("raise").
 
     Source: https://docs.jax.dev/en/latest/rank_promotion_warning.html"""
     return config.set("jax_numpy_rank_promotion", new_val)
@@ -48,7 +49,7 @@ def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[Non
 
 
 def default_prng_impl(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Within the block keys are made for this generator: "threefry2x32" is the one that there is."""
+    """Within the block keys are made for this generator. Only "threefry2x32" exists."""
     return config.set("jax_default_prng_impl", new_val)
 
 
@@ -75,7 +76,7 @@ def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManage
 
 
 def checking_leaks() -> contextlib.AbstractContextManager[None]:
-    """As check_tracer_leaks(True)."""
+    """The same as check_tracer_leaks(True)."""
     return check_tracer_leaks(True)
 
 

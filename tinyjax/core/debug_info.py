@@ -15,7 +15,7 @@ from tinyjax.core.api_util import UNNAMED, fun_name
 
 
 def unwrapped(fun: Any) -> Any:
-    """The function that partials and wrappers call; the first again, if they call each other."""
+    """The function that partials and wrappers call; the given one if they call each other in a cycle."""
     seen: set[int] = set()
     while isinstance(fun, functools.partial) or callable(getattr(fun, "__wrapped__", None)):
         if id(fun) in seen:
@@ -26,13 +26,14 @@ def unwrapped(fun: Any) -> Any:
 
 
 def code_of(fun: Callable) -> CodeType | None:
-    """The code of what `fun` calls, a function or a `__call__`; None if it is not Python's."""
+    """The code object of the function or `__call__` that `fun` calls; None if it is not written in
+    Python."""
     inner = unwrapped(fun)
     return getattr(inner, "__code__", getattr(type(inner).__call__, "__code__", None))
 
 
 def name_of(fun: Callable) -> str:
-    """The function's name in messages; a callable object has that of its class."""
+    """The function's name in messages. A callable object has the name of its class."""
     name = fun_name(fun)
     return type(unwrapped(fun)).__name__ if name == UNNAMED else name
 

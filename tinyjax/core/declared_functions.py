@@ -1,4 +1,4 @@
-"""What functions that are made from a table need: a name, a docstring, and arguments by their signature."""
+"""Helpers for functions made from a table: their name, their docstring, and arguments by their signature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:
-    """A decorator for what a maker makes: how jaxprs and messages call it, and what help() says of it."""
+    """A decorator for generated functions: their name in jaxprs and messages, and their help() text."""
 
     def name_it(fun: Callable) -> Callable:
         fun.__name__ = fun.__qualname__ = name
@@ -32,7 +32,8 @@ def public(module: str, name: str, doc: str) -> Callable[[Callable], Callable]:
 def all_arguments(
     name: str, signature: inspect.Signature, args: tuple, kwargs: dict
 ) -> inspect.BoundArguments:
-    """The arguments of a call, those left out too. Raises TypeError, which names the function."""
+    """The arguments of a call, with defaults for those left out. Raises TypeError, which names the
+    function."""
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:

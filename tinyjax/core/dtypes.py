@@ -30,17 +30,17 @@ key_dtype = np.dtype([("fry", np.uint32, (2,))])
 
 
 class extended(np.generic):  # noqa: N801  (JAX's name)
-    """What dtypes that NumPy has not are a subtype of: those of random keys."""
+    """The supertype of dtypes that NumPy lacks: those of random keys."""
 
 
 class prng_key(extended):  # noqa: N801  (JAX's name)
-    """What the dtypes of random keys are a subtype of: jnp.issubdtype(key.dtype, prng_key)."""
+    """The supertype of random keys' dtypes: jnp.issubdtype(key.dtype, prng_key)."""
 
 
 class KeyDType:
     """key_dtype as users see it: x.dtype of random keys, which prints as key<fry>.
 
-    NumPy takes it for the dtype in its `dtype` attribute."""
+    NumPy reads the dtype in its `dtype` attribute instead."""
 
     dtype = key_dtype
     type = prng_key
@@ -84,7 +84,7 @@ def canonicalize_dtype(dtype: Any) -> Any:
     """The dtype that an array asked for with `dtype` gets: 64 bits become 32 unless x64 is on. None is
     the default float, as in NumPy.
 
-    Raises TypeError if `dtype` names no dtype, or one that JAX has not (strings, objects, dates)."""
+    Raises TypeError if `dtype` names no dtype, or one that JAX lacks (strings, objects, dates)."""
     dtype = np_dtype(float if dtype is None else dtype)
     if dtype not in SUPPORTED:
         if dtype in _KINDS:
@@ -147,7 +147,7 @@ def is_float(dtype: np.dtype) -> bool:
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """True of the dtypes that one can differentiate with respect to: floats and complex."""
+    """True for the dtypes that one can differentiate with respect to: floats and complex."""
     return kind(dtype) in "fc"
 
 
@@ -226,7 +226,7 @@ def dtype(x: Any) -> Any:
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """True of Python numbers (a bool is none), and of arrays made of nothing but Python numbers."""
+    """True for Python numbers except bools, and for arrays made only of Python numbers."""
     return type(x) in (int, float, complex) or getattr(x, "weak_type", False)
 
 

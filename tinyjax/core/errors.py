@@ -104,7 +104,7 @@ def ambiguous_truth_error(aval: Any) -> ValueError:
 
 
 def why(tracer: Any, advice: str | dict[str, str], other: str = "", or_static: bool = True) -> str:
-    """Why the tracer has no value, and what to do: the same in all cases, or by the kind of origin, or
+    """Why the tracer has no value, and what to do: `advice` for all cases, or by the kind of origin, or
     with `or_static` to make the arguments static that it depends on."""
     origin = tracer.origin() if hasattr(tracer, "origin") else Origin("", "")
     if not isinstance(advice, str):
@@ -131,7 +131,7 @@ _RULES = {
 
 
 def missing_rule_error(name: str, table: str, why: str | None) -> NotImplementedError:
-    """That a primitive has no rule in a table, with the reason, or with how to write one."""
+    """The error for a primitive without a rule in a table: the reason, or how to write the rule."""
     how = (
         f"write one and put it into {table}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
     )

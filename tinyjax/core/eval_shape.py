@@ -15,7 +15,7 @@ from tinyjax.core.tree_util.pytrees import tree_map
 def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of `fun(*args, **kwargs)`, found by tracing: nothing is computed.
 
-    Arguments may be arrays or anything with `shape` and `dtype`; gives a tree of ShapeDtypeStruct."""
+    Arguments may be arrays or anything with `shape` and `dtype`; returns a tree of ShapeDtypeStruct."""
 
     def as_struct(x: Any) -> Any:
         if isinstance(x, Array) or hasattr(x, "_aval_of_struct") or not hasattr(x, "dtype"):

@@ -12,18 +12,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Facts:
-    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1"): a word
-    for what follows the axes, such as how they are split over devices. If None, the primitive's name is it.
-    `cost`: arithmetic operations for each element of the result, or (operations, special functions); or a
-    function from an equation to all of its operations. If None, the lowering rule implies it.
-    `makes_nan`: whether its arithmetic can give NaN.
-    `linear`: "all" if it is linear in all operands together (add), "each" if in each while the others stay
-    (mul), else the numbers of the operands that it is linear in together. `is_step`: its derivative is zero.
-    `keys`: what becomes of random keys in the first operand: they are "used", or the result has the "same"
-    keys, a "part" of them, or "other" ones.
-    `ignored_params`: parameters that it has in JAX and no compiled program reads. Only None is accepted, but
-    for those that a feature knows, which say where a result is.
-    `is_identity`: a compiled program, which runs on one device, has its operands for its results."""
+    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1"): a
+    word from which rules follow, such as how the axes are split over devices. None stands for the
+    primitive's name. `cost`: arithmetic operations for each element of the result, or (operations,
+    special functions); or a function from an equation to all of its operations. If None, the lowering
+    rule implies it. `makes_nan`: whether its arithmetic can give NaN.
+    `linear`: "all" if it is linear in all operands together (add), "each" if it is linear in each operand
+    while the others stay fixed (mul), else the numbers of the operands that it is linear in together.
+    `is_step`: its derivative is zero. `keys`: what becomes of random keys in the first operand: they are
+    "used", or the result has the "same" keys, a "part" of them, or "other" ones.
+    `ignored_params`: parameters that it has in JAX and no compiled program reads. Only None is accepted,
+    except for parameters that a feature reads, which say where a result is.
+    `is_identity`: in a compiled program, which runs on one device, its results are its operands."""
 
     axes: str | None = None
     cost: Any = None
@@ -35,7 +35,7 @@ class Facts:
     is_identity: bool = False
 
 
-# Facts of exp, sin, ...; of what only moves elements; the ignored parameter of many functions
+# Facts of exp, sin, ...; of primitives that only move elements; the ignored parameter of many functions
 FUNCTION: dict[str, Any] = {"cost": (0, 1), "makes_nan": True}
 MOVES: dict[str, Any] = {"cost": 0, "makes_nan": False}
 ACCURACY = ("accuracy",)

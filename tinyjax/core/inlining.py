@@ -24,7 +24,8 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.runtime_errors import JaxRuntimeError
 
-# primitive name -> the parameter that holds the jaxpr it calls, or what makes that of its parameters
+# primitive name -> the parameter that holds the jaxpr it calls, or a function from its parameters to the
+# jaxpr
 CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
     "jit": "jaxpr",
     "closed_call": "call_jaxpr",
@@ -80,12 +81,11 @@ class _Inlining:
     def add_eqn(
         self, eqn: JaxprEqn, invars: list[Atom], new: Callable[[Var], Var]
     ) -> Sequence[Atom]:
-        """Adds what an equation computes of the atoms `invars`, which stand for its operands here, and gives
-        the atoms of its results.
+        """Adds an equation applied to the atoms `invars`, and returns the atoms of its results.
 
-        Of an identity that is nothing: its results are its operands. Of a call that is not kept, it is all
-        that the called jaxpr computes, with a fresh variable for each that it binds. Else it is the
-        equation, with a `new` variable for each result."""
+        For an identity it adds nothing: the results are the operands. For a call that is not kept, it
+        adds the called jaxpr's equations, with a fresh variable for each that they bind. For any other
+        equation it adds the equation, with a `new` variable for each result."""
         if eqn.primitive.facts.is_identity:
             return invars
         if is_call(eqn) and not self.keep(eqn):
@@ -117,14 +117,14 @@ def called_by(name: str, params: Any) -> ClosedJaxpr:
     return called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
 
 
-# A function that calls another twice, which calls a third one twice, and so on, is short and traced at
-# once, but each level of it doubles what there is to compile: the time and the memory have no bound.
+# A function that calls another twice, which calls a third one twice, and so on, is short and traced
+# quickly, but each level doubles the program to compile, without bound on time and memory.
 MAX_EQUATIONS = 100_000
 
 
 def check_equations(jaxpr: Jaxpr) -> None:
-    """Raises JaxRuntimeError if there are more than MAX_EQUATIONS, those of a jaxpr within counted
-    wherever it stands."""
+    """Raises JaxRuntimeError if there are more than MAX_EQUATIONS. A nested jaxpr is counted at each of
+    its uses."""
     counts: dict[Jaxpr, int] = {}
 
     def count(jaxpr: Jaxpr) -> int:
@@ -158,8 +158,8 @@ def eager_jaxpr_fun(body: ClosedJaxpr) -> Callable[..., list[Any]]:
 
 @cached_on_jaxpr
 def _without_calls(body: ClosedJaxpr, is_evaluated: bool) -> ClosedJaxpr:
-    """The body with the equations of jits in their places; and of other calls, such as custom_jvp's, if
-    it is evaluated: no transformation asks for their rules then."""
+    """The body with jits inlined. Other calls, such as custom_jvp's, are inlined too if the body is
+    evaluated: no transformation needs their rules then."""
     check_equations(body.jaxpr)
     keep = (lambda eqn: False) if is_evaluated else (lambda eqn: eqn.primitive.name != "jit")
     return without_dead_code(inline_calls(body, keep))

@@ -44,7 +44,7 @@ class Var:
 
 
 class DropVar(Var):
-    """The place of a result that nothing uses; printed as _."""
+    """An unused output; printed as _."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class Literal:
 
     @property
     def key(self) -> tuple[str, ShapedArray]:
-        """Equal for literals of one value and type; tells 0.0 from -0.0, and 1 from 1.0 and True."""
+        """Equal for literals of equal value and type. 0.0 differs from -0.0, and 1 from 1.0 and True."""
         return repr(self.val.item() if hasattr(self.val, "item") else self.val), self.aval
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ class Jaxpr:
 
 
 def substitute(atoms: Sequence[Atom], replaced: Mapping[Var, Atom]) -> list[Atom]:
-    """The atoms, with what took the place of variables."""
+    """The atoms, with replaced variables substituted."""
     return [replaced.get(v, v) if isinstance(v, Var) else v for v in atoms]
 
 
@@ -195,7 +195,7 @@ def all_jaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 
 def has_effects(eqn: JaxprEqn) -> bool:
-    """Whether the equation, or one of a jaxpr within it, does more than giving results."""
+    """Whether the equation, or one of a jaxpr nested in it, has effects besides its results."""
     if eqn.primitive.has_effects or not eqn.params:
         return eqn.primitive.has_effects
     inside = [each for sub in subjaxprs(eqn.params) for each in all_jaxprs(sub)]
@@ -288,7 +288,7 @@ def _check_eqn(eqn: JaxprEqn) -> None:
             )
 
 
-# ---- remembering what was made of a jaxpr ----
+# ---- caching results derived from a jaxpr ----
 
 
 NOT_MADE = object()  # None may be a result
@@ -316,7 +316,7 @@ prepare_jaxpr: list[Callable[[ClosedJaxpr, bool], ClosedJaxpr]] = []
 
 @cached_on_jaxpr
 def constvars_as_invars(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The same jaxpr without constants: its constvars are its first arguments."""
+    """The jaxpr with its constvars turned into its first arguments."""
     jaxpr = closed_jaxpr.jaxpr
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=jaxpr.constvars + jaxpr.invars))
 
@@ -329,9 +329,9 @@ dce_rules: dict[Primitive, Callable[[JaxprEqn, list[bool]], JaxprEqn]] = {}
 
 
 def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Keeps the equations that the used outputs need, and those with effects.
+    """Keeps the equations that the used outputs need, and equations with effects.
 
-    Gives the smaller jaxpr, with the used outputs alone, and which of its constvars and invars are still
+    Returns the smaller jaxpr, with only the used outputs, and which of its constvars and invars are still
     used (all invars stay in the jaxpr; unused constvars go). dce_rules have the rules for equations with
     jaxprs in them."""
     outvars = pick(jaxpr.outvars, used_outputs)
@@ -339,7 +339,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     eqns = []
     for eqn in reversed(jaxpr.eqns):
         if not needed.isdisjoint(eqn.outvars) or has_effects(eqn):
-            if eqn.primitive in dce_rules:  # also where all is used: code within can be dead
+            if eqn.primitive in dce_rules:  # even if all results are used: nested code can be dead
                 eqn = dce_rules[eqn.primitive](eqn, [v in needed for v in eqn.outvars])
             needed.update(eqn.invars)
             eqns.append(eqn)
@@ -350,7 +350,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
 
 
 def without_dead_code(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The same function with no equation, and no constant, that its results do not need."""
+    """The jaxpr without the equations and constants that its results do not need."""
     jaxpr, used_consts, _ = dce_jaxpr(closed_jaxpr.jaxpr, [True] * len(closed_jaxpr.jaxpr.outvars))
     return ClosedJaxpr(jaxpr, pick(closed_jaxpr.consts, used_consts))
 

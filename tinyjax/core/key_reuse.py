@@ -27,7 +27,7 @@ class KeyReuseError(JAXTypeError):
 
 KeyReuseError.__module__ = "tinyjax.errors"  # where users import it, as tracebacks say
 
-Slices = tuple[Hashable, ...]  # the slices that were taken, one of the other
+Slices = tuple[Hashable, ...]  # the successive slices
 
 
 class Keys(NamedTuple):
@@ -58,9 +58,9 @@ def follow(
     line: str,
     called_at: str | None = None,
 ) -> list[Keys] | None:
-    """Uses the keys that an operation uses. Gives the keys of its results; None where they are new ones.
+    """Marks an operation's keys as used. Returns the keys of its results, None for new keys.
 
-    `index` has the operands by which a slice is chosen. If `called_at` is given, all uses within a call are
+    `index` has the operands that choose a slice. If `called_at` is given, all uses within a call are
     at this line: a jaxpr that an earlier call has traced has the lines of that call."""
     name, keys = primitive.name, primitive.facts.keys
     if keys == "used":
@@ -76,7 +76,7 @@ def follow(
         return _follow_scan(operands, **params)
     if name == "while":
         return _follow_while(operands, **params)
-    if params.get("differentiated"):  # a checkpoint's second run is meant to give the same bits
+    if params.get("differentiated"):  # a checkpoint's second run must give the same bits
         return None
     called = list(subjaxprs(params))
     if len(called) == 1 and len(called[0].invars) == len(operands):
@@ -160,7 +160,7 @@ def follow_call(
     """Follows the keys of an operation that has run. Raises KeyReuseError."""
     if primitive is None or not config.jax_debug_key_reuse:
         return
-    if context.source_info is not None:  # within a jaxpr, which is followed as a whole
+    if context.source_info is not None:  # within a jaxpr, which follow_call follows as a whole
         return
     if not any(isinstance(x, ArrayImpl) and _is_key(x) for x in [*operands, *results]):
         return

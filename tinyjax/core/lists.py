@@ -1,7 +1,7 @@
 """Lists in parts: by sizes, or by flags.
 
-Operands and results of a primitive that has jaxprs as parameters come in parts (the consts, the carry and the
-xs of a loop), and transformations part them by a property: known or unknown, linear or not.
+A primitive with jaxprs as parameters has operands and results in parts (the consts, the carry and the xs
+of a loop). Transformations split them by a property: known or unknown, linear or not.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ def split_list(xs: Sequence[Any], *sizes: int) -> list[list[Any]]:
 
 
 def pick(xs: Iterable[Any], flags: Iterable[bool]) -> list[Any]:
-    """Those whose flag is set: the second of the two lists of JAX's partition_list."""
+    """The items whose flag is set: the second of the two lists of JAX's partition_list."""
     return [x for x, flag in zip(xs, flags, strict=True) if flag]
 
 
 def drop(xs: Iterable[Any], flags: Iterable[bool]) -> list[Any]:
-    """Those whose flag is not set: the first of the two lists of JAX's partition_list."""
+    """The items whose flag is not set: the first of the two lists of JAX's partition_list."""
     return [x for x, flag in zip(xs, flags, strict=True) if not flag]
 
 
 def merge_lists(flags: Iterable[bool], dropped: Iterable[Any], picked: Iterable[Any]) -> list[Any]:
-    """The list of which drop and pick give these two; as JAX's, what is unset comes first."""
+    """The inverse of drop and pick: merges their two lists. As in JAX, the unset items are given first."""
     picked, dropped = iter(picked), iter(dropped)
     return [next(picked) if flag else next(dropped) for flag in flags]

@@ -1,4 +1,4 @@
-"""Names of JAX that tinyjax does not have: asking for one says so.
+"""Names of JAX that tinyjax does not have: accessing one raises an error that says so.
 
 A `__getattr__` on modules raises the error for attributes; a finder at the end of Python's list of finders
 raises it for modules that no other finder found. The same `__getattr__` imports rarely used modules on first
@@ -41,9 +41,9 @@ def not_there_yet(jax_name: str) -> str:
 
 
 def lazy_names(module: str) -> dict[str, str]:
-    """{name: the module that has it}, of names that a package imports when they are first asked for.
-    A package lists them as `_LAZY_NAMES = {"its module": ("name", ...)}`, a module by tinyjax's; either may
-    also give the whole name of a module."""
+    """{name: the module that has it}, of names that a package imports on first access. A package lists
+    them as `_LAZY_NAMES = {"its module": ("name", ...)}`, a module by tinyjax's; either may also give the
+    whole name of a module."""
     listed = vars(sys.modules[module]).get("_LAZY_NAMES", {})
     package = module if "__path__" in vars(sys.modules[module]) else "tinyjax"
     places = {part: part if part.startswith("tinyjax.") else f"{package}.{part}" for part in listed}
@@ -51,8 +51,8 @@ def lazy_names(module: str) -> dict[str, str]:
 
 
 def imported(module: str, jax_name: str) -> Any:
-    """A module, which has what JAX calls `jax_name`. Raises AttributeError if that is in a folder of tinyjax
-    that was deleted, as features may be."""
+    """The module that defines JAX's `jax_name`. Raises AttributeError if the module is in a feature's
+    folder that was deleted."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -84,7 +84,7 @@ def getattr_of(module: str) -> Callable[[str], Any]:
             value = getattr(imported(lazy[name], f"{jax_module}.{name}"), name)
             setattr(sys.modules[module], name, value)  # asked for once
             return value
-        if name == "__all__":  # `from module import *` asks for it
+        if name == "__all__":  # `from module import *` reads it
             return [public for public in dir_of(module)() if not public.startswith("_")]
         if not name.startswith("_"):
             if is_submodule(module, name):
@@ -109,7 +109,7 @@ def feature(module: str) -> ModuleType:
 
 
 def older(name: str) -> Any:
-    """What an older name of JAX stands for, from older_spellings; KeyError for others."""
+    """The current meaning of an older JAX name, from older_spellings. Raises KeyError for other names."""
     if not is_submodule("tinyjax", "compat"):
         raise KeyError(name)
     older_spellings = importlib.import_module("tinyjax.compat.older_spellings")
@@ -131,8 +131,8 @@ def dir_of(module: str) -> Callable[[], list[str]]:
 
 class MissingNames:
     """The last finder of a module of tinyjax: raises ImportError if JAX has one, or another thing, of that
-    name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too. One that JAX had once
-    is what it is today."""
+    name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too. A module's older JAX
+    name gives the module of today."""
 
     def find_spec(
         self, fullname: str, path: Any = None, target: Any = None
@@ -161,7 +161,7 @@ MODULES = (
 
 class LazyAttribute:
     """An attribute that a feature's module gives to a class: the first access imports the module, which
-    puts the real one in place of this."""
+    replaces this by the real one."""
 
     def __init__(self, module: str, name: str):
         self.module, self.name = module, name
@@ -181,7 +181,8 @@ def add_lazy_attributes(listed: LazyAttributes) -> None:
 
 
 def install(attributes: LazyAttributes) -> None:
-    """Makes the modules that are imported now say which names they lack, and Python ask here at the end."""
+    """Gives all imported modules the error for missing names, and adds MissingNames as Python's last
+    finder."""
     add_lazy_attributes(attributes)
     for name in MODULES:
         vars(sys.modules[name])["__getattr__"] = getattr_of(name)

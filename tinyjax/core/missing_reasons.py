@@ -139,6 +139,6 @@ REASONS = {
 
 
 def reason(jax_name: str) -> str:
-    """Why a name of JAX, such as "jax.lax.mulhi", is not there; "" if nothing stands against it."""
+    """Why a name of JAX, such as "jax.lax.mulhi", is missing; "" if no reason is listed."""
     whole = f"{jax_name.rpartition('.')[0]}.*"  # all that a module lacks
     return next((why for why, names in REASONS.items() if {jax_name, whole} & {*names.split()}), "")

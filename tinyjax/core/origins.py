@@ -55,7 +55,8 @@ def _arguments(info: DebugInfo, leaves: Sequence[int]) -> str:
 
 
 def _static_advice(info: DebugInfo, leaves: Sequence[int]) -> str:
-    """How to make the arguments static that these leaves are; "" if they are only parts of them."""
+    """How to make static the arguments that these leaves are; "" if the leaves are only parts of
+    arguments."""
     names, paths = info.arg_names, _paths(info)
     if not info.static_option or any(len(paths[leaf]) > 2 for leaf in leaves):
         return ""

@@ -33,7 +33,7 @@ from tinyjax.core.jaxpr import (
 
 @dataclass(frozen=True)
 class Break:
-    """A place for a line break; `flat` is what stands there when the group fits on its line."""
+    """A possible line break; `flat` is printed there when the group fits on its line."""
 
     flat: str = " "
 
@@ -84,7 +84,7 @@ def render(doc: Doc, width: int = 80) -> str:
 
 
 def _fits(doc: Doc, room: int) -> bool:
-    """Whether `doc` on one line fits into `room`. What follows it is not looked at, as in JAX."""
+    """Whether `doc` on one line fits into `room`. As in JAX, the text after it is ignored."""
     pending: list[Doc] = [doc]
     while pending and room >= 0:
         node = pending.pop()
@@ -132,7 +132,7 @@ class JaxprPpContext:
         return self.names[v]
 
     def suggest_same_names(self, inner: Sequence[Atom], outer: Sequence[Atom]) -> None:
-        """Lets a nested jaxpr's variables have the names of what they stand for outside."""
+        """Gives a nested jaxpr's variables the names of the outer variables that they stand for."""
         taken: set[Var] = set()
         for v, like in zip(inner, outer):
             if isinstance(v, Var) and isinstance(like, Var) and like not in taken:
@@ -166,7 +166,7 @@ def _name_shared_jaxprs(top: Jaxpr, context: JaxprPpContext) -> None:
     while queue:
         jaxpr = queue.popleft()
         visits[jaxpr] += 1
-        if visits[jaxpr] > 2:  # what is inside has been met twice as well
+        if visits[jaxpr] > 2:  # nested jaxprs were counted twice as well
             continue
         uses[jaxpr] += 2 if jaxpr is not top and len(jaxpr.eqns) > 10 else 1
         for eqn in jaxpr.eqns:
@@ -195,7 +195,7 @@ def jaxpr_text(jaxpr: Jaxpr) -> str:
 
 
 def jaxpr_lines(jaxpr: Jaxpr, names: Mapping[Var, str]) -> list[str]:
-    """The text, each equation on separate lines; `names` are the names that variables already have."""
+    """The lines of the text. Each equation begins a line; `names` has the variables already named."""
     *shared, body = _program_doc(jaxpr, JaxprPpContext(jaxpr, names))
     return render([*shared, body.doc if isinstance(body, Group) else body]).splitlines()
 
@@ -294,13 +294,14 @@ printed_params: dict[str, Callable[[JaxprEqn, JaxprPpContext], Params]] = {}
 
 
 def _sorted_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
-    """With those that primitives have in JAX alone, as JAX prints them: all but accuracy and out_dtype."""
+    """All parameters, with those that exist only in JAX, as JAX prints them: all but accuracy and
+    out_dtype."""
     ignored = {*eqn.primitive.facts.ignored_params} - {"accuracy", "out_dtype"}
     return sorted((dict.fromkeys(ignored) | eqn.params).items())
 
 
 def _broadcast_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
-    """The shape stands in the result's aval; dimensions are shown where there are any."""
+    """No shape, as the result's aval shows it; dimensions only if there are any."""
     dimensions = eqn.params["broadcast_dimensions"]
     return [("broadcast_dimensions", dimensions)] if dimensions else []
 
@@ -325,7 +326,7 @@ printed_eqns: dict[str, Callable[[JaxprEqn, JaxprPpContext], Doc]] = {}
 
 
 def _unspecified_text(values: tuple) -> str:
-    """The entries, one an argument or result; JAX calls one that is not given so."""
+    """One entry for each argument or result; JAX's word for an entry that is not given."""
     return str(values).replace("None,", "UnspecifiedValue,").replace("None)", "UnspecifiedValue)")
 
 

@@ -114,7 +114,7 @@ abstract_eval_rules[gt_p] = _compare_aval
 
 def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
     if not axes:
-        return x  # where NumPy adds 0.0, and -0.0 loses its sign
+        return x  # otherwise NumPy adds 0.0, and -0.0 loses its sign
     # A long sum of short floats is added up in 32 bits, as on any device, and rounded once.
     is_half = dtypes.is_float(x.dtype) and x.dtype.itemsize <= 2
     out = np.add.reduce(x, axis=axes, dtype=np.float32 if is_half else x.dtype)
@@ -156,7 +156,7 @@ def _broadcast_in_dim_impl(
         return spread
     if math.prod(shape) > 10_000:
         return np.broadcast_to(spread, shape)  # a view, in which repeated elements are stored once
-    out = np.empty(shape, x.dtype)  # for few elements a copy takes less time than the view
+    out = np.empty(shape, x.dtype)  # for few elements a copy is faster than a view
     out[...] = spread
     return out
 

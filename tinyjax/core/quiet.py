@@ -17,7 +17,7 @@ _is_quiet = contextvars.ContextVar("_is_quiet", default=False)
 
 
 class _Quiet(threading.local):
-    """A context of each thread's own, in which NumPy does not warn."""
+    """A context per thread, in which NumPy does not warn."""
 
     def __init__(self) -> None:
         self.context = contextvars.copy_context()

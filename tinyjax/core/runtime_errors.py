@@ -15,7 +15,7 @@ JaxRuntimeError.__module__ = "tinyjax.errors"  # where users import it, as trace
 
 
 def callback_error(name: str, error: Exception) -> JaxRuntimeError:
-    """The error to raise from what the Python function of primitive `name` raised."""
+    """The error to raise when the Python function of primitive `name` raised."""
     if isinstance(error, JaxRuntimeError):
         return error
     return JaxRuntimeError(

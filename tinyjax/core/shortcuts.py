@@ -1,4 +1,4 @@
-"""Where a shortcut may stand in for the plain way: `@with_shortcut`, on a handful of functions.
+"""Faster replacements of a handful of functions, which have the decorator `@with_shortcut`.
 
 A function with this decorator does what it says, unless a file of tinyjax/fast has registered another by
 `@shortcut_for(function)`, which gives the same results in less time. All of them are off under
@@ -21,11 +21,11 @@ shortcut_modules: dict[str, str] = {}
 
 
 def are_on() -> bool:
-    """Whether shortcuts are taken in this thread."""
+    """Whether shortcuts are on in this thread."""
     return (
         config.tinyjax_fast
         and sys.gettrace() is None
-        # From Python 3.12 on, a debugger may need no trace function.
+        # Since Python 3.12 a debugger can work without a trace function.
         and (_monitoring is None or _monitoring.get_tool(_monitoring.DEBUGGER_ID) is None)
     )
 
@@ -54,7 +54,8 @@ def with_shortcut(plain: F) -> F:
 
 
 def shortcut_for(function: Any) -> Callable[[Callable], Callable]:
-    """The decorated function gets (the plain function, *its arguments), and gives what that would."""
+    """The decorated function gets (the plain function, *its arguments), and returns the plain function's
+    result."""
 
     def register(shortcut: Callable) -> Callable:
         function.shortcut = shortcut

@@ -1,7 +1,7 @@
 """The dtypes that NumPy itself does not know: bfloat16, and numbers of 8 bits and less.
 
-The package ml_dtypes tells NumPy of them. Where it is not installed all else works:
-each of these names is then a stand-in, of which no array can be made.
+The package ml_dtypes adds them to NumPy. Without it all else works: each of these names is then a
+stand-in that no array can have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ INTEGERS = ("int2", "int4", "uint2", "uint4")
 
 
 class StandIn:
-    """What names a dtype that is not here: `dtype` is equal to no other."""
+    """Stands for a dtype that is not installed: its `dtype` is equal to no other."""
 
     dtype: np.dtype
 

@@ -1,4 +1,4 @@
-"""ShapeDtypeStruct: what is known of an array, without the array."""
+"""ShapeDtypeStruct: the type of an array, without the array."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ShapeDtypeStruct:
 
     @staticmethod
     def like(x: Any) -> ShapeDtypeStruct:
-        """What is known of an array, a number, an aval or another ShapeDtypeStruct."""
+        """The ShapeDtypeStruct of an array, a number, an aval or another ShapeDtypeStruct."""
         return struct_of(x if isinstance(x, ShapedArray) else get_aval(x))
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:

@@ -1,6 +1,6 @@
-"""Memories of what was traced: by the function, for as long as it lives.
+"""Caches of traced functions: each entry lives as long as its function.
 
-A body of a loop that comes again is not traced again; `jax.clear_caches` forgets all of it.
+A loop's body that is used again is not traced again. `jax.clear_caches` empties all these caches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _traces: list[WeakKeyDictionary[Callable, dict]] = []
 
 
 def memory_of_traces() -> WeakKeyDictionary[Callable, dict]:
-    """A memory of what was traced, which `forget_traces` empties."""
+    """A cache of traced functions, which `forget_traces` empties."""
     _traces.append(WeakKeyDictionary())
     return _traces[-1]
 
@@ -23,8 +23,8 @@ def forget_traces() -> None:
 
 
 def memory_of(caches: WeakKeyDictionary[Callable, dict], fun: Callable) -> dict:
-    """What `caches` remembers of a function, for as long as it lives: of one without a hash or weak
-    references, nothing."""
+    """The cache of a function in `caches`, which lives as long as the function. A function without a hash
+    or weak references gets an empty one."""
     try:
         return caches.setdefault(fun, {})
     except TypeError:

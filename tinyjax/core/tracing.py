@@ -47,7 +47,7 @@ from tinyjax.core.structs import ShapeDtypeStruct, struct_of
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is
+PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written like any user program
 
 
 class _IsOurs(dict[str, bool]):
@@ -63,8 +63,8 @@ is_ours = _IsOurs()
 
 
 def user_line() -> SourceLine | None:
-    """The innermost line of the running program that is not tinyjax's own; that which an equation is
-    from, where a jaxpr is run."""
+    """The innermost line of the running program that is not tinyjax's own. While a jaxpr runs, it is the
+    line of the current equation."""
     if context.source_info is not None:
         return context.source_info
     frame: FrameType | None = sys._getframe(1)
@@ -79,7 +79,7 @@ def user_line() -> SourceLine | None:
 
 
 def user_level() -> int:
-    """The `stacklevel` by which a warning of the function that calls this names the user's line."""
+    """The `stacklevel` with which a warning raised by this function's caller shows the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and is_ours[frame.f_code.co_filename]:
         level, frame = level + 1, frame.f_back
@@ -159,7 +159,7 @@ class JaxprTrace(Trace):
         return self.consts[id(x)][0]
 
     def new_const(self, x: Any) -> JaxprTracer:
-        """An outside value as a constvar, also one that could be written as a literal."""
+        """An outside value as a constvar, even if it could be a literal."""
         var = self.constvar(x, get_aval(x))
         return JaxprTracer(self, var.aval, var)
 

@@ -36,7 +36,7 @@ _EDGES: dict[Any, list[Any]] = {
     complex: ["complex64"],
     "complex64": ["complex128"],
     "complex128": [],
-    # Nothing above them: what would be lost or won by a wider dtype is for the user to say.
+    # They promote to nothing: the user must choose a wider dtype explicitly.
     **{name: [] for name in (*small_dtypes.FLOATS, *small_dtypes.INTEGERS)},
 }
 
@@ -88,7 +88,7 @@ def join_types(promotion: str, *types: tuple[np.dtype, bool]) -> tuple[np.dtype,
             f"Input dtypes ({names}) have no implicit promotion while jax_numpy_dtype_promotion is "
             "'strict': convert one with x.astype(...)"
         )
-    if all(weak for _, weak in found):  # as if they were not, so that a weak float64 stays one
+    if all(weak for _, weak in found):  # treated as strong: a weak float64 stays float64
         return dtypes.np_dtype(_join(frozenset(d.name for d, _ in found))), True
     join = _join(frozenset(_node(d, weak) for d, weak in found))
     return dtypes.np_dtype(join), isinstance(join, type)
@@ -121,7 +121,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:
-    if x is None:  # as NumPy's and JAX's: the float of the default width
+    if x is None:  # as in NumPy and JAX: the float of the default width
         return dtypes.canonicalize_dtype(x), False
     if isinstance(x, type) and x in dtypes.PYTHON_SCALARS:  # `float` as a dtype is weak, as in JAX
         return dtypes.canonicalize_dtype(dtypes.PYTHON_SCALARS[x]), x is not bool
@@ -133,6 +133,6 @@ def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """The dtype that both promote to, as jnp.promote_types."""
+    """The dtype that both promote to, like jnp.promote_types."""
     types = _dtype_and_weakness(a), _dtype_and_weakness(b)
     return join_types(config.jax_numpy_dtype_promotion, *types)[0]

@@ -1,11 +1,11 @@
-"""`jax.lax`: the primitives as functions, a file a family. This file only re-exports them.
+"""`jax.lax`: the primitives as functions, one file per family. This file only re-exports them.
 
 Sources: https://docs.jax.dev/en/latest/jax.lax.html, and for each function
 https://docs.jax.dev/en/latest/_autosummary/jax.lax.<name>.html
 """
 
 # ruff: noqa: F401
-# The names of a family stand side by side.
+# The names of a family are listed together.
 # ruff: isort: skip_file
 # fmt: off
 
@@ -110,7 +110,7 @@ from tinyjax.core.primitives import add, add_p, cos, gt_p, mul, neg, neg_p, sin,
 if TYPE_CHECKING:
     from tinyjax.lax.ignored_jax_params import *  # noqa: F403
 
-# Imported when they are first asked for: {the module: its names}.
+# Imported on first access: {the module: its names}.
 _LAZY_NAMES = {
     "approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
     "tinyjax.many_devices.invariant_collectives": ("pcast",),

@@ -1,6 +1,6 @@
 """Collectives along a named axis that are each other's transposes: all_gather and psum_scatter.
 
-Once vmap has taken the name away, they are a transpose or a broadcast, and a sum.
+When vmap removes the name, all_gather becomes a transpose or a broadcast, and psum_scatter a sum.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 # ---- all_gather ----
 
 all_gather_p = Primitive("all_gather", axes="unclear", **MOVES)
-# A value of all_gather's `to` -> (x, **params) -> what is gathered. Features add theirs.
+# A value of all_gather's `to` -> (x, **params) -> the gathered array. Features add theirs.
 gather_to: dict[str, Callable[..., Any]] = {}
 
 
@@ -76,9 +76,9 @@ def _all_gather_aval(
 
 
 def _all_gather_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
-    """What is gathered over the axis of a vmap, which is `axis`: (result, not_mapped), as all get
-    the same. The batch dim of `x` goes to all_gather_dimension. An `x` that is not mapped is repeated
-    there, as often as there are examples. Tiled, it is one axis with the one behind it."""
+    """Gathers over the vmap axis `axis`: (result, not_mapped), as all examples get the same result. The
+    batch dim of `x` goes to all_gather_dimension. An `x` that is not mapped is repeated there, as often
+    as there are examples. Tiled, it is one axis with the one behind it."""
     place = params["all_gather_dimension"]
     if dim is not_mapped:
         shape = shapes.insert(shape_of(x), place, axis.size)
@@ -90,7 +90,7 @@ def _all_gather_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
 
 
 def _all_gather_one_by_one(x: Any, params: dict[str, Any]) -> Any:
-    """The inner names first: each brings a new axis in front of those that the inner ones brought."""
+    """Gathers over the inner names first: each name adds its axis in front of the inner names' axes."""
     names, place = params["axis_name"], params["all_gather_dimension"]
     for name in reversed(names):
         x = all_gather(x, name, axis=place)
@@ -100,9 +100,9 @@ def _all_gather_one_by_one(x: Any, params: dict[str, Any]) -> Any:
 
 
 def _all_gather_beside(dim: int, params: dict[str, Any]) -> Any:
-    """What is gathered over another name, of examples along `dim`: (the parameters that change, the batch dim
-    of the result). all_gather_dimension is an axis of one example's result. The new axis (there is none if
-    tiled) may move the batch dim."""
+    """Gathers over another name, with examples along `dim`: (the changed parameters, the result's batch
+    dim). all_gather_dimension is an axis of one example's result. The new axis (there is none if tiled)
+    may move the batch dim."""
     place = params["all_gather_dimension"]
     if dim <= place:
         return {"all_gather_dimension": place + 1}, dim

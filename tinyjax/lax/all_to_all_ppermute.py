@@ -1,7 +1,7 @@
 """Collectives that exchange data along a named axis: all_to_all, ppermute, pbroadcast.
 
-Once vmap has taken the name away, they are a transpose that swaps the mapped axis with one of the array, or
-the examples in another order.
+When vmap removes the name, they become a transpose that swaps the mapped axis with one of the array, or a
+reordering of the examples.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _all_to_all_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
     if split != concat:
         joined = fold_axes(moveaxis(x, dim, concat), concat)
         return shapes.split_axis(joined, split, size), split
-    place = split + (dim <= split)  # of the split axis in the batch
+    place = split + (dim <= split)  # of the split axis, counted with the batch dim
     x = shapes.split_axis(x, place, size)
     mapped = dim + (place <= dim)
     permutation = list(range(len(shape_of(x))))
@@ -124,8 +124,8 @@ def _all_to_all_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
 
 
 def _all_to_all_among(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
-    """One exchange after the other, of the outer names, ours and the inner names. What they bring is
-    collected along three new axes in front, which in the end are one part of the concatenated axis."""
+    """One exchange after the other, over the outer names, ours and the inner names. Their results are
+    collected along three new leading axes, which at the end become one part of the concatenated axis."""
     names, split, concat = (
         names_of(params["axis_name"]),
         params["split_axis"],
@@ -184,7 +184,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """As ppermute, with `perm[i]` the example that example i gets its value from.
+    """Like ppermute, but example i gets the value of example `perm[i]`.
 
     Raises ValueError if `perm` is no permutation."""
     if sorted(perm) != list(range(len(perm))):
@@ -218,8 +218,8 @@ def _ppermute_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, A
 
 
 def _check_perm(perm: Sequence[tuple[int, int]], axis: AxisData) -> None:
-    """Raises IndexError for an index that the axis has not, and of devices ValueError for one that sends,
-    or receives, twice."""
+    """Raises IndexError for an index out of range, and ValueError for a device that sends or receives
+    twice."""
     if not all(0 <= i < axis.size for pair in perm for i in pair):
         raise IndexError(
             f"ppermute's pairs (source, destination) must be indices of an axis of size {axis.size}, got "
@@ -232,7 +232,7 @@ def _check_perm(perm: Sequence[tuple[int, int]], axis: AxisData) -> None:
 def _ppermute_devices(
     x: Any, dim: int | None, size: int, perm: Sequence[tuple[int, int]]
 ) -> tuple[Any, int]:
-    """A device that nobody sends to gets zeros."""
+    """A device that receives nothing gets zeros."""
     if dim is not_mapped:
         x, dim = shapes.broadcast(x, (size,)), 0
     source_of = np.full(size, size)

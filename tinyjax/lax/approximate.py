@@ -1,6 +1,6 @@
-"""approx_max_k and approx_min_k: the greatest and the least, where some may be missed.
+"""approx_max_k and approx_min_k: the greatest or least elements, of which some may be missed.
 
-Here they are exact. JAX too sorts on a CPU.
+Here they are exact. On a CPU JAX sorts, too.
 
 Source: F. Chern and others, "TPU-KNN", https://arxiv.org/abs/2206.14286
 """
@@ -27,7 +27,7 @@ from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jit.api import jitted
 from tinyjax.transform.jvp import jvp_rules, zero_tangent
 
-# Parameters: k, reduction_dimension, is_max_k, and what an approximation would go by.
+# Parameters: k, reduction_dimension, is_max_k, and parameters of an approximation, unused here.
 approx_top_k_p = Primitive("approx_top_k", multiple_results=True, cost=0, makes_nan=False)
 
 

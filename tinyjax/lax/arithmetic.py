@@ -133,7 +133,7 @@ def _extremum(ufunc: np.ufunc, sign_: int) -> Any:
 
 
 def _share(x: Any, other: Any) -> Any:
-    """The part that `x` has in the maximum: 1 if it is above `other`, 1/2 if equal, else 0."""
+    """The share of `x` in the maximum: 1 if it is above `other`, 1/2 if equal, else 0."""
     is_above, is_equal = gt(x, other), eq(x, other)
     one, zero, half = (full_like(is_above, part, dtypes.dtype(x)) for part in (1, 0, 0.5))
     return select(is_above, one, select(is_equal, half, zero))
@@ -165,12 +165,12 @@ def _abs_jvp(g: Any, out: Any, x: Any) -> Any:
 
 
 def replace_zero(x: Any) -> Any:
-    """`x` with ones for zeros, for places where the zeros' result is not used."""
+    """`x` with ones instead of zeros, where the results of zeros are not used."""
     return select(eq(x, constant(x, 0)), full_like(x, 1), x)
 
 
 def _sign_jvp(g: Any, out: Any, x: Any) -> Any:
-    """Zero; but a complex number's sign turns with its angle."""
+    """Zero for real numbers; a complex number's sign changes with its angle."""
     if not _is_complex(x):
         return zero_tangent(out)
     angle = div(imag(mul(conj(out), g)), replace_zero(abs(x)))

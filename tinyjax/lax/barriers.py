@@ -1,7 +1,7 @@
-"""optimization_barrier: values that a compiler must compute where they stand.
+"""optimization_barrier: values that a compiler must not move, merge or fuse.
 
-Values before a barrier are computed before those after it, and nothing is moved, merged or fused across it.
-A compiled program has a separate step for it.
+Values before a barrier are computed before values after it, and nothing is moved, merged or fused across
+it. A compiled program has a separate step for it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ optimization_barrier_p = Primitive(
 
 
 def _barrier_jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
-    """Tangents are computed where they stand, too."""
+    """Tangents pass through a barrier, too."""
     moving = map(instantiate_zeros, tangents)
     return optimization_barrier_p.bind(*primals), optimization_barrier_p.bind(*moving)
 

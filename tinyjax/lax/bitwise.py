@@ -23,7 +23,7 @@ def _shift_right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Fills with the highest bit, of unsigned integers too."""
+    """Fills with the highest bit, even for unsigned integers."""
     signed = np.dtype(f"i{x.dtype.itemsize}")
     return np.right_shift(x.astype(signed), y.astype(signed)).astype(x.dtype)
 

@@ -33,7 +33,7 @@ from tinyjax.transform.transposition import transpose_rules
 
 @dataclasses.dataclass(frozen=True)
 class _FlatCallback:
-    """A Python function as one of a flat list of arguments; equal for the same function and tree."""
+    """A Python function of a flat list of arguments; equal for the same function and tree."""
 
     callback_func: Callable[..., Any]
     in_tree: PyTreeDef
@@ -52,7 +52,7 @@ def argument(x: Any) -> ArrayImpl:
 def _run(
     name: str, callback: Callable, result_avals: Sequence[ShapedArray], args: Sequence[Any]
 ) -> list[ArrayImpl]:
-    """The results of a callback, which must be as they were declared."""
+    """The results of a callback, which must have the declared tree, shapes and dtypes."""
     try:
         outs = callback(*[argument(x) for x in args])
     except Exception as error:
@@ -127,9 +127,9 @@ def pure_callback(
     """The results of `callback(*args, **kwargs)`, a Python function without side effects.
 
     It takes Arrays and returns a tree of arrays, of the shapes and dtypes of `result_shape_dtypes` (a tree of
-    ShapeDtypeStructs or arrays). `vmap_method` is the way in which vmap calls it: "sequential" once for each
-    example; "expand_dims" once, all arguments with a leading axis, of size 1 where they have no batch;
-    "broadcast_all" the same with the batch's size; "legacy_vectorized" with no axis there.
+    ShapeDtypeStructs or arrays). `vmap_method` selects how vmap calls it: "sequential" once for each
+    example; "expand_dims" once, all arguments with a leading axis, of size 1 for unbatched ones;
+    "broadcast_all" gives unbatched ones the batch's size; "legacy_vectorized" gives them no leading axis.
     Raises ValueError for another vmap_method and under jvp and grad, NotImplementedError under vmap
     without a vmap_method, JaxRuntimeError for what the callback raises and for results not as declared."""
     if vmap_method not in VMAP_METHODS:

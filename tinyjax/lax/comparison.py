@@ -1,6 +1,6 @@
 """Comparisons: two arrays in, bools out.
 
-None moves with its operands, so their JVPs are zero. `gt` is one of bind's.
+The results are piecewise constant, so their JVPs are zero. `gt` is in core.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ lt_to_p = nary("lt_to", ORDERED, lambda x, y: total_order_key(x) < total_order_k
 
 
 def _equality_aval(primitive: Primitive) -> Any:
-    """The rule of eq and ne, which compare random keys too."""
+    """The rule of eq and ne, which also compare random keys."""
 
     @functools.lru_cache(4096)
     def abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:

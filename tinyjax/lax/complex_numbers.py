@@ -32,7 +32,7 @@ def _conj_impl(x: np.ndarray, *, input_dtype: np.dtype) -> np.ndarray:
 
 
 def _only_32_and_64_bits(name: str, rule: Any) -> Any:
-    """The abstract_eval rule, which refuses the parts that no complex dtype is made of."""
+    """The abstract_eval rule, which refuses dtypes that no complex dtype has as its parts."""
 
     def abstract_eval(*avals: ShapedArray, **params: Any) -> ShapedArray:
         for aval in avals:

@@ -1,6 +1,7 @@
-"""From one dtype to another: convert_element_type, bitcast_convert_type, and what keeps the dtype.
+"""Conversions between dtypes: convert_element_type and bitcast_convert_type; and copy.
 
-A conversion to integers saturates, and gives 0 for NaN. One that changes nothing leaves no equation.
+A conversion to integers saturates, and gives 0 for NaN. A conversion that changes nothing leaves no
+equation.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _convert_impl(x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool = False
 
 
 def _float_to_int(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Cuts off the fraction; what is out of range becomes the nearest integer in it, NaN zero."""
+    """Cuts off the fraction. A value out of range becomes the nearest integer in it; NaN becomes zero."""
     info = dtypes.iinfo(dtype)
     x = x.astype(np.float64)
     high, low = x >= float(info.max) + 1, x <= info.min
@@ -75,7 +76,7 @@ def _convert_transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: Any) -> li
 
 
 def _convert_staging(trace: JaxprTrace, args: Any, params: dict[str, Any]) -> Any:
-    """What has the type already needs no equation, nor does a literal."""
+    """Writes no equation for a literal, or for an operand that has the type already."""
     atom = trace.atom(args[0])
     aval = ShapedArray(atom.aval.shape, params["new_dtype"], params["weak_type"])
     if aval == atom.aval:
@@ -105,7 +106,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     Floats lose their fraction on the way to integers, saturate at the ends of the range, and NaN
     becomes 0; integers wrap; complex numbers lose their imaginary part, with a ComplexWarning.
-    Raises TypeError for what is no array or scalar, or no dtype."""
+    Raises TypeError if `operand` is no array or scalar, or `new_dtype` no dtype."""
     return convert_type(operand, canonicalize_user_dtype(new_dtype, "convert_element_type"))
 
 
@@ -182,7 +183,7 @@ def _bitcast_aval(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
 
 def _bitcast_batch(vals: Any, dims: Any, *, new_dtype: np.dtype) -> Any:
     (x,), (dim,) = vals, dims
-    if new_dtype.itemsize > dtypes.dtype(x).itemsize:  # the axis to be merged is not the batch's
+    if new_dtype.itemsize > dtypes.dtype(x).itemsize:  # the axis to merge is not the batch dim
         x, dim = moveaxis(x, dim, 0), 0
         _bitcast_aval(ShapedArray(shape_of(x)[1:], dtypes.dtype(x)), new_dtype=new_dtype)
     return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), dim
@@ -211,5 +212,5 @@ defvectorized(copy_p)
 
 
 def copy(x: Any) -> Any:
-    """A copy of an array, which stays one in a jaxpr."""
+    """A copy of an array; in a jaxpr it is an equation."""
     return copy_p.bind(x)

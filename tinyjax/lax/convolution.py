@@ -1,8 +1,8 @@
 """Convolutions: one primitive for all of them, conv_general_dilated, with its rules.
 
 The gradients of a convolution are convolutions: by the image, of the cotangent with the kernel turned round;
-by the kernel, of the image with the cotangent. Strides and dilations change places in both. (As everywhere in
-machine learning the kernel is not turned round in the convolution itself, which mathematics calls a
+by the kernel, of the image with the cotangent. Both swap strides and dilations. (As usual in machine
+learning, the convolution itself does not turn the kernel round; in mathematics it is a
 cross-correlation.)
 
 Sources: https://www.openxla.org/stablehlo/spec#convolution and Dumoulin and Visin (2016), "A guide to
@@ -121,7 +121,7 @@ def _check_groups(images: Sequence[int], kernels: Sequence[int], features: int, 
         )
 
 
-# The kinds of dtypes in which sums of one kind may be kept.
+# Kind of dtype -> the kinds in which its sums may be kept.
 _WIDER = {"b": "biufc", "u": "uif", "i": "if", "f": "f", "c": "c"}
 
 
@@ -147,7 +147,7 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: Any) -> np.dtyp
 
 
 class _Geometry(NamedTuple):
-    """The parameters that say where windows stand, and in which groups."""
+    """The parameters for the windows' positions and the groups."""
 
     window_strides: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
@@ -160,7 +160,7 @@ class _Geometry(NamedTuple):
     def extents(
         self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int]
     ) -> list[list[int]]:
-        """How far the spatial axes of these shapes reach."""
+        """The extents of the spatial axes of these shapes, with holes."""
         dilations = (self.lhs_dilation, self.rhs_dilation, self.window_strides)
         return [_extents(*each) for each in zip((lhs, rhs, out), self.dimension_numbers, dilations)]
 
@@ -170,8 +170,8 @@ def _geometry(params: dict[str, Any]) -> _Geometry:
 
 
 def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
-    """Each element of the image was in some windows: it gets what these hand back through the kernel,
-    which is turned round, with inputs and outputs swapped."""
+    """Each element of the image gets the cotangents of its windows times the kernel: a convolution with
+    the kernel turned round, inputs and outputs swapped."""
     conv = _geometry(params)
     lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
     extents = conv.extents(lhs.aval.shape, shape_of(rhs), shape_of(ct))
@@ -201,8 +201,9 @@ def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
 
 
 def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
-    """An entry of the kernel met the image at many places: it gets the sum of the cotangents there, each
-    times the image. So the cotangent is the kernel, and batch and features swap their roles."""
+    """Each entry of the kernel was multiplied with many elements of the image: its cotangent is the sum
+    of the cotangents there, each times its element. So the cotangent is the kernel, and batch and
+    features swap their roles."""
     conv = _geometry(params)
     lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
     extents = conv.extents(shape_of(lhs), rhs.aval.shape, shape_of(ct))
@@ -224,13 +225,13 @@ def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
 
 
 def _place(aval: ShapedArray, *cts: Any) -> dict[str, Any]:
-    """How a cotangent is split, where types say such things."""
+    """The place of a cotangent, if types have one."""
     place = place_of_cotangent(aval, *cts)
     return {} if place is None else {"out_sharding": place}
 
 
 def _extents(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int]) -> list[int]:
-    """How far the spatial axes reach, holes and all."""
+    """The extents of the spatial axes, with holes."""
     return [dilated(shape[axis], d) for axis, d in zip(spec[2:], dilation)]
 
 
@@ -248,7 +249,7 @@ def _of_one_dtype(x: Any, y: Any) -> list[Any]:
 
 
 def _conv_batch(vals: Any, dims: Any, **params: Any) -> Any:
-    """Of no examples: nothing, of the shape that one would have."""
+    """For a batch of no examples: an empty array of the right shape."""
     if params.get("out_sharding") is not None:
         raise NotImplementedError(
             "conv_general_dilated with out_sharding under vmap: give it the examples as one batch"
@@ -310,7 +311,7 @@ def _conv_examples(
 
 
 def _merge_in_groups(x: Any, dim: int, axis: int, groups: int) -> Any:
-    """Merges the batch dim into an axis that has groups, behind the group's number."""
+    """Merges the batch dim into an axis of groups, directly behind the group's index."""
     if groups == 1:
         return merge_axes(x, dim, axis)
     x = shapes.split_axis(x, axis + (dim <= axis), groups)
@@ -320,7 +321,7 @@ def _merge_in_groups(x: Any, dim: int, axis: int, groups: int) -> Any:
 
 
 def merge_axes(x: Any, source: int, destination: int) -> Any:
-    """Makes one axis of two: `source` and, of the axes that are left without it, `destination`."""
+    """Merges axis `source` into axis `destination`, which is counted without `source`."""
     axes = shapes.insert([i for i in range(len(shape_of(x))) if i != source], destination, source)
     sizes = [shape_of(x)[axis] for axis in axes]
     merged = math.prod(sizes[destination : destination + 2])

@@ -1,7 +1,7 @@
 """Which axis is what in a convolution, and how large the result is.
 
 ("NHWC", "HWIO", "NHWC") says that images are (batch, height, width, channels), kernels (height, width,
-inputs, outputs), and the result is as the images are.
+inputs, outputs), and the result has the images' layout.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ConvDimensionNumbers(NamedTuple):
 
 ConvGeneralDilatedDimensionNumbers = Union[None, ConvDimensionNumbers, tuple[str, str, str]]  # noqa: UP007
 
-_ROLES = (("N", "C"), ("O", "I"), ("N", "C"))  # the letters that the three layouts must have
+_ROLES = (("N", "C"), ("O", "I"), ("N", "C"))  # required letters of the three layouts
 
 
 def conv_dimension_numbers(
@@ -36,9 +36,9 @@ def conv_dimension_numbers(
 ) -> ConvDimensionNumbers:
     """ConvDimensionNumbers from three layouts such as ("NHWC", "HWIO", "NHWC"), or from None.
 
-    N is the batch, C the features, O and I those that the kernel makes and takes; every other letter is
-    an axis of the window. None is (batch, feature, *spatial) and (output, input, *spatial).
-    Raises TypeError for layouts that do not fit the shapes."""
+    N is the batch, C the features, O and I the kernel's output and input features; every other letter is
+    an axis of the window. None is (batch, feature, *spatial) and (output, input, *spatial). Raises
+    TypeError for layouts that do not fit the shapes."""
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
     ndim = len(lhs_shape)
@@ -161,7 +161,7 @@ def conv_transpose_shape_tuple(
 
 
 def in_layout(values: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
-    """What there is for (batch, feature, *spatial), sizes for instance, in the order of a spec's axes."""
+    """Reorders entries for (batch, feature, *spatial), such as sizes, to the order of a spec's axes."""
     placed = dict(zip(spec, values))
     return tuple(placed[axis] for axis in range(len(spec)))
 
@@ -169,8 +169,9 @@ def in_layout(values: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
 def transposed_pads(
     window: Sequence[int], strides: Sequence[int], padding: str
 ) -> list[tuple[int, int]]:
-    """The padding of a transposed convolution, whose input is spread by `strides`, so that it makes of
-    ceil(n / stride) elements the n ('SAME') or of those of a 'VALID' convolution the most there can be.
+    """The padding of a transposed convolution, whose input is spread by `strides`. 'SAME' makes n
+    elements from ceil(n / stride); 'VALID' makes the largest n from which a 'VALID' convolution makes the
+    input's size.
 
     Raises ValueError for another word."""
     word = padding.upper()

@@ -1,7 +1,6 @@
 """The functions that convolve: conv_general_dilated, and conv, conv_transpose, ... on top of it.
 
-A transposed convolution has holes between the elements of the image, so that it makes a larger image of a
-small one.
+A transposed convolution puts holes between the elements of a small image to make a larger one.
 """
 
 from __future__ import annotations
@@ -128,9 +127,9 @@ def conv_transpose(
     """A convolution that makes `strides` times as many elements: the image is spread, with holes.
 
     With padding 'SAME' or 'VALID' the shapes are those that a convolution of this stride and padding
-    makes the image from. Pairs (low, high) pad the spread image; with `use_consistent_padding` they are
-    the padding of that other convolution. `transpose_kernel` turns the kernel round and swaps its inputs
-    and outputs, so that the result is the gradient of that convolution, as in TensorFlow and Keras.
+    makes the image from. Pairs (low, high) pad the spread image; with `use_consistent_padding` they pad
+    that forward convolution instead. `transpose_kernel` turns the kernel round and swaps its inputs and
+    outputs, so that the result is the gradient of that convolution, as in TensorFlow and Keras.
     `dimension_numbers` are by default ('NHWC', 'HWIO', 'NHWC'), with as many spatial axes as there are.
     Raises what conv_general_dilated raises; ValueError for another word than 'SAME' and 'VALID'."""
     ndim = len(shape_of(lhs))
@@ -171,7 +170,7 @@ def conv_general_dilated_patches(
     rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:  # fmt: skip
-    """The elements of each window of `filter_shape`, as the features of the place where it is.
+    """The elements of each window of `filter_shape`, as the features at the window's position.
 
     The result has size(feature) * prod(filter_shape) features: all places in the window of the first
     feature, then those of the second, ... It is a convolution by a kernel of zeros and ones. Parameters

@@ -1,7 +1,7 @@
 """A convolution as one product of matrices.
 
-The elements that each place of the kernel meets are copied beside each other, a row for each element of the
-result (*im2col*), and one product with the kernel does the rest.
+The elements of each window are copied beside each other, a row for each element of the result (*im2col*),
+and then one product with the kernel suffices.
 
 Source: Chellapilla, Puri and Simard (2006), "High Performance Convolutional Neural Networks for
 Document Processing"
@@ -64,7 +64,7 @@ def padded(
 def windows_of(
     images: np.ndarray, window: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> np.ndarray:
-    """A view (batch, feature, *places, *window): which element each place of the kernel meets."""
+    """A view (batch, feature, *places, *window): the elements of the window at each place."""
     spatial, steps = images.shape[2:], images.strides[2:]
     extents = [dilated(size, d) for size, d in zip(window, dilation)]
     places = reduce_window_shape_tuple(spatial, extents, strides, [(0, 0)] * len(spatial))
@@ -120,6 +120,7 @@ def _in_memory_order(x: np.ndarray, axes: Sequence[int]) -> list[int]:
 
 
 def _shortest_step(x: np.ndarray, axes: Sequence[int]) -> tuple[float, int]:
-    """Less for axes with neighbours closer in memory, and if they are as close, with more of them."""
+    """A sort key: the shortest step in memory along these axes; for equal steps, the longer axis comes
+    first."""
     steps = [(abs(x.strides[axis]), -x.shape[axis]) for axis in axes if x.shape[axis] > 1]
     return min(steps, default=(math.inf, 0))

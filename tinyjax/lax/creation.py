@@ -1,7 +1,7 @@
 """Arrays made from nothing: iota, full, empty.
 
-`lax.full` is a broadcast scalar, an equation without memory of its own; iota is what numpy.arange is outside
-of programs.
+`lax.full` is a broadcast scalar, an equation without memory of its own; iota is numpy.arange as an
+equation.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ abstract_eval_rules[empty2_p] = lambda *, dtype, memory_space: ShapedArray((), d
 
 
 def empty_like_aval(aval: ShapedArray) -> Any:
-    """An array whose elements nobody will read: what cond gives in place of a value that only
+    """An array whose elements are never read: a cond's branch returns it instead of a residual that only
     another branch has."""
     out = empty2_p.bind(dtype=aval.dtype, memory_space="MemorySpace.Device")
     if aval.shape:
@@ -159,19 +159,19 @@ def full_like(
 
 
 def like(out: Any, x: Any) -> Any:
-    """`out`, on the device that `x` was put on; what features say of x's type, they say of its too."""
+    """`out`, on the device of `x` and with the extra of x's type."""
     if isinstance(x, Tracer) and x.aval.extra is not None:
         return x.aval.extra.cast(out)
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
         place = x.device
-        if out.aval.shape != x.aval.shape:  # how x is split says nothing of another shape
+        if out.aval.shape != x.aval.shape:  # the sharding of x does not apply to another shape
             place = getattr(place, "replicated", place)
         return commit(ArrayImpl(out._host, out.aval, out.buffer), place)
     return out
 
 
 def unit_matrix(size: int, dtype: np.dtype) -> Any:
-    """Ones on the diagonal, where two iotas are equal."""
+    """A matrix with ones on the diagonal, where two iotas are equal."""
     rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))
     return convert_type(eq(rows, broadcasted_iota(np.int32, (size, size), 1)), dtype)
 

@@ -1,9 +1,9 @@
 """Seeing values while a program runs: debug.print and debug.callback.
 
-An equation with an *effect* does something besides returning results. It has none, so no result keeps it
-alive, and nothing may be dropped, merged or put in another order: `Primitive.has_effects` says so to whoever
-might. A transformation adds nothing to it: jvp shows primals, grad shows them on the way forward, vmap shows
-one example after the other.
+An equation with an *effect* does something besides returning results. These have no results at all, so
+`Primitive.has_effects` is what keeps them from being dropped, merged or reordered. A transformation adds
+nothing to it: jvp shows primals, grad shows them on the way forward, vmap shows one example after the
+other.
 
 Source: https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
 """
@@ -66,7 +66,7 @@ def _debug_callback_impl(*args: Any, callback: Callable, **params: Any) -> list[
 
 def def_debug_rules(primitive: Primitive) -> None:
     def batch(vals: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
-        """A call for each example, in their order."""
+        """One call for each example, in order."""
         for i in range(batch_size(vals, dims)):
             example = [
                 x if d is not_mapped else lax.index_in_dim(x, i, d, keepdims=False)
@@ -79,7 +79,7 @@ def def_debug_rules(primitive: Primitive) -> None:
         return primitive.bind(*primals, **params), []
 
     def split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
-        """Under jax.checkpoint it happens each time that its operands are computed."""
+        """Under jax.checkpoint the effect happens each time its operands are computed."""
         if any(unknown):
             return only_staged(eqn, available)
         missing = drop(eqn.invars, available)
@@ -103,7 +103,7 @@ impl_rules[debug_callback_p] = _debug_callback_impl
 
 
 def _split_args(args: tuple, kwargs: dict) -> tuple[PyTreeDef, list[Any], dict[int, Any]]:
-    """The tree of the arguments, the leaves that arrays can stand for, and the others by position."""
+    """The tree of the arguments, the leaves that can be arrays, and the other leaves by position."""
     leaves, in_tree = tree_flatten((args, kwargs))
     dynamic, static = [], {}
     for i, x in enumerate(leaves):
@@ -135,8 +135,8 @@ def debug_callback(
 
     Options can come first: `debug.callback(ordered=True)(callback, *args, **kwargs)`. Arguments are
     pytrees; leaves that are no arrays are handed through. Under vmap it is called for each example.
-    Raises TypeError if the first argument can't be called. What the callback raises comes out of the
-    call; of a compiled one, as JaxRuntimeError."""
+    Raises TypeError if the first argument can't be called. The call raises the callback's exception; a
+    compiled call raises it as JaxRuntimeError."""
 
     def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         if not callable(callback):
@@ -226,7 +226,7 @@ def debug_print(
 
 
 def debug_log(fmt: str, *args: Any, **kwargs: Any) -> None:
-    """As debug.print, to the logger of this module (level INFO), from the line of the call."""
+    """Like debug.print, to the logger of this module (level INFO), from the line of the call."""
     debug_print(fmt, *args, _use_logging=True, **kwargs)
 
 
@@ -260,4 +260,4 @@ impl_rules[debug_print_p] = _debug_print_impl
 def effects_barrier() -> None:
     """Waits until the effects of all calls so far have happened.
 
-    A call runs its host steps before it returns, so they have."""
+    A call runs its host steps before it returns, so this returns at once."""

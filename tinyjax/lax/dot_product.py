@@ -1,8 +1,8 @@
 """dot_general, the one primitive behind every matrix product: its rules, and dot and batch_matmul.
 
 dimension_numbers (((1,), (0,)), ((), ())) name the axes of each side that are contracted, then the batch
-axes. A product's transpose is a product. The result's axes are: the batch axes, what is left of the left
-side, what is left of the right side.
+axes. A product's transpose is a product. The result's axes are the batch axes, then the remaining axes of
+the left side, then of the right side.
 
 Source: https://www.openxla.org/stablehlo/spec#dot_general
 """
@@ -162,7 +162,8 @@ def _check_sizes(
 
 
 def _sum_dtype(dtype: np.dtype) -> np.dtype:
-    """Sums of floats of 16 bits and less are kept in 32, and those of NumPy's unknown integers."""
+    """Sums of floats of 16 bits and less are kept in 32 bits, as are sums of the small integers that
+    NumPy lacks."""
     if dtypes.is_float(dtype) and dtype.itemsize <= 2:
         return np.dtype("float32")
     return np.dtype("int32") if dtype in dtypes.SMALL_INTEGERS else dtype
@@ -186,7 +187,7 @@ def _result_dtype(lhs: np.dtype, rhs: np.dtype, preferred_element_type: Any) -> 
 
 @functools.cache
 def _width(dtype: np.dtype) -> tuple:
-    """The order in which one side's dtype gives way to the other's."""
+    """A sort key: the side with the larger one gives its dtype to the result."""
     is_complex = dtypes.kind(dtype) == "c"
     part = np.zeros((), dtype).real.dtype if is_complex else dtype
     info = dtypes.finfo(part) if dtypes.is_float(part) else None
@@ -235,7 +236,7 @@ def _transpose_rhs(ct: Any, x: Any, y: Any, *, dimension_numbers: Any, **params:
 
 
 def _dot_general_batch(vals: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> Any:
-    """Batched on both sides, the batch dim is one more batch axis; on one side, one more kept axis."""
+    """The batch dim becomes a batch axis if both sides are batched, and a kept axis if one side is."""
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_ndim, rhs_ndim = len(shape_of(lhs)), len(shape_of(rhs))
@@ -264,8 +265,8 @@ def _bump(axes: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 def _printed_dot_general(eqn: Any, context: Any) -> list[tuple[str, Any]]:
-    """Parameters that are None are not shown, nor how the result is split, which its type says; dimension
-    numbers are shown as lists."""
+    """Hides parameters that are None and the result's sharding, which its type shows; dimension numbers
+    are shown as lists."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = eqn.params["dimension_numbers"]
     lists = ((list(lhs_contract), list(rhs_contract)), (list(lhs_batch), list(rhs_batch)))
     shown = {**eqn.params, "dimension_numbers": lists, "out_sharding": None}

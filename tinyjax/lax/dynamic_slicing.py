@@ -1,7 +1,7 @@
-"""dynamic_slice and dynamic_update_slice: one window, at a place that is computed.
+"""dynamic_slice and dynamic_update_slice: one window, at a computed place.
 
-Unlike a gather they have one window, always moved inside, and no copies of indices. vmap makes a gather and a
-scatter of them.
+Unlike a gather they have a single window, which is always moved inside. vmap turns them into a gather and
+a scatter.
 
 Source: https://www.openxla.org/stablehlo/spec#dynamic_slice
 """
@@ -246,7 +246,7 @@ def _wrapped(index: Any, size: int, allow_negative: bool) -> Any:
         return index
     is_negative = index < 0
     strong = convert_element_type(index, dtype) if dtypes.is_weakly_typed(index) else index
-    size_as_index = np.array(size).astype(dtype)  # wraps around, as in JAX, where it does not fit
+    size_as_index = np.array(size).astype(dtype)  # wraps around if it does not fit, as in JAX
     return select(is_negative, primitives.add(strong, size_as_index), index)
 
 

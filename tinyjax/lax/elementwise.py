@@ -1,4 +1,4 @@
-"""What the elementwise families share: how a primitive is made, and constants for rules.
+"""Shared by the elementwise families: making a primitive, and constants for rules.
 
 A rule writes `constant(x, 2)` and not `2`: the constant must have x's dtype.
 """
@@ -38,8 +38,8 @@ def elementwise(
 ) -> Primitive:
     """A primitive that works element by element on operands of one dtype, whose kind is in `kinds`.
 
-    The result has that dtype, or `out_dtype(dtype)`. `facts` are those of core/facts.py. `cost` and
-    `makes_nan` are known if the result can't be a float: it is one operation, without a derivative."""
+    The result has that dtype, or `out_dtype(dtype)`. `facts` are those of core/facts.py. If the result
+    can't be a float, `cost` (one operation) and `makes_nan` are implied, and it has no derivative."""
     is_step = out_dtype is to_bool or not {*kinds} & {*INEXACT}
     if is_step:
         facts = {"cost": 1, "makes_nan": False} | facts
@@ -78,7 +78,7 @@ def nary(
 
 
 # ---- functions that apply one primitive ----
-# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
+# Operands must have one dtype, and equal shapes, sizes of 1, or no axes. Raises TypeError otherwise.
 
 
 def of_one(primitive: Primitive, doc: str, name: str = "") -> Callable[[Any], Any]:
@@ -118,7 +118,7 @@ _64_BITS = {np.dtype(d) for d in ("int64", "uint64", "float64", "complex128")}
 
 
 def to_inexact_dtype(dtype: np.dtype) -> np.dtype:
-    """Floats and complex stay; bools and integers become float32, of 64 bits float64."""
+    """Floats and complex stay; bools and integers become float32, 64-bit integers float64."""
     if dtypes.is_inexact(dtype):
         return dtype
     return np.dtype("float64" if dtype in _64_BITS else "float32")
@@ -156,7 +156,8 @@ def in_float64(impl: Callable) -> Callable:
 
 
 def wrapping(impl: Callable) -> Callable:
-    """`impl` with results that wrap around in integers of 2 and 4 bits, which are kept in a byte each."""
+    """`impl` with results that wrap around for integers of 2 and 4 bits, each of which is stored in a
+    byte."""
 
     @functools.wraps(impl)
     def wrapped(x: np.ndarray) -> np.ndarray:
@@ -169,7 +170,7 @@ def wrapping(impl: Callable) -> Callable:
 
 
 def constant(like: Any, value: complex) -> Any:
-    """`value` as a scalar operand that goes with `like`: of its dtype, weak if that is a weak scalar."""
+    """`value` as a scalar operand with the dtype of `like`; weakly typed if `like` is a weak scalar."""
     dtype = dtypes.dtype(like)
     if dtypes.is_weakly_typed(like) and not shape_of(like):
         scalar = dtypes.scalar_type_of(like)(value)
@@ -197,7 +198,7 @@ def canonicalize_shape(shape: Any, name: str) -> tuple[int, ...]:
 
 
 def canonicalize_user_dtype(dtype: Any, name: str) -> np.dtype:
-    """The dtype that a user asked function `name` for, with a warning where it is cut to 32 bits.
+    """The dtype that a user gave to function `name`; warns if it is cut to 32 bits.
 
     Raises TypeError if it is no dtype that arrays can have."""
     wanted = dtypes.np_dtype(dtype)

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and what is made of them: powers, logistic, tanh, sinh, cosh and inverses.
+"""Exponentials, logarithms and related functions: powers, logistic, tanh, sinh, cosh and inverses.
 
 The JVP rules use the result where that saves work: d tanh = (1 - tanh**2) dx. All take floats and complex
 numbers.
@@ -103,7 +103,7 @@ pow_p = Primitive("pow", axes="elementwise", **FUNCTION)
 
 
 def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    # One exponent for all of x would make NumPy take sqrt for 0.5, which differs at -inf and -0.0.
+    # With a scalar exponent 0.5 NumPy would use sqrt, which differs at -inf and -0.0.
     return np.power(x, np.full(np.broadcast_shapes(x.shape, y.shape), y, x.dtype))
 
 
@@ -122,7 +122,7 @@ def _pow_jvp_x(g: Any, out: Any, x: Any, y: Any) -> Any:
         return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
     if shape_of(x) != shape_of(y):
         x, y = broadcast_to_result(x, shape), broadcast_to_result(y, shape)
-    # x**0 is 1 even at 0: there the derivative is 0, and not 0 * 0**-1.
+    # x**0 is 1 even at 0, so the derivative there is 0 instead of 0 * 0**-1.
     jacobian = select(
         eq(y, constant(y, 0)),
         full_like(y, 0),
@@ -198,7 +198,7 @@ def _complex_asinh_derivative(x: Any, low: float, high: float) -> Any:
 
 
 def _scales(dtype: np.dtype) -> tuple[float, float]:
-    """Powers of 2: what a number is multiplied with to be its own scale, and the largest scale."""
+    """Two powers of 2: the factor from a number to its scale, and the largest scale."""
     half = dtypes.finfo(dtype).maxexp // 2
     return 2.0 ** (2 - half), 2.0 ** (half + 2)
 

@@ -47,7 +47,7 @@ class FftType(enum.IntEnum):
 
 
 def _operations(eqn: Any) -> int:
-    """As XLA counts: the logarithms of several lengths are multiplied, instead of added."""
+    """XLA's count: it multiplies the logarithms of several lengths, instead of adding them."""
     logarithms = [length.bit_length() - 1 for length in eqn.params["fft_lengths"]]
     return 8 * eqn.invars[0].aval.size * math.prod(logarithms)
 
@@ -55,7 +55,7 @@ def _operations(eqn: Any) -> int:
 fft_p = Primitive("fft", axes="first operand", cost=_operations, makes_nan=True)
 
 
-MANY = 2**17  # elements from which on threads share the work
+MANY = 2**17  # from this number of elements on, threads share the work
 
 
 def _fft_impl(x: np.ndarray, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> np.ndarray:
@@ -67,7 +67,7 @@ def _fft_impl(x: np.ndarray, *, fft_type: FftType, fft_lengths: tuple[int, ...])
         out = _fft_aval(ShapedArray(x.shape, x.dtype), fft_type=fft_type, fft_lengths=fft_lengths)
         return np.zeros(out.shape, out.dtype)
     workers = None if x.size < MANY else os.cpu_count()
-    name = fft_type.name.lower()  # fft, ifft, rfft, irfft; those of several axes end with n
+    name = fft_type.name.lower()  # fft, ifft, rfft, irfft; names for several axes end with n
     if len(fft_lengths) == 1:
         return getattr(scipy.fft, name)(x, *fft_lengths, workers=workers)
     axes = tuple(range(-len(fft_lengths), 0))
@@ -91,7 +91,7 @@ def _fft_aval(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]
     elif dtypes.kind(x.dtype) != "c":
         raise ValueError(f"{kind} input must be complex64 or complex128, got {x.dtype.name}")
     expected = half if fft_type == FftType.IRFFT else fft_lengths
-    # Of no elements a spectrum may have any length: JAX's irfft asks for -2 there.
+    # A spectrum of no elements may have any length: JAX's irfft uses -2.
     if x.shape[len(batch) :] != expected and math.prod(fft_lengths) > 0:
         raise ValueError(
             f"{kind} input shape {x.shape} minor dimensions must be equal to "
@@ -140,8 +140,8 @@ def _irfft_transpose(ct: Any, fft_lengths: tuple[int, ...]) -> Any:
 
 
 def _counts(spectrum: Any, length: int) -> Any:
-    """How many frequencies of a real signal of `length` each element of the last axis stands for: two, but
-    one for the first, and for the last if the length is even. Broadcasts with `spectrum`."""
+    """How many frequencies of a real signal of `length` each element of the last axis represents: one for
+    the first, and for the last if the length is even; two for all others. Broadcasts with `spectrum`."""
     shape, dtype = shape_of(spectrum), dtypes.dtype(spectrum)
     counts, one = full(shape[-1:], 2, dtype), full((1,), 1, dtype)
     counts = dynamic_update_slice(counts, one, (0,))

@@ -1,4 +1,4 @@
-"""gather: reading windows of an array at places that are computed.
+"""gather: reading windows of an array at computed places.
 
 vmap of an indexing is one gather, with the batch dims of operand and indices side by side as batching dims.
 The gradient of a gather is a scatter-add (see scattering).
@@ -159,7 +159,8 @@ batch_rules[gather_p] = batch_gather
 
 
 def _default_fill_value(dtype: np.dtype) -> Any:
-    """The result of a read out of bounds: nan, the least signed or greatest unsigned integer, or True."""
+    """The default result of a read out of bounds: nan, the least signed or greatest unsigned integer, or
+    True."""
     kind = dtypes.kind(dtype)
     if kind in "fc":
         return np.nan
@@ -201,10 +202,10 @@ def gather(
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
-    """The slices of `src` at one index of each of `axes`: `idxs` has a vector of n integers for each of
-    them, which count modulo the axis's size. The result's first axis has length n.
+    """The slices of `src` at one index of each of `axes`. `idxs` has a vector of n integers for each
+    axis, taken modulo its size. The result's first axis has length n.
 
-    Raises TypeError for other numbers of vectors, or of axes of one."""
+    Raises TypeError for another number of vectors, or for arrays that are no vectors."""
     ranks = [len(shape_of(idx)) for idx in idxs]
     if not isinstance(axes, Sequence) or ranks != [1] * len(axes):
         raise TypeError(
@@ -235,7 +236,8 @@ def gather_along_axis(
     fill_value: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    """For each vector of `a` along `axis`: the elements that the matching vector of `indices` names.
+    """For each vector of `a` along `axis`: the elements at the indices in the matching vector of
+    `indices`.
 
     Both have the same rank. Indices out of range give what `gather` gives in this mode."""
     axis = canonicalize_axis(axis, a.ndim)
@@ -254,7 +256,7 @@ def gather_along_axis(
 def _gather_along(
     a: Any, indices: Any, axis: int, out_shape: tuple[int, ...], mode: str, fill_value: Any
 ) -> Any:
-    """Axes of which both sides have many elements are batch dimensions of the gather."""
+    """Axes that are longer than 1 on both sides are batch dimensions of the gather."""
     kept = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
     starts = reshape(indices, (*(out_shape[i] for i in kept), 1))
     sizes, offsets, batching, start_batching, squeezed = [], [], [], [], []

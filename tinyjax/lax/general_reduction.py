@@ -1,8 +1,8 @@
 """lax.reduce: combining elements along axes by any function of two scalars.
 
 The function is traced to a jaxpr of scalars, and halves of the array are combined element by element, log2(n)
-times. That program is also what is differentiated. Functions that have a primitive of their own (lax.add and
-0, lax.max and -inf, ...) become that.
+times. That program is also what is differentiated. Functions with a primitive of their own (lax.add and
+0, lax.max and -inf, ...) use that primitive.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def vectorized(closed: ClosedJaxpr, shape: Sequence[int]) -> ClosedJaxpr:
 def operands_and_inits(
     name: str, operands: Any, init_values: Any
 ) -> tuple[list[Any], list[Any], PyTreeDef]:
-    """The leaves of both, and their tree. Raises ValueError if they have not one, or no leaves."""
+    """The leaves of both, and their tree. Raises ValueError if their trees differ or have no leaves."""
     (leaves, tree), (inits, init_tree) = tree_flatten(operands), tree_flatten(init_values)
     if tree != init_tree:
         raise ValueError(
@@ -152,7 +152,7 @@ def _halving(
 
 
 def _reduce_impl(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...], **_: Any) -> Any:
-    """By halves as well, with the initial value as one more element, and the odd one out kept."""
+    """Also by halves, with the initial value as one more element; an odd element out is kept."""
     _reduce_aval(*map(get_aval, args), jaxpr=jaxpr, dimensions=dimensions)
     operands, inits = args[: len(args) // 2], args[len(args) // 2 :]
     flat = [_flattened(x, dimensions) for x in operands]
@@ -215,7 +215,7 @@ def _all_ones(dtype: np.dtype) -> Any:
     return True if dtype == np.bool_ else ~dtype.type(0)
 
 
-# computation -> the reduction that does it, and the initial value that changes nothing
+# computation -> the equivalent reduction, and its neutral initial value
 _MONOIDS: dict[Callable, tuple[Callable, Callable[[np.dtype], Any]]] = {
     primitives.add: (reductions.reduce_sum, lambda dtype: 0),
     primitives.mul: (reductions.reduce_prod, lambda dtype: 1),

@@ -1,6 +1,6 @@
-"""What the families share that SciPy computes: an impl rule that calls it, and a host step for the compiler.
+"""Functions that SciPy computes: an impl rule that calls it, and a host step for the compiler.
 
-SciPy is imported when the first one is computed, as it takes longer than all of tinyjax.
+SciPy is imported when the first function is computed, as that takes longer than importing tinyjax.
 
 Source: https://docs.scipy.org/doc/scipy/reference/special.html
 """
@@ -19,7 +19,8 @@ from tinyjax.lax.elementwise import FLOAT, nary, unary
 
 
 def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """The impl rule of `function(special, *arrays)`, where `special` is scipy.special; in 64 bits a part."""
+    """The impl rule of `function(special, *arrays)`, where `special` is scipy.special. It gets arrays of
+    64 bits (complex ones of 128)."""
 
     def impl(*arrays: np.ndarray) -> np.ndarray:
         from scipy import special

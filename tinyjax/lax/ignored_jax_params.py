@@ -1,10 +1,10 @@
-"""Parameters that primitives have in JAX and not here, as there is nothing that they could say.
+"""Parameters of JAX's primitives that are meaningless here: accepted and ignored.
 
-Code written for JAX binds with them: `lax.reduce_sum_p.bind(x, axes=(0,), out_sharding=None)`. It takes the
-primitive from jax.lax, which takes it from here when it is first asked for it; from then on that primitive
-leaves them out where they are None, and its rules refuse any other value, as that of a parameter that they
-do not know. tinyjax itself takes primitives from where they are defined, and does not come by here. Printed
-jaxprs show these parameters as JAX does. Each primitive declares them: `ignored_params` of core/facts.py.
+Code written for JAX binds with them: `lax.reduce_sum_p.bind(x, axes=(0,), out_sharding=None)`. It imports
+the primitive from jax.lax, which imports it from here on first access. From then on that primitive drops
+such parameters if they are None; its rules refuse any other value as an unknown parameter. tinyjax itself
+imports primitives from where they are defined, not from here. Printed jaxprs show these parameters as JAX
+does. Each primitive declares them: `ignored_params` of core/facts.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# ruff: noqa: F401  (jax.lax has these primitives from here)
+# ruff: noqa: F401  (jax.lax imports these primitives from here)
 from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import broadcast_in_dim_p, cos_p, mul_p, reduce_sum_p, reshape_p, sin_p
 from tinyjax.lax.arithmetic import cbrt_p, rsqrt_p, sqrt_p

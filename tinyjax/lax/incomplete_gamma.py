@@ -24,14 +24,14 @@ from tinyjax.transform.jvp import defjvp
 
 # ---- dP/da, in units of x**a exp(-x) / gamma(a) ----
 
-# A part that moves a sum by less no longer counts.
+# A term that changes a sum by less is ignored.
 PRECISION = 1e-15
 
 
 def _of_series(special: Any, a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """For x <= max(1, a): P is x**a exp(-x) / gamma(a + 1) times 1 + x/(a+1) + x**2/((a+1)(a+2)) + ...
 
-    Each term, and its derivative by `a`, is made of the one before."""
+    Each term, and its derivative by `a`, is computed from the term before."""
     term, d_term = x / (a + 1), -x / (a + 1) ** 2
     total, d_total = 1 + term, d_term
     n = 1
@@ -143,7 +143,7 @@ def igamma(a: Any, x: Any) -> Any:
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """Q(a, x) = 1 - P(a, x), accurate where that is small."""
+    """Q(a, x) = 1 - P(a, x), accurate even if Q is small."""
     return igammac_p.bind(a, x)
 
 
@@ -153,7 +153,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
-    """How a sample x of Gamma(a, 1) moves with `a`: the derivative of the sampler by `a`, at the same draw.
+    """The derivative of a sample x of Gamma(a, 1) by `a`, for the same underlying draw.
 
     Source: https://arxiv.org/abs/1805.08498 (implicit reparameterization gradients)"""
     return random_gamma_grad_p.bind(a, x)

@@ -75,7 +75,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """As jacfwd, row by row. Best where outputs are fewer than inputs."""
+    """Like jacfwd, but row by row. Best if there are fewer outputs than inputs."""
     check_callable(fun, "differentiate")
 
     @wraps(fun)
@@ -123,7 +123,7 @@ def hessian(
 
 
 def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:
-    """One array a leaf: along a new first axis, the unit vectors of all leaves together."""
+    """One array per leaf. Along a new first axis they hold the unit vectors of all leaves together."""
     total = sum(aval.size for aval in avals)
     index = dtypes.default_dtype(int)
     rows, columns = (broadcasted_iota(index, (total, total), axis) for axis in (0, 1))
@@ -136,7 +136,8 @@ def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:
 
 
 def _split(x: Any, axis: int, avals: Sequence[ShapedArray]) -> list[Any]:
-    """Axis `axis`, over all leaves' elements, cut into leaves and shaped like them."""
+    """Cuts axis `axis`, which runs over all leaves' elements, into leaves, and reshapes it to their
+    shapes."""
     sizes = np.array([aval.size for aval in avals])
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     parts = split_p.bind(x, sizes=tuple(sizes), axis=axis)
@@ -144,14 +145,14 @@ def _split(x: Any, axis: int, avals: Sequence[ShapedArray]) -> list[Any]:
 
 
 def _of_type(derivative: Any, aval: ShapedArray) -> Any:
-    """In the dtype and weak type of the result, or of the argument: float0 becomes zeros of integers."""
+    """`x` in the dtype and weak type of the result or argument; float0 becomes integer zeros."""
     if derivative.dtype == dtypes.float0:
         return full(ShapedArray(derivative.shape, aval.dtype, aval.weak_type), 0)
     return convert_type(derivative, aval.dtype, aval.weak_type)
 
 
 def _pick_argnums(jacobian: Any, argnums: Any, outs: Any) -> Any:
-    """With an int argnums, the one argument's part instead of a tuple of one."""
+    """If argnums is an int, the single argument's part instead of a tuple."""
     if not isinstance(argnums, int):
         return jacobian
     out_tree = tree_structure(outs)

@@ -1,4 +1,4 @@
-"""Primitives that join arrays, and those that take them apart: concatenate, split, stack, unstack, tile.
+"""Primitives that join arrays or take them apart: concatenate, split, stack, unstack, tile.
 
 All are linear. The gradient of a concatenate is a split, that of a stack an unstack, and the other way round.
 The gradient of a tile is a sum over its copies.
@@ -214,7 +214,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Array:
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Array, ...]:
-    """The arrays that `stack` would make `x` of. Raises ValueError for a scalar."""
+    """The arrays from which `stack` makes `x`. Raises ValueError for a scalar."""
     x = as_array(x)
     return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
 

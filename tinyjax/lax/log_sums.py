@@ -1,8 +1,8 @@
 """Sums of numbers that are given by their logarithms: logaddexp and logaddexp2.
 
 log(exp(a) + exp(b)) is the larger of the two plus log1p(exp(-|a - b|)), and that exponent never overflows.
-You also see what custom_jvp is for: the derivative of that formula is wrong where a = b (|x| and max have
-kinks, the sum of them has none), and NaN at infinity; the rule is right everywhere.
+This is an example for custom_jvp: the formula's own derivative is wrong where a = b (|x| and max have
+kinks there, the sum has none), and NaN at infinity; the rule is right everywhere.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def _log_add(x1: Any, x2: Any, power: Callable, log_1p: Callable, half_turn: flo
         out = add(larger, log_1p(power(delta)))
         return lax_complex(real(out), _wrap_between(imag(out), half_turn))
     delta = sub(x1, x2)
-    undefined = ne(delta, delta)  # inf - inf, whose sum is right, or a NaN
+    undefined = ne(delta, delta)  # inf - inf, for which x1 + x2 is right, or a NaN
     return select(undefined, add(x1, x2), add(larger, log_1p(power(neg(lax_abs(delta))))))
 
 
 def _weighted_sum(primals: Any, tangents: Any, out: Any, power: Callable) -> Any:
-    """The derivative: each term's share in the sum, times its tangent."""
+    """The derivative: the sum of each term's share times its tangent."""
     terms = [
         mul(t, power(sub(_replace_inf(x), _replace_inf(out)))) for x, t in zip(primals, tangents)
     ]

@@ -1,8 +1,8 @@
 """Collectives: operations over an axis that has a name, such as the mean of a gradient over a batch.
 
-Within `vmap(f, axis_name="i")`, `psum(x, "i")` is the sum over the examples. Tracing writes it down as it
-stands; vmap then knows where the axis is, and its rule takes the name away: what is left are sums over
-positions, transposes and reshapes. Other maps over named axes (pmap) use the same primitives.
+Within `vmap(f, axis_name="i")`, `psum(x, "i")` is the sum over the examples. Tracing writes it as an
+equation. vmap knows which axis of the arrays that is, and its rule removes the name, which leaves sums
+over positions, transposes and reshapes. Other maps over named axes (pmap) use the same primitives.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check_bound(names: Sequence[AxisName]) -> None:
 def axis_size(axis_name: AxisName | Sequence[AxisName]) -> int:
     """The size of a named axis, or the product of several.
 
-    Raises NameError for a name that nothing around has bound."""
+    Raises NameError for an unbound name."""
     return group_size(axis_name, None)
 
 
@@ -77,8 +77,8 @@ def canonical_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:
 
 
 def in_groups(primitive: Primitive, axis: AxisData, x: Any, dim: int | None, params: Any) -> Any:
-    """A collective of some of the devices with each other: (result, its batch dim, 0). Each of the
-    axis_index_groups is an axis by itself.
+    """A collective within groups of devices: (result, its batch dim, 0). Each of the axis_index_groups is
+    an axis by itself.
 
     Raises NotImplementedError for vmap, and for several names; ValueError where a device has no group, or
     groups differ in size."""
@@ -103,7 +103,7 @@ def in_groups(primitive: Primitive, axis: AxisData, x: Any, dim: int | None, par
     return outs.take(np.argsort(order), 0), 0
 
 
-# Why a collective that only a name makes sense for has no lowering rule.
+# Why a collective that needs a name has no lowering rule.
 NAME_IS_GONE = "vmap's rule takes the name away, before anything is compiled"
 
 
@@ -123,8 +123,8 @@ pmin_p = Primitive("pmin", axes="each operand", makes_nan=False)
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
     """The sum of `x`, a pytree, over named axes; whole numbers among the names are positions of axes.
 
-    Booleans are counted. Of what is no tracer it is a product with the axes' size: psum(1, "i") is that
-    size as a Python number. Raises NameError for a name that is not bound."""
+    Booleans are counted. If `x` is not a tracer, the sum is `x` times the axes' size: psum(1, "i") is
+    that size as a Python number. Raises NameError for a name that is not bound."""
     axes, groups = names_of(axis_name), checked_groups(axis_name, axis_index_groups)
 
     def of_leaf(leaf: Any) -> Any:
@@ -195,9 +195,9 @@ def _reduction_batch(
 
     An operand that is not batched is the same for each example: over this vmap's axis (`axis.name`, None
     where it has no name) its sum is `axis.size` times itself, its greatest and least itself; the other
-    axes are left to be reduced. A batched one stays as it is where our name is not asked for, nor any
-    position. Else its batch dim goes to the front: our name becomes position 0, and positions move up
-    by one. Where our name is asked for with axis_index_groups, `in_groups` does it all."""
+    axes are left to be reduced. A batched one is unchanged if `axes` has neither our name nor a position.
+    Otherwise its batch dim goes to the front: our name becomes position 0, and positions increase by one.
+    Our name with axis_index_groups is handled by `in_groups`."""
     (x,), (dim,) = vals, dims
     bind = functools.partial(primitive.bind, axis_index_groups=axis_index_groups)
     ours = axis.name is not None and axis.name in axes
@@ -216,8 +216,8 @@ def _reduction_batch(
 
 
 def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> list[Any]:
-    """A sum over positions is spread out. One over a name stays a sum: every example got the result,
-    and so each operand's cotangent is the sum of all of theirs."""
+    """The transpose of a sum over positions is a broadcast. A sum over a name is its own transpose: every
+    example uses the result, so each operand's cotangent is the sum of all examples' cotangents."""
     positions = [axis for axis in axes if _is_position(axis)]
     if positions:
         (ct,) = transpose_rules[primitives.reduce_sum_p](ct, x, axes=positions)
@@ -246,7 +246,7 @@ axis_index_p = Primitive("axis_index", axes="none", **MOVES)
 
 
 def axis_index(axis_name: Any) -> Any:
-    """Which example this is: the int32 index along a named axis; of several, of their product."""
+    """This example's int32 index along a named axis, or along the product of several."""
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)
     index, inner_size = core.as_array(0), 1
@@ -310,7 +310,7 @@ def def_collective(
 
 
 def fold_axes(x: Any, axis: int) -> Any:
-    """An axis and the one behind it as one."""
+    """Merges an axis with the next one."""
     shape = list(shape_of(x))
     shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
     return shapes.reshape(x, shape)

@@ -1,8 +1,8 @@
-"""Where a result is put: what the `out_sharding=` of a function means.
+"""Placing a result by a function's `out_sharding=`.
 
-The argument says it itself, as it is an object of the feature that spreads arrays over devices: it gives
-the primitive that makes the result a parameter, and the result's type follows that. In the rules of
-primitives such a parameter is called a place; None says nothing.
+The argument is an object of the feature that shards arrays. It returns a parameter for the primitive that
+makes the result, and the result's type follows from that. In the rules of primitives such a parameter is
+called a place; None means unspecified.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -17,9 +17,9 @@ from tinyjax.core.avals import get_aval
 
 
 def place_params(primitive: str, out_sharding: Any, function: str = "") -> dict[str, Any]:
-    """The parameter of a primitive for the `out_sharding` that a function got; none where that is None.
+    """The primitive's parameter for a function's `out_sharding`; no parameter if that is None.
 
-    Raises TypeError for what is none, ValueError for one that can't be had here."""
+    Raises TypeError if it is no sharding, ValueError for a sharding that is not possible here."""
     if out_sharding is None:
         return {}
     function = function or primitive
@@ -33,7 +33,7 @@ def with_place(f: Callable, out_sharding: Any, function: str) -> Callable[..., A
 
 
 def put_result(x: Any, out_sharding: Any) -> Any:
-    """`x`, placed by an `out_sharding`; unchanged if its type has that sharding already."""
+    """`x` placed by an `out_sharding`; unchanged if its type already has that sharding."""
     return _checked(out_sharding, "reshard").put_result(x)
 
 
@@ -55,12 +55,13 @@ def placed(aval: ShapedArray, place: Any) -> ShapedArray:
 
 
 def batched_place(place: Any, vals: Sequence[Any], dims: Sequence[Any], out_dim: int) -> Any:
-    """The place of a batch of results, of which each is at `place`: the batch dim is as the operands'."""
+    """The place of a batch of results that are each at `place`; the batch dim is placed like the
+    operands'."""
     return None if place is None else place.batched(vals, dims, out_dim)
 
 
 def place_of_cotangent(aval: ShapedArray, *cts: Any) -> Any:
-    """The place of an operand's cotangent: that of the operand. None if no type has a place."""
+    """The place of an operand's cotangent, which is the operand's. None if no type has a place."""
     for known in (aval, *map(get_aval, cts)):
         if known.extra is not None:
             return known.extra.place_of_cotangent(aval, cts)

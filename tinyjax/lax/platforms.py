@@ -1,7 +1,7 @@
 """platform_dependent: another function for each kind of device.
 
-The function is chosen where the caller is traced, for the device on which it will run by default. (JAX writes
-all of them down, and chooses where the program is compiled.)
+The function is chosen where the caller is traced, for the device on which it will run by default. (JAX
+traces all of them, and chooses when the program is compiled.)
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
     """`per_platform[p](*args)` for the platform p, "cpu" or "gpu", of the default device; `default(*args)`
-    where there is none for it.
-
-    Raises NotImplementedError where there is no default, either."""
+    if `per_platform` has no such entry. Raises NotImplementedError if there is no default, either."""
     platform = default_backend()
     chosen = per_platform.get(platform, default)
     if chosen is None:

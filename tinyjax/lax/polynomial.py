@@ -39,7 +39,8 @@ def _polynomial_impl(x: Any, *coefficients: Any, unroll: int | None = None) -> A
 
 
 def _polynomial_jvp(primals: Any, tangents: Any, *, unroll: int | None = None) -> Any:
-    """By x: the polynomial of the coefficients k * c_k. By these: the polynomial of their tangents."""
+    """The derivative by x is the polynomial with coefficients k * c_k; by the c_k, the polynomial of
+    their tangents."""
     (x, *coefficients), (x_dot, *dots) = primals, tangents
     out = polynomial_p.bind(x, *coefficients, **_unroll_param(unroll))
     out_dot: Any = zero_tangent(out)
@@ -53,7 +54,7 @@ def _polynomial_jvp(primals: Any, tangents: Any, *, unroll: int | None = None) -
 
 
 def _polynomial_transpose(ct: Any, x: Any, *coefficients: Any, unroll: int | None = None) -> Any:
-    """A coefficient's cotangent is that of the result times its power of x."""
+    """A coefficient's cotangent is the result's cotangent times its power of x."""
     require_known(polynomial_p, x)
     cts: list[Any] = [None]
     for k, coefficient in enumerate(coefficients):
@@ -70,7 +71,8 @@ transpose_rules[polynomial_p] = _polynomial_transpose
 
 
 def _coefficient(x: Any, c: Any) -> Any:
-    """In x's dtype. As in JAX, an equation of a jaxpr makes it strongly typed, and a known one stays."""
+    """The coefficient in x's dtype. As in JAX, conversion by an equation makes it strongly typed; a known
+    one stays weak."""
     if isinstance(c, (bool, int, float, complex)):
         return constant(x, c)
     is_known = not is_staging() and get_aval(c).dtype == get_aval(x).dtype

@@ -1,7 +1,7 @@
 """reduce_precision: rounded as a float with fewer bits would be.
 
-The last kept bit decides on ties, and a carry into the exponent is right. The primitive is jax.checkpoint's,
-which rounds residuals to their own type.
+Ties round to even, and a carry into the exponent is right. jax.checkpoint uses it to round residuals to
+their own type.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ defvectorized(reduce_precision_p)
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Floats rounded to what a format of these numbers of bits holds; the dtype stays.
+    """Floats rounded to a format with these numbers of bits; the dtype stays.
 
     Raises ValueError if exponent_bits < 1 or mantissa_bits < 0."""
     return reduce_precision_p.bind(

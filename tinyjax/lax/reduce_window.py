@@ -1,7 +1,7 @@
-"""lax.reduce_window: a reduction over windows that slide over an array, and what pooling needs.
+"""lax.reduce_window: a reduction over windows that slide over an array, and the kinds that pooling needs.
 
-They compute average and max pooling. The gradient of a sum spreads over each window (a sum over windows of
-the padded cotangent), that of a maximum goes to the element that was chosen.
+The gradient of a sum spreads over each window (a sum over windows of the padded cotangent), that of a maximum
+goes to the element that was chosen.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _def_window_reduction(reduce_window_min_p, np.minimum, min_identity)
 
 
 def _reduce_window_sum_transpose(ct: Any, x: Any, **windows: Any) -> list[Any]:
-    """An element is in the windows that reach back from it: they too make a window, of cotangents."""
+    """The windows that contain an element form a window of cotangents: its cotangent is their sum."""
     dimensions, strides, padding, base_dilation, dilation = (windows[n] for n in WINDOW_PARAMS)
     config: list[tuple[Any, Any, int]] = []
     for axis, size in enumerate(x.aval.shape):
@@ -173,7 +173,7 @@ def _reduce_window_jvp(
     both = (True,) * (2 * count)
     derivative, _ = jvp_jaxpr(ClosedJaxpr(jaxpr, consts), both, (True,) * count)
     inputs = derivative.jaxpr.invars
-    # From (a, b, their tangents) to (a, a's tangents, b, b's tangents): pairs are what is combined.
+    # Reorders (a, b, their tangents) to (a, a's tangents, b, b's tangents): pairs are combined.
     a, b, a_dot, b_dot = (inputs[i * count : (i + 1) * count] for i in range(4))
     pairs = derivative.jaxpr.replace(invars=[*a, *a_dot, *b, *b_dot])
     outs = reduce_window_p.bind(

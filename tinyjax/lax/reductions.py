@@ -27,7 +27,7 @@ from tinyjax.lax.placing import place_params, with_place
 from tinyjax.transform.batching import defreducer
 from tinyjax.transform.jvp import defjvp2, defzero, jvp, jvp_rules
 
-# ---- what an empty reduction gives ----
+# ---- results of empty reductions ----
 
 
 def max_identity(dtype: np.dtype) -> np.ndarray:
@@ -188,8 +188,8 @@ def _def_arg_extreme(primitive: Primitive, find: Callable) -> None:
         return ShapedArray(shapes.without(x.shape, axes), index_dtype)
 
     def impl(x: np.ndarray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> np.ndarray:
-        """The first extreme element, or the first nan: NumPy's rule as well."""
-        if x.dtype.name in dtypes.EXTENSIONS:  # whose argmax in NumPy passes over nan
+        """The first extreme element, or the first nan, as in NumPy."""
+        if x.dtype.name in dtypes.EXTENSIONS:  # for which NumPy's argmax ignores nan
             x = x.astype(np.float32)
         return find(x, axis=axes[0]).astype(index_dtype)
 
@@ -219,14 +219,14 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
 
 def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The maximum over `axes`, split over devices as `out_sharding` says; nan if there is one, -inf (the
-    least integer) of no elements."""
+    least integer) if there are no elements."""
     reduce = with_place(reduce_max_p.bind, out_sharding, "reduce_max")
     return reduce(operand, axes=tuple(axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The minimum over `axes`, split over devices as `out_sharding` says; nan if there is one, inf (the
-    greatest integer) of no elements."""
+    greatest integer) if there are no elements."""
     reduce = with_place(reduce_min_p.bind, out_sharding, "reduce_min")
     return reduce(operand, axes=tuple(axes))
 

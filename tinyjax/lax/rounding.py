@@ -17,7 +17,7 @@ from tinyjax.transform.jvp import broadcast_to_result, defjvp, defzero
 
 
 class RoundingMethod(enum.IntEnum):
-    """Where `round` sends halves."""
+    """How `round` rounds halves."""
 
     AWAY_FROM_ZERO = 0  # 0.5 -> 1, -0.5 -> -1
     TO_NEAREST_EVEN = 1  # 0.5 -> 0, 1.5 -> 2
@@ -32,7 +32,7 @@ def _round_impl(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray
 
 
 def _nextafter_jvp(g: Any, x: Any, y: Any) -> Any:
-    """As if the neighbour were x itself."""
+    """The tangent of x, as if the neighbour were x itself."""
     return broadcast_to_result(g, broadcast_shapes("nextafter", get_aval(x), get_aval(y)))
 
 

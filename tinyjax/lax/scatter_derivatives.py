@@ -51,13 +51,13 @@ from tinyjax.transform.transposition import (
 def _gather_updates(
     ct: Any, indices: Any, updates_shape: Any, numbers: ScatterDimensionNumbers, **params: Any
 ) -> Any:
-    """What a scatter's updates see of an array like its result."""
+    """Gathers the scatter's windows from an array like its result."""
     sizes = window_sizes(shape_of(ct), updates_shape, numbers)
     return gather(ct, indices, GatherDimensionNumbers(*numbers), sizes, **params)
 
 
 def _updates_cotangent(ct: Any, indices: Any, updates: UndefinedPrimal, params: Any) -> Any:
-    """The result's cotangent where the updates went; zeros for those that were left out."""
+    """The result's cotangent in the updates' windows; zeros for updates that were left out."""
     numbers, shape = params["dimension_numbers"], updates.aval.shape
     return _gather_updates(ct, indices, shape, numbers, mode=params["mode"], fill_value=0)
 
@@ -173,7 +173,7 @@ def _scatter_extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, **pa
     shared = lambda: div(one, primitives.add(num_winners, one))  # noqa: E731  (with the operand)
     updates_part = select(wins, select(stays, shared(), div(one, num_winners)), zeros())
     operand_part = select(stays, shared(), zeros_like_array(num_winners))
-    # The operand's tangent is there already: each update takes its part of what is too much.
+    # The operand's tangent is included already, so each update contributes its share of the difference.
     correction = div(primitives.add(constant(updates, -1), operand_part), num_updates)
     change = primitives.add(
         primitives.mul(seen(x_dot), correction), primitives.mul(updates_dot, updates_part)
@@ -234,7 +234,7 @@ def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
     if not params["unique_indices"]:
         raise NotImplementedError("scatter transpose is only implemented where unique_indices=True")
     x_ct = updates_ct = None
-    if is_undefined_primal(x):  # what was overwritten has no part in the result
+    if is_undefined_primal(x):  # overwritten elements don't affect the result
         shape = updates.aval.shape if is_undefined_primal(updates) else shape_of(updates)
         x_ct = scatter(ct, indices, full(shape, 0, ct.dtype), **_options(params))
     if is_undefined_primal(updates):

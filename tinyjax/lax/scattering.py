@@ -1,7 +1,6 @@
-"""scatter: writing windows of an array at places that are computed, and adding, multiplying... there.
+"""scatter: writing windows of an array at computed places, or adding to them, multiplying, ...
 
-Six primitives share all rules here; what differs between them, how they are differentiated, is in
-scatter_derivatives.
+Six primitives share all rules here; their derivatives, which differ, are in scatter_derivatives.
 
 Source: https://www.openxla.org/stablehlo/spec#scatter
 """
@@ -74,7 +73,7 @@ def _scatter_impl(
     batch_shape = windows.inside.shape
 
     def in_a_row(values: np.ndarray) -> np.ndarray:
-        """What belongs to single windows, along one axis, less the windows outside."""
+        """The entries of all windows along one axis, without the windows outside."""
         window_shape = values.shape[len(batch_shape) :]
         return np.broadcast_to(values, batch_shape + window_shape).reshape(-1, *window_shape)[kept]
 
@@ -103,7 +102,7 @@ def combine_at(
 
 
 def _apply_at(target: np.ndarray, index: tuple[np.ndarray, ...], fun: Callable) -> None:
-    """Replaces the elements at `index` by `fun` of them; as often as a place occurs there."""
+    """Replaces the elements at `index` by `fun` of them, repeatedly if a place occurs several times."""
 
     def each(values: np.ndarray) -> np.ndarray:
         arrays = ArrayImpl(values, ShapedArray(values.shape, values.dtype))
@@ -162,7 +161,7 @@ def batch_scatter(
     dimension_numbers: ScatterDimensionNumbers,
     **params: Any,
 ) -> Any:
-    """As for gather; an operand without batch dim is repeated, so that each example has its own."""
+    """Like batch_gather, but an operand without batch dim is repeated, so that each example has its own."""
     size = batch_size(vals, dims)
     (x, indices, updates), (x_dim, indices_dim, updates_dim) = vals, dims
     x = bdim_at_front(x, x_dim, size)
@@ -217,7 +216,7 @@ def _bind_scatter(
 def _scatter_function(
     primitive: Primitive, combine: Callable | None, doc: str
 ) -> Callable[..., Array]:
-    """The public function of a kind of scatter; `combine` makes one of what is there and an update."""
+    """The public function of a kind of scatter; `combine` combines an element and its update."""
 
     @named(primitive.name.replace("-", "_"), doc)
     def scatter_function(
@@ -259,7 +258,7 @@ def scatter_apply(
     *, update_shape: Sequence[int] = (), indices_are_sorted: bool = False,
     unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
 ) -> Array:  # fmt: skip
-    """As scatter, with each element replaced by `func` of it, as often as it is indexed.
+    """Like scatter, but replaces each element by `func` of it, once for each time it is indexed.
 
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""
     dtype = get_aval(operand).dtype

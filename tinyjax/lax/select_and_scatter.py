@@ -1,4 +1,4 @@
-"""What the chosen elements of windows carry: the derivatives of a maximum or minimum over windows.
+"""The derivatives of a maximum or minimum over windows: values at the chosen elements.
 
 A window's tangent is that of the element that it chooses (a gather), and so that element gets the window's
 cotangent (a scatter); the two are each other's transposes.
@@ -90,7 +90,7 @@ def _scatter_impl(
     window_strides: tuple[int, ...],
     padding: tuple[tuple[int, int], ...],
 ) -> np.ndarray:
-    """Two walks over the places of a window: which of them each window chooses, then what it gets."""
+    """Two passes over the places of a window: the first finds each window's choice, the second scatters."""
     windows: Any = {"window_dimensions": window_dimensions, "window_strides": window_strides}
     fill = _neutral(select_prim, operand.dtype)
     elements = window_elements(operand, fill, padding=padding, **windows)
@@ -134,7 +134,7 @@ def _scatter_transpose(
 
 
 def _select_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
-    """Linear in the source; which elements are chosen does not move with the operand."""
+    """Linear in the source. The choice of elements has no derivative by the operand."""
     (source, operand), (source_dot, _) = primals, tangents
     out = primitive.bind(source, operand, **params)
     if type(source_dot) is Zero:

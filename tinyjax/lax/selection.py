@@ -32,7 +32,8 @@ select_n_p = Primitive("select_n", cost=1, makes_nan=False)
 
 @with_shortcut
 def choose(which: np.ndarray, on_true: np.ndarray, on_false: np.ndarray) -> np.ndarray:
-    """The elements of `on_true` where `which`, one bool or as many, is True, and of `on_false` elsewhere."""
+    """The elements of `on_true` where `which`, a bool or an array of bools, is True, and of `on_false`
+    elsewhere."""
     return np.where(which, on_true, on_false)
 
 
@@ -125,7 +126,7 @@ batch_rules[select_n_p] = _select_n_batch
 
 
 def select_n(which: Any, *cases: Any) -> Any:
-    """For each element, that of the case whose number is in `which` (False is 0, True is 1).
+    """For each element, the element of the case that `which` numbers (False is 0, True is 1).
 
     `which` is a bool or an integer, a scalar or of the cases' shape; cases have one shape and dtype.
     Raises TypeError where they have not."""
@@ -154,7 +155,7 @@ def _clamp_aval(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedAr
 
 
 def _where_in(condition: Any, g: Any, x: Any) -> Any:
-    """The tangent of one operand where it decides the result."""
+    """The tangent of one operand where that is the result, else zero."""
     shape = shape_of(x)
     return select(condition, broadcast_to_result(g, shape), full_like(x, 0))
 

@@ -1,7 +1,7 @@
-"""Primitives that give an array another shape, or turn it round: squeeze, rev, and what core has.
+"""Primitives that reshape or reverse an array: squeeze, rev, and those from core.
 
 Under vmap, each axis behind the batch dim moves on by one in parameters that name axes. It also has the
-helpers with axes that the families of joining and slicing share. A primitive's rules stand together: impl,
+helpers for axes that the joining and slicing families share. A primitive's rules stand together: impl,
 abstract_eval, jvp and transpose, batch; the public functions close the file.
 
 Source: https://www.openxla.org/stablehlo/spec (reverse, reshape, broadcast_in_dim, transpose)
@@ -55,7 +55,7 @@ def all_weak(avals: Sequence[ShapedArray]) -> bool:
 
 
 def insert(values: Sequence[Any], position: int, value: Any) -> list[Any]:
-    """A list with one more entry: what a parameter by axis becomes when there is a batch dim."""
+    """A list with one more entry, for a parameter by axis when there is a batch dim."""
     return [*values[:position], value, *values[position:]]
 
 
@@ -69,7 +69,7 @@ def batch_size(vals: Sequence[Any], dims: Sequence[int | None]) -> int:
 
 
 def batched_at_front(vals: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
-    """All operands with the batch dim in front, repeated along it where they had none."""
+    """All operands with the batch dim in front; operands without one are repeated along it."""
     size = batch_size(vals, dims)
     return [
         broadcast(x, (size,)) if d is not_mapped else batching.moveaxis(x, d, 0)
@@ -193,7 +193,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def split_axis(x: Any, axis: int, count: int) -> Any:
-    """One axis as two: `count` parts, and what is in each."""
+    """Splits an axis in two: `count` parts, and the elements in each."""
     shape = list(shape_of(x))
     shape[axis : axis + 1] = [count, shape[axis] // count]
     return reshape(x, shape)

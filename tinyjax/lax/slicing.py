@@ -1,7 +1,7 @@
 """slice and pad: cutting a window out of an array, and putting one back, at places known while tracing.
 
-Slice and pad are linear and each other's transpose; a stride of slice is interior padding of pad. Places that
-are computed are for dynamic_slicing.
+Slice and pad are linear and each other's transpose; a stride of slice is interior padding of pad. For
+computed places see dynamic_slicing.
 
 Source: https://www.openxla.org/stablehlo/spec (slice, pad)
 """
@@ -112,7 +112,7 @@ pad_p = Primitive("pad", axes="first operand", **MOVES)
 
 
 def _pad_impl(x: np.ndarray, padding_value: np.ndarray, *, padding_config: Any) -> np.ndarray:
-    """A negative low or high cuts elements off: first place them, then cut."""
+    """A negative low or high cuts elements off after the dilated array is placed."""
     padded_shape = [
         max(lo, 0) + _dilated_size(n, interior) + max(hi, 0)
         for n, (lo, hi, interior) in zip(x.shape, padding_config)
@@ -166,7 +166,7 @@ def _pad_aval(x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any
 
 
 def _pad_transpose(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
-    """The operand's part of `ct` is cut out; what is left of the sum is the padding value's."""
+    """The operand's cotangent is cut out of `ct`; the rest of the sum is the padding value's."""
     lo, hi, interior = zip(*padding_config) if padding_config else ((), (), ())
 
     def cut_out() -> Any:

@@ -1,4 +1,4 @@
-"""Windows that slide over an array: how many there are, and what is in them.
+"""Windows that slide over an array: their number and their elements.
 
 *Dilated* means with holes between the elements, `dilation - 1` of them.
 """
@@ -85,7 +85,7 @@ def window_places(
     window_strides: Sequence[int],
     window_dilation: Sequence[int] | None = None,
 ) -> Iterator[tuple[slice, ...]]:
-    """For each place in a window: where that place of all windows is, in an array of this shape."""
+    """For each place in a window: its index in an array of this shape, for all windows."""
     ones = (1,) * len(shape)
     no_padding = ((0, 0),) * len(shape)
     counts = reduce_window_shape_tuple(

@@ -71,8 +71,9 @@ def _comparable(x: np.ndarray) -> np.ndarray:
 
 
 def _order(key: np.ndarray, axis: int, first: int | None = None) -> np.ndarray:
-    """The places of integers of 32 bits or less, smallest first, equal ones in their order; or those of the
-    `first` alone. Key and place are sorted as one number: NumPy sorts numbers 20 times as fast as places."""
+    """The places of integers of 32 bits or less, smallest first, equal ones in their order; or only the
+    places of the `first` smallest. Key and place are sorted as one number: NumPy sorts numbers 20 times
+    as fast as places."""
     key = np.moveaxis(key, axis, -1)
     signed = key.astype(np.int64) - (2**31 if key.dtype == np.uint32 else 0)
     pairs = (signed << 32) | np.arange(key.shape[-1])
@@ -103,7 +104,7 @@ def _sort_aval(
 
 
 def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> Any:
-    """Sorts the places along, and takes each tangent from its element's place."""
+    """Sorts the places as well, and takes each tangent from its element's place."""
     shape = shape_of(primals[0])
     places = broadcasted_iota(np.uint32, shape, dimension)
     *outs, places = sort_p.bind(*primals, places, dimension=dimension, **params)
@@ -114,7 +115,7 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
 
 
 def _along_axis(axis: int, others: tuple[Any, ...]) -> GatherDimensionNumbers:
-    """To gather single elements along `axis`, with the other axes as batch axes."""
+    """Dimension numbers to gather single elements along `axis`, with the other axes as batch axes."""
     return GatherDimensionNumbers((), (axis,), (axis,), others, others)
 
 

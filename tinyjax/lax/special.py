@@ -24,7 +24,8 @@ from tinyjax.transform.jvp import defjvp, defjvp2
 
 
 def _each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    """A function of one float as an impl rule: math's are exact to the last bit or two."""
+    """Makes an impl rule from a function of one float. The functions of `math` are exact to the last bit
+    or two."""
 
     def impl(x: np.ndarray) -> np.ndarray:
         return np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
@@ -84,7 +85,7 @@ def _polynomial(coefficients: Sequence[Any], x: np.ndarray) -> Any:
 
 
 def _xla_log1p(x: np.ndarray) -> np.ndarray:
-    """log(1 + x) for float32 x from -1 to 0, with the last bits that it has in XLA on a CPU."""
+    """log(1 + x) for float32 x from -1 to 0, with the same bits as XLA on a CPU."""
     half, x2 = np.float32(-0.5), x * x
     ratio = _polynomial(LOG1P_P, x) / _polynomial(LOG1P_Q, x)
     near_0 = x + _fma(half, x2, x * x2 * ratio)
@@ -99,8 +100,8 @@ def _xla_log1p(x: np.ndarray) -> np.ndarray:
 
 
 def _erf_inv_float32(y: np.ndarray) -> np.ndarray:
-    """As XLA computes it on a CPU, operation for operation: so random draws have JAX's bits. It costs digits
-    where y is near 1, as 1 - y * y does."""
+    """Follows XLA on a CPU operation for operation, so that random draws have JAX's bits. It loses digits
+    if y is near 1, because of 1 - y * y."""
     w = -_xla_log1p(-(y * y))
     in_middle = w < 5
     t = np.where(in_middle, w - np.float32(2.5), np.sqrt(w) - np.float32(3))

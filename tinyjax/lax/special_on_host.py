@@ -50,7 +50,7 @@ defjvp2(bessel_i1e_p, _bessel_i1e_jvp)
 
 
 def _betainc_impl(special: Any, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """SciPy's, and its limits: where a is 0 or b is infinite all of the mass is at 0, and so on."""
+    """SciPy's value, and its limits: if a is 0 or b is infinite, all of the mass is at 0, and so on."""
     inside = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)
     at_0, at_1 = (a == 0) | np.isinf(b), (b == 0) | np.isinf(a)
     out = np.where(at_0, x > 0, np.where(at_1, x == 1, special.betainc(a, b, x)))

@@ -1,9 +1,9 @@
 """Moving values: onto a device with device_put, back to NumPy with device_get.
 
-An array that was put on a device explicitly is *committed*: the computations that it enters run there.
-Putting copies nothing: the new array looks at the memory of the old one, and its elements are brought to its
-device by the first computation that needs them there (runtime/executable.py, memory_of). Between devices that
-share the host's memory, that too is no copy.
+An array that was put on a device explicitly is *committed*: computations with it run there. Putting
+copies nothing: the new array shares the old one's memory, and the first computation that needs its
+elements on its device brings them there (runtime/executable.py, memory_of). Between devices that share
+the host's memory, that too is no copy.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """
@@ -34,7 +34,7 @@ from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 
 class ArrayCopySemantics(enum.Enum):
-    """What becomes of the array that is put elsewhere."""
+    """What happens to the array that device_put is given."""
 
     REUSE_INPUT = 0  # the two may share memory
     ALWAYS_COPY = 1
@@ -70,7 +70,7 @@ def _put(x: Any, place: DeviceOrSpread | None, how: ArrayCopySemantics) -> Array
 
 
 def _copied(x: Any) -> ArrayImpl:
-    """An Array as it is, other values as one. (to_numpy copies: whoever changes x changes no Array.)"""
+    """An Array unchanged, other values as an Array. (to_numpy copies, so changing x changes no Array.)"""
     if isinstance(x, ArrayImpl):
         return x
     aval = get_aval(x)

@@ -58,7 +58,7 @@ def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...], at: str) -> np.nd
 
 
 def _meet(eqn: JaxprEqn, target: Any) -> Collective:
-    """A line of the schedule, with the bytes that it moves."""
+    """The collective's line in the schedule, with the bytes that it moves."""
     from tinyjax.many_devices import meet_step  # noqa: F401  (registers how it runs)
 
     count, kind = len(eqn.params["ranks"]), eqn.primitive.name.removeprefix("group_")
@@ -99,10 +99,10 @@ def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = Fals
         if not ranks or axis.name not in names or (binds_each and len(names) > 1):
             return rule(axis, vals, dims, **params)
         of_all = axis._replace(size=axis.size * len(ranks), extra=None)
-        if not vals or dims[0] is not_mapped:  # the same everywhere: each does what all do
+        if not vals or dims[0] is not_mapped:  # the same everywhere: each process computes the same
             return _own_part(axis.size, extra.place, *rule(of_all, vals, dims, **params))
         if is_sum and params["axis_index_groups"] is None:
-            if axis.size == 1 and len(names) == 1:  # there is nothing to add here
+            if axis.size == 1 and len(names) == 1:  # nothing to sum here
                 shape = shape_of(vals[0])[: dims[0]] + shape_of(vals[0])[dims[0] + 1 :]
                 own = shapes.reshape(vals[0], shape)
                 return group_psum([own], ranks)[0], not_mapped
@@ -117,7 +117,7 @@ def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = Fals
 
 
 def _own_part(size: int, place: int, out: Any, dim: int | None) -> Any:
-    """The examples that are here, of those of all processes."""
+    """This process's examples, out of all processes' examples."""
     if dim is not_mapped:
         return out, not_mapped
     return slice_in_dim(out, size * place, size * (place + 1), axis=dim), dim

@@ -1,4 +1,4 @@
-"""What a mesh adds to the type of an array: how it is split, and along which axes it varies.
+"""The addition of a mesh to an array's type: how it is split, and along which axes it varies.
 
 `f32[8@x,4]{V:y}`: axis 0 is split over the explicit mesh axis "x" (sharding/types.py), and devices along "y"
 may have different values (varying.py). Avals carry both in their `extra`; this file gives them the attributes
@@ -20,7 +20,7 @@ from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_re
 
 
 class MeshType(NamedTuple):
-    """The `extra` of an aval. One that says nothing is not made: it is None."""
+    """The `extra` of an aval. An empty one is None instead."""
 
     sharding: Any  # a NamedSharding, which splits an axis; None, if the type names no split
     vma: Axes
@@ -94,7 +94,7 @@ class MeshType(NamedTuple):
 
 
 def split_text(entry: Any) -> str:
-    """As types show it: @x, @(x,y), or nothing."""
+    """The split as types show it: @x, @(x,y), or nothing."""
     names = names_of(entry)
     return "" if not names else f"@{names[0]}" if len(names) == 1 else f"@({','.join(names)})"
 

@@ -1,7 +1,7 @@
 """auto_axes and explicit_axes: a part of a program in which mesh axes have another type.
 
-Within a function under auto_axes, types say nothing of the mesh, its results are resharded as `out_sharding`
-says, and are explicit again. Both are nothing but reshard, before and after.
+Within a function under auto_axes, types don't mention the mesh. Its results are resharded by
+`out_sharding`, and are explicit again. Both functions only add a reshard before and after.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -82,7 +82,7 @@ def explicit_axes(
 
 
 def within_auto_axes(f: Callable, out_sharding: Any, function: str) -> Callable[..., Any]:
-    """`f`, or if the public function of this name got an `out_sharding`, `f` in auto mode."""
+    """`f`, or `f` in auto mode if the public function of this name got an `out_sharding`."""
     if out_sharding is None:
         return f
     place = explicit_sharding(out_sharding, function)

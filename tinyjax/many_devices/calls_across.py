@@ -15,7 +15,8 @@ Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 def call_across_processes(
     jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
 ) -> Call | None:
-    """What calls a program with these arguments, if several processes have parts of it; else None."""
+    """A function that calls the program with these arguments if several processes have parts of it; else
+    None."""
     if process_count() == 1:
         return None
     from tinyjax.many_devices.processes.calls import find_call  # with the first call
@@ -24,7 +25,7 @@ def call_across_processes(
 
 
 def reshard_array(x: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """An array that several processes have blocks of, spread in another way over them: a program that gives
+    """An array that several processes have blocks of, with another sharding: runs a program that returns
     its argument."""
     v = Var(x.aval.update(extra=None))
     how = {"name": "device_put", "out_shardings": (sharding,)}

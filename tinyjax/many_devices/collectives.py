@@ -17,7 +17,7 @@ from tinyjax.many_devices.device_collectives import DeviceGather, DeviceSum
 from tinyjax.many_devices.distributed.collectives import Gather, Kinds, Sum
 from tinyjax.runtime.devices import Device
 
-COLLECTIVES: dict[str, tuple[Any, Any]] = {  # by the primitive: of processes, of devices
+COLLECTIVES: dict[str, tuple[Any, Any]] = {  # primitive -> the collective of processes, of devices
     "group_psum": (Sum, DeviceSum),
     "group_all_gather": (Gather, DeviceGather),
 }

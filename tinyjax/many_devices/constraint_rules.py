@@ -35,7 +35,7 @@ reshard_p = Primitive("reshard", impl_binds_primitives=True, is_identity=True)
 
 
 def constrained(x: Any, place: Any) -> Any:
-    """`x` at a place that was checked: by reshard, where that is part of its type. None: as it is."""
+    """`x` at a checked place: by reshard, if the place is part of its type. With None, `x` unchanged."""
     if place is None:
         return x
     if place.typed(x.aval)._sharding is not None:
@@ -68,7 +68,7 @@ def _constraint_impl(x: Any, *, sharding: Any, unconstrained_dims: frozenset, **
 
 
 def _constraint_batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
-    """The batch axis is split as spmd_axis_name says, or else where the compiler wants it."""
+    """The batch axis is split by spmd_axis_name, or else as the compiler chooses."""
     (x,), (dim,) = vals, dims
     if dim is not not_mapped:
         params = _with_batch_axis(params, x.ndim - 1, dim, axes_of(axis.spmd_axis_name))

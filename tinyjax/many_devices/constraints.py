@@ -34,7 +34,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def _each(put: Callable[[Any, Any], Any], xs: Any, what: str, places: Any) -> Any:
-    """What `put` gives of each array of a pytree, and its place; `places` are a tree prefix of it."""
+    """Calls `put` with each array of a pytree and its place; `places` is a tree prefix."""
     leaves, tree = tree_flatten(xs)
     of_leaves = flatten_axes(what, tree, places)
     return tree_unflatten(tree, [put(x, place) for x, place in zip(leaves, of_leaves)])
@@ -76,7 +76,7 @@ def _check_axes(sharding: NamedSharding) -> None:
 
 
 def _asserted(x: Any, sharding: NamedSharding) -> Any:
-    """On explicit axes the types say it: a constraint only checks them."""
+    """On explicit axes the types have the sharding, so a constraint only checks it."""
     x = as_array(x)
     got, wanted = x.aval.sharding.spec, whole_spec(sharding.spec, x.ndim)
     if got != wanted:

@@ -21,7 +21,7 @@ SMALL = 2**15  # bytes that take about as long to copy as another synchronizatio
 
 
 class DeviceSum:
-    """The sums of some arrays over devices: called again and again with arrays of these kinds.
+    """The sums of some arrays over devices, for repeated calls with arrays of these kinds.
 
     `kinds`: the arrays' shapes and dtypes; `devices`: who has one each; `at`: what the others report that are
     elsewhere."""
@@ -54,7 +54,7 @@ class DeviceSum:
                 if other != own:
                     part = self._part(theirs.size, other)
                     pairs[own][1][part] = theirs[part]
-        meet(self.devices, self.at, None)  # nobody's memory is used again before all have read it
+        meet(self.devices, self.at, None)  # no memory is reused before all devices have read it
 
     def _part(self, size: int, place: int) -> slice:
         """The part of `size` elements that the device at `place` sums."""
@@ -78,7 +78,7 @@ def _add(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
 
 
 class DeviceGather:
-    """The arrays of the devices, stacked in their order. Made as a DeviceSum is."""
+    """The arrays of the devices, stacked in their order. It has the arguments of DeviceSum."""
 
     def __init__(self, kinds: Kinds, devices: tuple[Device, ...], at: str):
         self.devices, self.at = devices, f"{at} of {described(kinds)}"

@@ -1,8 +1,8 @@
 """Several OpenCL devices of one process: a thread for each runs its program, and the threads synchronize.
 
-At a collective a device publishes its operands, and waits for the others; all compare which collective they
-have reached, which must be the same. Nobody waits for a thread that has failed or finished: the others raise
-an error, and the call raises the first one.
+At a collective a device publishes its operands and waits for the others. All must have reached the same
+collective. If a thread has failed or finished, the others raise an error instead of waiting, and the call
+raises the first error.
 
 Source: https://docs.python.org/3/library/threading.html#condition-objects
 """
@@ -23,11 +23,11 @@ T = TypeVar("T")
 
 
 class LeftAlone(JaxRuntimeError):
-    """A device waited for one that failed, or that had come to its end."""
+    """A device waited for another one that had failed or finished."""
 
 
 class Round:
-    """What some devices bring to one meeting."""
+    """The operands of some devices at one collective."""
 
     def __init__(self) -> None:
         self.things: dict[Device, tuple[str, Any]] = {}
@@ -44,7 +44,7 @@ class Call:
         self.ended: set[Device] = set()
 
     def meet(self, device: Device, group: tuple[Device, ...], text: str, thing: Any) -> list[Any]:
-        """What all of the group bring, in their order, once all of them are here.
+        """The operands of the whole group, in its order, once all have arrived.
 
         Raises JaxRuntimeError if they came for something else, or one of them does not come any more."""
         with self.changed:
@@ -71,14 +71,14 @@ class Call:
         return [this.things[d][1] for d in group]
 
     def end(self, device: Device) -> None:
-        """Notes that a device comes to no meeting any more."""
+        """Records that a device will reach no more collectives."""
         with self.changed:
             self.ended.add(device)
             self.changed.notify_all()
 
 
 class Seat(NamedTuple):
-    """Whose program a thread runs, in which call."""
+    """The device whose program a thread runs, and the call."""
 
     call: Call
     device: Device
@@ -110,7 +110,7 @@ def on_all(devices: Sequence[Device], work: Callable[[Device], T]) -> list[T]:
 
     Raises what one of them raised, when all have ended."""
     call = Call(devices)
-    settings = dict(vars(config))  # what `with` blocks of this thread have set
+    settings = dict(vars(config))  # the flags set by this thread's `with` blocks
 
     def at(device: Device) -> T:
         before = getattr(_of_thread, "seat", None)

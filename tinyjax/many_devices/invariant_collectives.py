@@ -102,7 +102,7 @@ def _pvary_batch(axis: AxisData, vals: Any, dims: Any, *, axes: Any) -> Any:
 
 
 def _pvary_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
-    """All devices had the one value: its cotangent is the sum of theirs."""
+    """All devices had the same value, so its cotangent is the sum of theirs."""
     return [psum_p.bind(ct, axes=axes, axis_index_groups=None)]
 
 
@@ -164,7 +164,7 @@ def _gather_invarying(x: Any, *, axis_index_groups: Any, **params: Any) -> Any:
 
 
 def _own_part(ct: Any, **params: Any) -> Any:
-    """The cotangent of a result that is equal for all is so too: each takes its part."""
+    """The cotangent of a result that all devices share is also shared: each takes its part."""
     place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
     if not params["tiled"]:
         return dynamic_index_in_dim(ct, index, place, keepdims=False)
@@ -202,7 +202,7 @@ def _stage_extreme(primitive: Primitive) -> Any:
 prepare_operands.append(varying_alike)
 for _primitive in (psum_invariant_p, pmax_p, pmin_p):
     vma_rules[_primitive] = lambda vma, *, axes, **_: vma.difference(axes)
-_index_aval = abstract_eval_rules[axis_index_p]  # it has no operand whose type could say it
+_index_aval = abstract_eval_rules[axis_index_p]  # it has no operand whose type could show it
 abstract_eval_rules[axis_index_p] = lambda *, axis_name: _index_aval(axis_name=axis_name).update(
     vma=_named(axis_name=axis_name)
 )

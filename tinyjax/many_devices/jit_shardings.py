@@ -160,7 +160,8 @@ def _places_of(eqn: JaxprEqn) -> list[DeviceOrSpread]:
 
 
 def put_arguments(arrays: Sequence[ArrayImpl], places: Sequence[Any]) -> list[ArrayImpl]:
-    """The arguments where in_shardings say; ValueError for one that was put elsewhere."""
+    """Puts the arguments where in_shardings specify. Raises ValueError for an argument that was put
+    elsewhere."""
     return [x if p is None else _put_argument(x, concrete(p)) for x, p in zip(arrays, places)]
 
 

@@ -47,7 +47,7 @@ def axis_in_parts(name: Hashable, size: int, ranks: tuple[Any, ...], place: int)
 def mapped_axis(
     leaves: Sequence[Any], dims: Sequence[int | None], spmd_axis_name: Any
 ) -> MappedAxis | None:
-    """What the types of the mapped leaves say; `spmd_axis_name` is None, a name, or a tuple of names.
+    """The MappedAxis that the leaves' types imply; `spmd_axis_name` is None, a name, or a tuple of names.
 
     Raises ValueError if the leaves are not split alike, or spmd_axis_name says something else."""
     shardings = [(get_aval(x)._sharding, d) for x, d in zip(leaves, dims) if d is not None]

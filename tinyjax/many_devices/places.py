@@ -1,4 +1,5 @@
-"""What runtime/placement.py calls `places`: eager operations, jitted calls and device_put on several devices.
+"""The `places` hook of runtime/placement.py: eager operations, jitted calls and device_put on several
+devices.
 
 A jitted call puts its arguments where in_shardings say. It is then run by several processes or devices, each
 with its part of the arrays, or as one program whose results are labelled. The rules of jit's transformations
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 
 def requests_of_operation(name: str, params: dict[str, Any]) -> tuple[PlacementRequest, ...]:
-    """What the current mesh and the `out_sharding` of a primitive ask for; a sharding without devices is on
-    the current mesh."""
+    """The requests of the current mesh and of a primitive's `out_sharding`. A sharding without devices is
+    on the current mesh."""
     said = requested_sharding(name, params)
     if said is None or not said.has_devices:
         return requests_of_set_mesh()
@@ -86,7 +87,7 @@ def run(
 def run_stage(
     jaxpr: ClosedJaxpr, traced: Traced, executable: Executable, arrays: Sequence[ArrayImpl]
 ) -> list[ArrayImpl]:
-    """The results of a call of what `jit(f).lower(...).compile()` gives."""
+    """The results of a call of `jit(f).lower(...).compile()`."""
     places = [p if r else None for p, r in zip(traced.places, read_arguments(traced.jaxpr))]
     arrays = put_arguments(arrays, [place and as_sharding(place) for place in places])
     params: dict[str, Any] = {"name": traced.fun_name, "donated_invars": traced.donated}
@@ -144,7 +145,8 @@ def text_of_traffic(jaxpr: ClosedJaxpr, places: Sequence[Any]) -> list[str]:
 def call_in_parts(
     jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
 ) -> Call | None:
-    """What calls a program that several processes or devices have parts of; None of another one."""
+    """A function that calls a program that several processes or devices have parts of; None for other
+    programs."""
     if (across := call_across_processes(jaxpr, arrays, params)) is not None:
         return across
     out_places = params.get("out_shardings", ())

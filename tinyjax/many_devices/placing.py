@@ -36,7 +36,7 @@ class OutSharding:
         place = import_module("tinyjax.many_devices.sharding.types").explicit_sharding(
             self, function
         )
-        # results are where it says
+        # it places the results
         watch(import_module("tinyjax.runtime.placement").follow_operands)
         return {PLACES[primitive]: place}
 
@@ -46,7 +46,7 @@ class OutSharding:
         return axis_types.within_auto_axes(f, self, function)
 
     def put_result(self, x: Any) -> Any:
-        """`x` split so, unless its type has a sharding."""
+        """`x` with this sharding, unless its type has one."""
         if get_aval(x)._sharding is not None:
             return x
         return import_module("tinyjax.many_devices.constraints").reshard(x, self)

@@ -8,7 +8,7 @@ https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html
 """
 
 # ruff: noqa: F401  (re-exports)
-# The names of a family stand side by side.
+# The names of a family are listed together.
 # ruff: isort: skip_file
 # fmt: off
 
@@ -127,7 +127,7 @@ _ufunc_methods.attach()
 
 bool = bool_
 
-# Imported when they are first asked for: {the module: its names}.
+# Imported on first access: {the module: its names}.
 _LAZY_NAMES = {
     "convolution": ("convolve", "correlate"),
     "fitting": ("polyfit", "roots"),

@@ -1,6 +1,6 @@
-"""What jax.numpy says of itself to a library that is written for any array package.
+"""The description of jax.numpy for libraries that are written for any array package.
 
-`x.__array_namespace__().__array_namespace_info__()` has its dtypes and devices, and what it can't do.
+`x.__array_namespace__().__array_namespace_info__()` has its dtypes, devices and capabilities.
 
 Source: https://data-apis.org/array-api/2024.12/API_specification/inspection.html
 """
@@ -29,14 +29,14 @@ def check_version(api_version: str | None) -> None:
 
 
 class ArrayNamespaceInfo:
-    """The standard's five questions to a namespace. All devices have all dtypes: `device` changes nothing."""
+    """The standard's five inspection functions. All devices have all dtypes: `device` changes nothing."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What may be asked of arrays: shapes never depend on values, as a jaxpr has to know them."""
+        """The capabilities of arrays. Shapes never depend on values, as a jaxpr must know them."""
         return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> None:
-        """None: an array that was put nowhere follows those that it meets."""
+        """None: an array without an explicit device is computed where the other operands are."""
         return None
 
     def devices(self) -> list[Any]:
@@ -53,7 +53,7 @@ class ArrayNamespaceInfo:
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, np.dtype]:
-        """The standard's dtypes that there are, by name: all, or those of a kind or of several ("bool",
+        """The available dtypes of the standard, by name: all, or those of one or several kinds ("bool",
         "integral", "signed integer", "unsigned integer", "real floating", "complex floating", "numeric").
 
         Raises ValueError for an unknown kind."""
@@ -63,5 +63,5 @@ class ArrayNamespaceInfo:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:
-    """Which dtypes, devices and capabilities jax.numpy has; as the array API's function of this name."""
+    """Which dtypes, devices and capabilities jax.numpy has; like the array API's function of this name."""
     return ArrayNamespaceInfo()

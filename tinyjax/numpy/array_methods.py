@@ -187,7 +187,7 @@ def _copy(self: Any) -> Any:
 
 
 def _view(self: Any, dtype: Any = None) -> Any:
-    """The same bytes as another dtype; of sizes that differ, the last axis changes."""
+    """The same bytes as another dtype; if the sizes differ, the last axis changes."""
     if dtype is None:
         return self
     new = user_dtype(dtype, "view")
@@ -223,7 +223,7 @@ def _dlpack(self: Any, **options: Any) -> Any:
     """A DLPack capsule of the host's elements: other libraries read them without a copy."""
     value = np.asarray(concrete(self, "in __dlpack__"), order="C")  # it is read-only
     if options.get("max_version") is None:
-        value = value.copy()  # for a reader from before DLPack 1.0, which knows no read-only arrays
+        value = value.copy()  # for readers before DLPack 1.0, which has no read-only arrays
     return value.__dlpack__(**options)
 
 
@@ -235,7 +235,7 @@ def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any
     return choosing.compress(condition, self, axis, **options)
 
 
-# Those that are functions of jax.numpy.
+# Methods that are functions of jax.numpy.
 _METHODS = """
     all any argmax argmin argpartition argsort astype choose conj conjugate cumprod cumsum diagonal dot max
     mean min nonzero prod ptp ravel repeat round searchsorted sort squeeze std sum swapaxes take var
@@ -275,7 +275,7 @@ _PROPERTIES: dict[str, Callable] = {
 def attach(namespace: ModuleType) -> None:
     """Sets operators, methods and properties on Array (values and tracers have them from there).
 
-    `namespace` is jax.numpy, which is where libraries find an array's functions."""
+    `namespace` is jax.numpy, which `__array_namespace__` returns."""
     for name, (function, symbol, has_reflected) in _BINARY.items():
         rejects = _REJECTED.get(name, ())
         setattr(Array, f"__{name}__", _operator(function, symbol, rejects))

@@ -1,6 +1,7 @@
 """x.at[i].set(y): updates of immutable arrays.
 
-The positions are as for a read (see indexing.py), then comes one scatter. Writes out of range are dropped.
+Positions are computed as for a read (see indexing.py), followed by one scatter. Writes out of range are
+dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tinyjax.numpy.util import broadcast_to, constant, convert, weak_constant_li
 
 
 class IndexUpdateHelper:
-    """What `x.at` is: waits for the index."""
+    """The type of `x.at`, which must be indexed."""
 
     __slots__ = ("array",)
 
@@ -71,8 +72,8 @@ class IndexUpdateRef:
         self, *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
         fill_value: Any = None, wrap_negative_indices: bool = True, out_sharding: Any = None,
     ) -> Any:  # fmt: skip
-        """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range. `out_sharding`
-        splits the result over devices."""
+        """x[index]; with mode='fill', `fill_value` (NaN by default) where the index is out of range.
+        `out_sharding` splits the result over devices."""
         options = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
         options |= {"mode": mode, "fill_value": fill_value, "wrap_negative": wrap_negative_indices}
         take = functools.partial(rewriting_take, index=self.index, **options)
@@ -130,7 +131,7 @@ def scatter_update(
     unique_indices: bool = False, mode: Any = None, wrap_negative_indices: bool = True,
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
-    """`x` with `values` brought into x[index] by a lax scatter; the dtype is that of x.
+    """`x` with `values` scattered into x[index] by a lax scatter; it has x's dtype.
 
     Warns (FutureWarning) if values do not fit the dtype. Raises ValueError if their shape does not fit
     that of x[index]."""
@@ -175,7 +176,7 @@ def _as_values(values: Any, dtype: np.dtype) -> Any:
 
 
 def _warn_if_unsafe_cast(values: Any, dtype: np.dtype) -> None:
-    """As JAX: a float into an int array, say, is a mistake more often than not."""
+    """Warns as JAX does: writing a float into an int array, for example, is usually a mistake."""
     if values.dtype == dtype:
         return
     if values.weak_type:

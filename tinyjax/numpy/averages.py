@@ -113,7 +113,7 @@ def _ddof(ddof: Any, correction: Any) -> Any:
         return ddof
     if not isinstance(ddof, int) or ddof != 0:
         raise ValueError("ddof and correction can't be provided simultaneously.")
-    ensure_arraylike("correction", correction)  # raises for what is no number
+    ensure_arraylike("correction", correction)  # raises if it is no number
     return correction
 
 

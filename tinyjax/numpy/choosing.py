@@ -63,7 +63,7 @@ def where(
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
-    """Of each element the first choice whose condition holds, else `default`; as numpy.select.
+    """For each element, the first choice whose condition holds, else `default`; as numpy.select.
 
     Raises ValueError if the lists differ in length or are empty."""
     if len(condlist) != len(choicelist):
@@ -81,7 +81,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
-    """Of each element the choice that integer `a` names; as numpy.choose.
+    """For each element, the choice that the integer in `a` names; as numpy.choose.
 
     mode 'raise' needs a known `a` (ValueError if out of range); 'wrap' and 'clip' do not."""
     check_no_out("choose", out)

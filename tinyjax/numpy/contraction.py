@@ -29,13 +29,13 @@ def einsum(
     precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None,
     _dot_general: Callable = lax.dot_general,
 ) -> Array:  # fmt: skip
-    """The contraction that `subscripts` says, such as "ij,jk->ik"; as numpy.einsum.
+    """The contraction that `subscripts` specifies, such as "ij,jk->ik"; as numpy.einsum.
 
     Letters name axes, '...' stands for broadcast ones, without '->' the letters that occur once come
     out in alphabetical order. The form einsum(a, [0, 1], b, [1, 2], [0, 2]) works too. `optimize` picks
     the order of contraction: False is from left to right, a list of pairs is taken as it is.
     `out_sharding` says how the result is split over devices.
-    `_dot_general` is what libraries put in lax.dot_general's place. Raises ValueError for subscripts that
+    `_dot_general` is a library's replacement for lax.dot_general. Raises ValueError for subscripts that
     do not fit the operands."""
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
@@ -73,14 +73,14 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
 
 class _Placed(NamedTuple):
-    """The product of two operands whose result, with the letters of `output`, is split this way."""
+    """dot_general of two operands, with the result's sharding by the letters of `output`."""
 
     dot: Callable
     output: str
     out_sharding: Any
 
     def in_order(self, names: str) -> Callable:
-        """The product that has these letters as axes."""
+        """The product with its axes in the order of these letters."""
         (place,) = place_params("dot_general", self.out_sharding, "einsum").values()
         place = place.with_axes([self.output.index(c) for c in names])
         return functools.partial(self.dot, out_sharding=place)
@@ -191,7 +191,7 @@ def _contract_all(
 
 
 def _reduce_one(x: Any, names: str, kept: str, dtype: np.dtype) -> Any:
-    """One operand: letters that go are summed, those that occur twice give the diagonal."""
+    """One operand: dropped letters are summed, letters that occur twice take the diagonal."""
     counts = collections.Counter(names)
     gone = sorted(c for c in counts if counts[c] == 1 and c not in kept)
     x, names = _sum_letters(x, names, gone, dtype)
@@ -238,7 +238,7 @@ def _contract_pair(
 def _squeeze_broadcast(
     x: Any, names: str, other_shape: tuple[int, ...], other_names: str
 ) -> tuple[Any, str]:
-    """Without the axes of size 1 that are larger in the other operand."""
+    """Removes axes of size 1 that are larger in the other operand."""
     sizes = dict(zip(other_names, other_shape))
     gone = tuple(i for i, c in enumerate(names) if x.shape[i] == 1 and sizes.get(c, 1) != 1)
     if not gone:
@@ -262,7 +262,7 @@ def _sum(x: Any, axes: Sequence[int], dtype: np.dtype) -> Any:
 def _take_diagonals(
     x: Any, names: str, counts: collections.Counter, kept: str, dtype: np.dtype
 ) -> tuple[Any, str]:
-    """A letter that occurs more than once: all but the diagonal becomes zero, then is summed."""
+    """For a letter that occurs more than once: sets all but the diagonal to zero, then sums."""
     for letter, count in counts.items():
         if count < 2:
             continue

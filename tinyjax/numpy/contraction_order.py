@@ -1,6 +1,6 @@
 """The order in which einsum contracts three or more operands.
 
-Operands are contracted two at a time, those first whose product costs least.
+Operands are contracted two at a time, the pair with the cheapest product first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def contraction_path(
 ) -> list[tuple[int, ...]]:
     """Pairs of positions to contract; each result goes to the end of the operands.
 
-    Up to four operands the cheapest of all orders, above that the cheapest pair at each step."""
+    For up to four operands, the cheapest of all orders; for more, the cheapest pair at each step."""
     if isinstance(optimize, (list, tuple)):
         return [tuple(pair) for pair in optimize if not isinstance(pair, str)]
     count = len(inputs)

@@ -25,9 +25,10 @@ def convolve(
 ) -> Array:
     """The sums over i of a[i] * v[k - i], of floats: shapes (m,) and (n,).
 
-    `mode` says for which k: "full", (m + n - 1,), wherever they overlap; "same", the max(m, n) in the
-    middle; "valid", the max(m, n) - min(m, n) + 1 where one covers the other whole. Raises TypeError for
-    lists, ValueError for other shapes, for empty arrays and for another mode; as numpy.convolve."""
+    `mode` selects the values of k: "full", all m + n - 1 where the signals overlap; "same", the max(m, n)
+    in the middle; "valid", the max(m, n) - min(m, n) + 1 where one signal covers the other completely.
+    Raises TypeError for lists, ValueError for other shapes, for empty arrays and for another mode; as
+    numpy.convolve."""
     a, v = ensure_arraylike("convolve", a, v)
     return _conv(a, v, mode, "convolve", precision, preferred_element_type)
 
@@ -41,7 +42,7 @@ def correlate(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """The sums over i of a[i + k] * conj(v[i]); all else is as in `convolve`."""
+    """The sums over i of a[i + k] * conj(v[i]); modes and errors are those of `convolve`."""
     a, v = ensure_arraylike("correlate", a, v)
     return _conv(a, v, mode, "correlate", precision, preferred_element_type)
 

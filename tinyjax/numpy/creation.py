@@ -57,7 +57,7 @@ def _from_data(data: Any, dtype: np.dtype | None, copy: bool) -> Any:
     if hasattr(data, "__jax_array__"):
         data = data.__jax_array__()
     if isinstance(data, Array):
-        if copy:  # it outlives the original, which may be donated to a jitted call
+        if copy:  # must outlive the original, which may be donated to a jitted call
             data = lax.copy_p.bind(data)
         if dtype is not None and (data.dtype != dtype or data.weak_type):
             return convert(data, dtype)
@@ -72,7 +72,7 @@ def _from_data(data: Any, dtype: np.dtype | None, copy: bool) -> Any:
 
 
 def _from_numpy(data: Any, dtype: np.dtype | None) -> ArrayImpl:
-    """From what NumPy understands. The elements are copied: the caller may change its own."""
+    """An array from data that NumPy converts. The elements are copied, as the caller may change the data."""
     check_unmasked(data)
     try:
         host = np.asarray(data)
@@ -128,7 +128,7 @@ def _leaves(data: Any) -> Any:
 
 
 def _is_joined(x: Any) -> bool:
-    """Whether it is joined to others by operations: it has no value yet, or types say how it is split."""
+    """Whether `x` must be joined by operations: it has no value yet, or its type has a sharding."""
     return isinstance(x, Tracer) or isinstance(x, ArrayImpl) and x.aval.extra is not None
 
 
@@ -168,7 +168,7 @@ def copy(a: Any, order: str | None = None) -> Array:
 
 
 def _on_device(x: Any, device: Any, out_sharding: Any = None) -> Any:
-    """`x`, placed where the caller specifies. Raises ValueError if that is specified twice."""
+    """`x` on the given device or sharding. Raises ValueError if that is specified twice."""
     if device is not None and out_sharding is not None:
         raise ValueError(
             f"Only one of `device` or `out_sharding` can be set. Got {device=} and {out_sharding=}"
@@ -270,7 +270,7 @@ def full(
 
 
 def _converted(value: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
-    """`value` in `dtype`, a Python int also where the default integer can't hold it."""
+    """`value` in `dtype`, even if it is a Python int too large for the default integer."""
     return convert(np.array(value).astype(dtype) if type(value) is int else value, dtype, weak_type)
 
 

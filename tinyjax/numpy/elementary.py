@@ -158,7 +158,7 @@ def _hypot(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
 
 @_hypot.defjvp
 def _hypot_jvp(primals: Any, tangents: Any) -> Any:
-    """Written in the results alone: derivatives of all orders come back to this rule."""
+    """Written only in terms of the results, so that derivatives of all orders use this rule."""
     dx1, dx2 = tangents
     r, u1, u2 = _hypot(*primals)
     dr = u1 * dx1 + u2 * dx2

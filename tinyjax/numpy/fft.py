@@ -1,4 +1,4 @@
-"""jnp.fft: discrete Fourier transforms, and the frequencies that their results are of.
+"""jnp.fft: discrete Fourier transforms, and the frequencies of their results.
 
 They add to `lax.fft` a length (cut, or padded with zeros), other axes than the last (moved there and back)
 and a norm.
@@ -38,7 +38,7 @@ __all__ = [
 
 Shape = Sequence[int]
 
-# ---- what all of them do ----
+# ---- shared by all of them ----
 
 
 def _transform(
@@ -86,7 +86,7 @@ def _canonical_axes(
 
 
 def _halved(s: Shape) -> Shape:
-    """The lengths of half of a spectrum."""
+    """The lengths of a half spectrum."""
     return (*s[:-1], s[-1] // 2 + 1)
 
 
@@ -100,7 +100,7 @@ def _of_size(a: Any, s: Shape) -> Any:
 
 
 def _at_most_three_axes(kind: FftType, a: Any, s: Shape) -> Any:
-    """XLA transforms three axes at most: more are done in two parts, the last ones apart.
+    """XLA transforms at most three axes at once: more are transformed in two parts.
 
     The real side of a transform is the last axis alone; all others are from complex to complex."""
     count = len(s)
@@ -125,7 +125,7 @@ def _at_most_three_axes(kind: FftType, a: Any, s: Shape) -> Any:
 
 
 def _norm_factor(name: str, dtype: Any, s: Shape, norm: str | None) -> Any:
-    """What a result is multiplied by; lax.fft has divided those of the inverses by the count."""
+    """The factor for a result; lax.fft has already divided an inverse's by the count."""
     if norm in (None, "backward"):
         return None
     count = prod(array(s, dtype))
@@ -174,7 +174,7 @@ irfft = _one_axis(
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The real spectrum of a signal of which the first half is given: out[-m] would be conj(out[m]).
+    """The real spectrum of a Hermitian signal, given its first half: a[-m] is conj(a[m]).
 
     As numpy.fft.hfft; n is the length of the result, by default 2 * (a.shape[axis] - 1)."""
     a = ensure_arraylike("jax.numpy.fft.hfft", a)

@@ -1,4 +1,4 @@
-"""Polynomials from data and to roots: polyfit by least squares, roots by eigenvalues.
+"""Fitting polynomials and finding their roots: polyfit by least squares, roots by eigenvalues.
 
 The companion matrix has a polynomial's roots as its eigenvalues.
 
@@ -37,9 +37,9 @@ from tinyjax.transform.jit.api import jitted
 def roots(p: Any, *, strip_zeros: bool = True) -> Array:
     """The roots of p[0] x**n + ... + p[n], complex; as numpy.roots.
 
-    Leading zeros of p are dropped, so that p must be known: under jit pass strip_zeros=False, with which
-    the roots that are not there are NaN, at the end. Raises ValueError if p is no vector,
-    ConcretizationTypeError if it is traced and strip_zeros is True."""
+    Leading zeros of p are dropped, so p must be known. Under jit pass strip_zeros=False, which pads the
+    roots with NaN at the end. Raises ValueError if p is no vector, ConcretizationTypeError if it is
+    traced and strip_zeros is True."""
     check_arraylike("roots", p)
     (p,) = promote_dtypes_inexact(p)
     p = atleast_1d(p)
@@ -72,7 +72,8 @@ def _roots_no_zeros(p: Any) -> Any:
 
 @jitted
 def _roots_with_zeros(p: Any, leading: Any) -> Any:
-    """With leading zeros moved to the end, where each is a root 0; of these as many are made NaN."""
+    """Moves leading zeros to the end, where each adds a root 0, and replaces that many of these roots by
+    NaN."""
     p = where(leading == p.size, 1, p)
     found = _roots_no_zeros(roll(p, -leading))
     _, found = lax.sort((found == 0, found), num_keys=1)
@@ -90,10 +91,11 @@ def polyfit(
 ) -> Array | tuple[Array, ...]:  # fmt: skip
     """The coefficients, highest power first, of the polynomial of degree `deg` nearest to (x, y).
 
-    x has shape (m,), y (m,) or (m, k), weights `w` (m,); coefficients are (deg + 1,) or (deg + 1, k). With
-    `full`, also what lstsq says (residuals, rank, singular values, rcond); with `cov`, the covariances of the
-    coefficients, not scaled by the residuals for cov='unscaled'. As numpy.polyfit. Raises TypeError for other
-    shapes, ValueError for deg < 0, integers x, or too few points for covariances."""
+    x has shape (m,), y (m,) or (m, k), weights `w` (m,); coefficients are (deg + 1,) or (deg + 1, k).
+    With `full`, also lstsq's other results (residuals, rank, singular values, rcond); with `cov`, the
+    covariances of the coefficients, not scaled by the residuals for cov='unscaled'. As numpy.polyfit.
+    Raises TypeError for other shapes, ValueError for deg < 0, integers x, or too few points for
+    covariances."""
     check_arraylike("polyfit", x, y)
     order = concrete_int(deg, "jnp.polyfit degree") + 1
     _check_points(x, y, order)

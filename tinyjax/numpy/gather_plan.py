@@ -34,7 +34,7 @@ from tinyjax.numpy.util import INT32, broadcast_arrays, convert
 
 
 class GatherPlan(NamedTuple):
-    """How an index is done by gather or scatter.
+    """The parameters by which gather or scatter performs an index.
 
     `shape` is that of the result before new axes and reversal; `starts` holds one start position for
     each slice taken; `sizes` is the shape of a slice."""
@@ -49,7 +49,7 @@ class GatherPlan(NamedTuple):
     scalar_bool_axes: tuple[int, ...]
 
     def promises(self, indices_are_sorted: bool, unique_indices: bool) -> dict[str, Any]:
-        """What gather or scatter may rely on: of a basic index, both."""
+        """The promises for gather or scatter; a basic index has both."""
         given = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
         return {name: promised or self.is_basic for name, promised in given.items()}
 
@@ -89,7 +89,7 @@ def gather_plan(
 
 
 class _PlanBuilder:
-    """Collects what the parts of an index say about starts, slices and result."""
+    """Collects starts, slices and result axes from the parts of an index."""
 
     def __init__(self, shape: tuple[int, ...]):
         self.shape = shape
@@ -97,7 +97,7 @@ class _PlanBuilder:
         self.starts_shape: list[int] = []
         self.start_index_map: list[int] = []  # the axis of the array that each positions are along
         self.sizes: list[int] = []  # the shape of a slice
-        self.collapsed: list[int] = []  # axes of the array that the result has not
+        self.collapsed: list[int] = []  # axes of the array that the result lacks
         self.offset_dims: list[int] = []  # axes of the result that are axes of a slice
         self.out_shape: list[int] = []
         self.new_axes: list[int] = []
@@ -105,7 +105,7 @@ class _PlanBuilder:
 
     @property
     def out_axis(self) -> int:
-        """The axis of the result that comes next, new axes left out (they are made last)."""
+        """The next axis of the result, without new axes (they are added last)."""
         return len(self.out_shape) - len(self.new_axes)
 
     def add_start(self, positions: Any, axis: int) -> None:
@@ -113,7 +113,7 @@ class _PlanBuilder:
         self.start_index_map.append(axis)
 
     def add_arrays(self, parts: list[IndexPart]) -> None:
-        """Index arrays: an element of them is a start, and gives one element along their axes."""
+        """Adds index arrays: each of their elements is a start, for one element along their axes."""
         arrays = broadcast_arrays(*[as_array(part.index) for part in parts])
         for array, part in zip(arrays, parts):
             self.add_start(array, part.axes[0])

@@ -1,4 +1,4 @@
-"""gcd and lcm: Euclid's algorithm, as many steps as the worst element of an array needs."""
+"""gcd and lcm: Euclid's algorithm, for as many steps as the slowest element of an array needs."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def meshgrid(
     """The coordinates of a grid, an array for each axis; as numpy.meshgrid.
 
     indexing 'ij' keeps the order of the axes, 'xy' swaps the first two. With `sparse` each array has
-    size 1 along the other axes. Raises ValueError for arrays that have not one axis."""
+    size 1 along the other axes. Raises ValueError for arrays that don't have one axis."""
     arrays = [ensure_arraylike("meshgrid", x) for x in xi]
     if not copy:
         raise ValueError("jax.numpy.meshgrid only supports copy=True")
@@ -96,7 +96,7 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
 
 
 def _range_of(part: slice) -> Any:
-    """start:stop:step as arange; start:stop:nj as linspace with n values."""
+    """start:stop:step means arange; start:stop:nj means linspace with n values."""
     start, stop, step = (
         concrete(x, "in an index grid") for x in (part.start, part.stop, part.step)
     )

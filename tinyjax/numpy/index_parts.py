@@ -1,4 +1,4 @@
-"""What an index consists of: x[0, 1:, None, mask] taken apart, and brought to a common form.
+"""The parts of an index such as x[0, 1:, None, mask], in a common form.
 
 Source: https://numpy.org/doc/stable/user/basics.indexing.html
 """
@@ -120,7 +120,7 @@ def _stack(items: Sequence[Any]) -> Any:
 
 
 def without_ellipsis(parts: list[IndexPart], ndim: int) -> list[IndexPart]:
-    """The parts with `...` and the axes that are not named as full slices."""
+    """The parts with full slices instead of `...` and missing axes."""
     out: list[IndexPart] = []
     for part in parts:
         if part.kind == ELLIPSIS:
@@ -191,7 +191,7 @@ def count_from_end(part: IndexPart, shape: tuple[int, ...]) -> IndexPart:
 def expand_scalar_bools(
     parts: list[IndexPart], shape: tuple[int, ...]
 ) -> tuple[list[IndexPart], tuple[int, ...], tuple[int, ...]]:
-    """x[True] and x[False]: a new axis of size 1, of which one or no element is taken."""
+    """Expands x[True] and x[False]: a new axis of size 1, from which one or no element is taken."""
     if not any(part.kind == BOOLEAN for part in parts):
         return parts, shape, ()
     new_shape, axes, out, axis = list(shape), [], [], 0

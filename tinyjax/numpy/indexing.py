@@ -40,7 +40,7 @@ from tinyjax.numpy.util import INT32, concrete, convert
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """x[index]. Raises IndexError or TypeError for what is no index into x's shape."""
+    """x[index]. Raises IndexError or TypeError if `index` is no index into x's shape."""
     if type(x.aval) is not ShapedArray:
         return x.aval.getitem(x, index)
     return rewriting_take(x, index)

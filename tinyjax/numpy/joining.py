@@ -131,7 +131,7 @@ def block(arrays: Any) -> Array:
 
 
 def _block(blocks: Any) -> tuple[Any, int]:
-    """The joined blocks, and how deep the lists are."""
+    """The joined blocks, and the depth of the lists."""
     if isinstance(blocks, tuple):
         raise ValueError(f"jax.numpy.block does not allow tuples, got {blocks}")
     if not isinstance(blocks, list):
@@ -161,7 +161,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Equal parts, or the parts between given indices, along `axis`; as numpy.split.
 
-    A negative index counts from the end, and one out of range is taken as the end it is nearer to.
+    A negative index counts from the end; an index out of range is clamped to the nearer end.
     Raises ValueError if the parts would not be equal."""
     return _split("split", ary, indices_or_sections, axis)
 

@@ -1,4 +1,4 @@
-"""The modified Bessel functions i0 and i1, and Kaiser's window, which is made of i0.
+"""The modified Bessel functions i0 and i1, and Kaiser's window, which uses i0.
 
 Source: https://dlmf.nist.gov/10.25
 """
@@ -60,7 +60,8 @@ i1_impl = custom_jvp(_i1)
 
 @i1_impl.defjvp
 def i1_impl_jvp(primals: Any, tangents: Any) -> Any:
-    """Near 0, where |x| has a kink and I_1 has none, derivatives of all orders are those of its series."""
+    """Near 0, where |x| has a kink and I_1 has none, the rule uses the series' derivatives, for all
+    orders."""
     (x,), (x_dot,) = primals, tangents
     out, out_dot = jvp(_i1, primals, tangents)
     near = math.sqrt(dtypes.finfo(dtypes.dtype(x)).eps)

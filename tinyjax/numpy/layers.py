@@ -1,7 +1,7 @@
-"""The order to read numpy/ in: a file is written with those before it, and with lax.
+"""The order to read numpy/ in: a file uses only the files before it, and lax.
 
 tests/numpy/test_layers.py reads the imports and fails on one that points back. A new function goes into
-the layer of what it is written with.
+the layer after the functions that it uses.
 """
 
 LAYERS = {

@@ -97,7 +97,7 @@ def matmul(
 def _batched_matmul(
     a: Any, b: Any, precision: Any, result_type: tuple[np.dtype, bool], out_sharding: Any
 ) -> Any:
-    """Batch axes that both have are batch dimensions; those of one side are kept on that side.
+    """Batch axes that both have are batch dimensions; batch axes of one side are kept on that side.
 
     An axis of size 1 is squeezed away and so never copied; the result's axes are put in order."""
     a_batch = a.shape[:-2] if a.ndim > 1 else ()

@@ -1,7 +1,8 @@
 """softmax, log_softmax and logsumexp: probabilities, and sums of numbers given by their logarithms.
 
 softmax subtracts the maximum, as exp of a large number is inf and the result is the same without it. The
-maximum stands in stop_gradient, as its derivative cancels. jax.nn and jax.scipy.special have the names.
+maximum is in stop_gradient, as its derivative cancels. jax.nn and jax.scipy.special export these
+functions.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def logsumexp(
         a = where_(b != 0, a, -np.inf)
     axes = canonicalize_axes(axis, a.ndim)
 
-    # The largest element leaves the exponent; where it is infinite there is nothing to scale by.
+    # The largest element is subtracted from the exponents, unless it is infinite.
     largest = reductions.max(a.real, axis=axes, keepdims=keepdims, where=where, initial=-np.inf)
     largest = lax.select(isfinite(largest), largest, lax.full_like(largest, 0))
     largest = lax.stop_gradient(largest)

@@ -1,4 +1,4 @@
-"""Comparison, logic, bits, and what a number is: <, logical_and, &, isnan."""
+"""Comparison, logic, bits, and tests of numbers: <, logical_and, &, isnan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ not_equal = of_two("not_equal", lax.ne, "x != y, bools")
 
 
 def _complex_too(compare: Callable) -> Callable:
-    """`compare`, also of complex numbers: by their real, then their imaginary part."""
+    """`compare` extended to complex numbers, which are ordered by their real, then their imaginary part."""
 
     def compared(x: Any, y: Any) -> Any:
         if x.aval.dtype.kind != "c":
@@ -53,7 +53,7 @@ less_equal = of_two("less_equal", _complex_too(lax.le), f"x <= y, {_COMPLEX}")
 
 
 def _of_truth(operation: Callable) -> Callable:
-    """`operation` of whether each operand is nonzero."""
+    """`operation` applied to whether each operand is nonzero."""
 
     def of_bools(*operands: Any) -> Any:
         return operation(*map(_to_bool, operands))

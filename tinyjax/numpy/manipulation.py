@@ -100,19 +100,19 @@ def expand_dims(a: Any, axis: Any) -> Array:
 
 @jitted
 def atleast_1d(*arys: Any) -> Any:
-    """Scalars with one axis, all else unchanged; a tuple for several; as numpy.atleast_1d."""
+    """Gives scalars one axis, leaves other arrays unchanged; a tuple for several; as numpy.atleast_1d."""
     return _at_least("atleast_1d", arys, lambda x: () if x.ndim else (0,))
 
 
 @jitted
 def atleast_2d(*arys: Any) -> Any:
-    """With axes in front up to two; a tuple for several; as numpy.atleast_2d."""
+    """Adds leading axes up to two; a tuple for several; as numpy.atleast_2d."""
     return _at_least("atleast_2d", arys, lambda x: range(2 - x.ndim))
 
 
 @jitted
 def atleast_3d(*arys: Any) -> Any:
-    """With axes around up to three; a tuple for several; as numpy.atleast_3d."""
+    """Adds axes on both sides up to three; a tuple for several; as numpy.atleast_3d."""
     new_axes = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
     return _at_least("atleast_3d", arys, lambda x: new_axes.get(x.ndim, ()))
 
@@ -228,7 +228,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
-    """`a` shifted along `axis`, what falls off coming back in front; as numpy.roll.
+    """`a` shifted along `axis`; elements that leave one end enter at the other; as numpy.roll.
 
     `shift` may be traced; `axis` may not."""
     a = ensure_arraylike("roll", a)
@@ -288,7 +288,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex, of anything that has one, or of a list; as numpy.iscomplexobj."""
+    """Whether the dtype of `x`, an array, scalar or list, is complex; as numpy.iscomplexobj."""
     return dtypes.kind(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype) == "c"
 
 

@@ -113,7 +113,7 @@ def _bind_sizes(
     context: str,
     is_input: bool,
 ) -> None:
-    """Notes which size each named axis has. Raises ValueError if it had another before."""
+    """Records the size of each named axis. Raises ValueError if an axis already has another size."""
     if len(shape) < len(names) or (not is_input and len(shape) != len(names)):
         what = "input" if is_input else "output"
         raise ValueError(f"{what} shape {shape} does not match core dimensions {names} {context}")
@@ -147,7 +147,7 @@ def _checked(
 
 
 def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Array:
-    """func1d of each vector along `axis`, by vmap over the other axes; as numpy.apply_along_axis."""
+    """func1d applied to each vector along `axis`, by vmap over the other axes; as numpy.apply_along_axis."""
     check_arraylike("apply_along_axis", arr)
     ndim = len(shape_of(arr))
     axis = canonicalize_axis(axis, ndim)
@@ -173,7 +173,7 @@ def apply_over_axes(func: Callable, a: Any, axes: Sequence[int]) -> Array:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
-    """Of each element the function (or constant) of the condition that holds; as numpy.piecewise.
+    """For each element, the function (or constant) of the condition that holds; as numpy.piecewise.
 
     One more function than conditions is the default, which is 0 otherwise. All functions are computed
     for all elements, given one by one (vmap of lax.switch); each element's derivative is that of its
@@ -194,7 +194,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @jitted(static_argnames=("funcs",))
 def _piecewise(x: Any, condlist: Any, consts: Any, funcs: Any, *args: Any, **kw: Any) -> Any:
-    # The place of the last condition that holds: there the count of those so far is first at its end.
+    # The place of the last condition that holds: the first place where the running count has its final
+    # value.
     padded = concatenate([zeros_like(condlist[:1]), condlist], 0)
     which = argmax(cumsum(padded, 0), 0)
 

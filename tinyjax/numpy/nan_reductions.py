@@ -1,6 +1,6 @@
 """Reductions that leave NaN out: nansum, nanmax, nanmean, ...
 
-Each is the plain reduction after a select, with a correction where nothing but NaN was there.
+Each is the plain reduction after a select, with a correction where all elements are NaN.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def nanmean(
     keepdims: bool = False,
     where: Any = None,
 ) -> Array:
-    """The mean of what is not NaN; as numpy.nanmean."""
+    """The mean of the elements that are not NaN; as numpy.nanmean."""
     check_no_out("nanmean", out)
     a = ensure_arraylike("nanmean", a)
     where = check_where("nanmean", where)

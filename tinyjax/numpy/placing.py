@@ -12,8 +12,8 @@ from tinyjax.lax.placing import with_place
 
 
 def takes_out_sharding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The public function, with an argument `out_sharding` (a PartitionSpec or a NamedSharding): how the
-    result is split over devices. None says nothing."""
+    """The public function, with an argument `out_sharding` (a PartitionSpec or a NamedSharding), which
+    splits the result over devices. None means unspecified."""
 
     @functools.wraps(function)
     def placed(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Operands of one dtype and one rank: what comes before `lax.add` in `jnp.add(x, 2)`.
+"""Operands of one dtype and one rank: the steps before `lax.add` in `jnp.add(x, 2)`.
 
 A Python scalar takes the array's dtype (it is weakly typed), then ranks are made equal, and then comes the
 bind.
@@ -49,13 +49,13 @@ def promote_dtypes(*args: Any) -> list[Any]:
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
-    """As promote_dtypes, integers and bools becoming floats."""
+    """Like promote_dtypes, but integers and bools become floats."""
     dtype, weak_type = type_promotion.promoted_type(*args)
     return _converted(args, to_inexact_dtype(dtype), weak_type)
 
 
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
-    """As promote_dtypes, bools becoming integers."""
+    """Like promote_dtypes, but bools become integers."""
     if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype != np.bool_:
         return [args[0]]
     dtype, weak_type = type_promotion.promoted_type(*args)
@@ -63,7 +63,7 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
 
 
 def _converted(args: Sequence[Any], dtype: np.dtype, weak_type: bool) -> list[Any]:
-    """The operands of one operation in this type. What features do to them comes first."""
+    """The operands of one operation, converted to this type after the features' prepare_operands."""
     for prepare in prepare_operands:
         args = prepare(convert_element_type_p, args, {})
     return [convert(x, dtype, weak_type) for x in args]
@@ -116,12 +116,12 @@ def promote_args(fun_name: str, *args: Any) -> list[Any]:
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> list[Any]:
-    """As promote_args, bools becoming integers."""
+    """Like promote_args, but bools become integers."""
     return _promote_pair(args, "iufc") or _promote(fun_name, promote_dtypes_numeric, args)
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
-    """As promote_args, integers and bools becoming floats."""
+    """Like promote_args, but integers and bools become floats."""
     if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype.kind in "fc":
         return [args[0]]
     return _promote_pair(args, "fc") or _promote(fun_name, promote_dtypes_inexact, args)
@@ -130,7 +130,7 @@ def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
 def _promote_pair(args: Sequence[Any], kinds: str) -> list[Any] | None:
     """The fast path: two arrays of one type, or an array and a Python number that gives way to it.
 
-    None where there is more to do."""
+    None if neither case applies."""
     if len(args) != 2:
         return None
     x, y = args

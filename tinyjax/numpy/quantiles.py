@@ -39,11 +39,11 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _functions(skip_nan: bool) -> list[Callable[..., Array]]:
-    """quantile, percentile and median, or those that skip NaN."""
+    """Makes quantile, percentile and median, or their variants that skip NaN."""
     prefix, of_nan = ("nan", "NaN is left out.") if skip_nan else ("", "NaN where there is one.")
 
     def public(fun: Callable) -> Callable[..., Array]:
-        """`fun` by the name, and with the help, that jax.numpy has it by."""
+        """`fun` with jax.numpy's name and docstring."""
         name = prefix + fun.__name__
         doc = f"{inspect.cleandoc(fun.__doc__ or '')} {of_nan}\n\nAs numpy.{name}."
         static = [p for p in inspect.signature(fun).parameters if p in _STATIC]
@@ -63,7 +63,7 @@ def _functions(skip_nan: bool) -> list[Callable[..., Array]]:
         return _quantile(a, q, axis, method, keepdims, skip_nan)
 
     def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Array:
-        """As quantile with `q` in [0, 100]."""
+        """quantile with `q` in [0, 100]."""
         a, q = ensure_arraylike(f"{prefix}percentile", a, q)
         (q,) = promote_dtypes_inexact(q)
         return quantile(a, divide(q, 100), *args, **options)
@@ -101,7 +101,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip_nan: 
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     a, axis, kept_shape = _one_axis(a, axis)
-    if skip_nan and not a.shape[axis]:  # NumPy gives the mean of nothing, whatever q is
+    if skip_nan and not a.shape[axis]:  # NumPy gives the mean of no elements, whatever q is
         shape = kept_shape if keepdims else without(a.shape, [axis])
         return lax.full(shape, np.nan, a.dtype)
     work = _of_sorted_with_nan if skip_nan else _of_sorted

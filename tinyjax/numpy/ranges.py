@@ -108,7 +108,7 @@ def _linspace(
     shape = broadcast_shapes(start.shape, stop.shape)
     start_b, stop_b = broadcast_to(start, shape), broadcast_to(stop, shape)
     axis = len(shape) + axis + 1 if axis < 0 else axis
-    column = (*shape[:axis], 1, *shape[axis:])  # the shape of one of the samples
+    column = (*shape[:axis], 1, *shape[axis:])  # the shape of one sample
 
     intervals = num - 1 if endpoint else num
     if num > 1:
@@ -136,7 +136,7 @@ def _linspace(
 
 
 def _ends(name: str, start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, np.dtype]:
-    """Both ends, in the dtype that is computed in, and the dtype of the result."""
+    """Both ends, in the dtype for computing, and the dtype of the result."""
     start, stop = ensure_arraylike(name, start, stop)
     promoted = to_inexact_dtype(type_promotion.result_type(start, stop))
     dtype = user_dtype_or(dtype, promoted, name)

@@ -21,10 +21,10 @@ from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatt
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """All elements of the leaves as one vector, and the function that makes the tree of such a vector.
 
-    The vector has the dtype that the leaves promote to, float32 for a tree without leaves. Where the
-    leaves differ in dtype, each gets its own back, and the function takes that dtype alone; otherwise
-    it takes any dtype, which the leaves then have. It raises TypeError for another dtype or for what is
-    no array, ValueError for another length."""
+    The vector has the dtype that the leaves promote to, float32 for a tree without leaves. If the leaves
+    differ in dtype, the function takes only the vector's dtype and gives each leaf its own; otherwise it
+    takes any dtype, which all leaves then have. It raises TypeError for another dtype or no array,
+    ValueError for another length."""
     leaves, tree = tree_flatten(pytree)
     avals = [get_aval(x) for x in leaves]
     shapes = tuple([aval.shape for aval in avals])
@@ -44,8 +44,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 @dataclass(frozen=True)
 class Unravel:
-    """The way back. Two of equal trees, shapes and dtypes are equal, so that jit can have one as a
-    static argument."""
+    """The function from the vector to the tree. Two with equal trees, shapes and dtypes compare equal, so
+    it can be a static argument of jit."""
 
     tree: PyTreeDef
     shapes: tuple[tuple[int, ...], ...]
@@ -69,7 +69,7 @@ class Unravel:
 
 
 def _converted(x: Any, dtype: np.dtype) -> Any:
-    """In the leaf's own dtype; of a complex number that stands for a real one, the real part."""
+    """The part in the leaf's dtype; for a real leaf in a complex vector, the real part."""
     if dtypes.kind(get_aval(x).dtype) == "c" and dtypes.kind(dtype) != "c":
         x = lax.real(x)
     return lax.convert_element_type(x, dtype)

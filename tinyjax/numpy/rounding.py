@@ -124,7 +124,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
 
 @custom_jvp
 def _frexp(x: Any) -> tuple[Any, Any]:
-    """Takes the bits of a float apart: its exponent's, and those of the mantissa with exponent -1."""
+    """Splits the bits of a float: the exponent, and the mantissa as a float with exponent -1."""
     info = dtypes.finfo(x.dtype)
     integer = np.dtype(f"int{x.dtype.itemsize * 8}")
     of_bits = functools.partial(constant, dtype=integer)
@@ -149,7 +149,8 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 @_frexp.defjvp
 def _frexp_jvp(primals: Any, tangents: Any) -> Any:
-    """No derivative can be seen in bits: the mantissa is x * 2**-exponent, where that is constant."""
+    """The derivative of the mantissa as x * 2**-exponent with a constant exponent; operations on bits
+    have none."""
     (x,), (t,) = primals, tangents
     mantissa, exponent = frexp(x)
     tangent = lax.mul(t, lax.exp2(lax.neg(convert(exponent, t.dtype))))

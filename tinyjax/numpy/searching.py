@@ -1,4 +1,4 @@
-"""Finding things: argmax, nonzero, counting, and places in flat arrays.
+"""Searching: argmax, nonzero, counting, and places in flat arrays.
 
 nonzero needs `size=` under jit, as a shape can't depend on values. It is found by sums and counts.
 """
@@ -44,7 +44,7 @@ from tinyjax.numpy.util import (
 def argmax(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Where the largest value is along `axis` (in the flat array if None); as numpy.argmax.
+    """The index of the largest value along `axis` (in the flat array if None); as numpy.argmax.
 
     The first of several; a NaN counts as largest. Raises ValueError for an empty array."""
     check_no_out("argmax", out)
@@ -54,7 +54,7 @@ def argmax(
 def argmin(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Where the smallest value is along `axis` (in the flat array if None); as numpy.argmin."""
+    """The index of the smallest value along `axis` (in the flat array if None); as numpy.argmin."""
     check_no_out("argmin", out)
     return _arg("argmin", lax.argmin, a, axis, bool(keepdims))
 
@@ -95,8 +95,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     )
     if a.size == 0 or count == 0:
         return tuple(zeros(count, int) for _ in a.shape)
-    # The sum of the mask up to a place is how many come before the next one: counting equal sums, and
-    # summing the counts, gives the place of the n-th.
+    # The sum of the mask up to a place is the number of nonzero elements up to it: counting equal sums,
+    # and summing the counts, gives the place of the n-th.
     flat = _cumsum(bincount(_cumsum(mask), length=count))
     strides = np.cumprod((1, *a.shape[:0:-1]))[::-1]
     out = tuple(

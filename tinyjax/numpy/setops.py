@@ -282,7 +282,7 @@ def intersect1d(
 def _sorted_pair(
     values: Any, index: Any, keep: Any, size: int | None, fill_value: Any
 ) -> tuple[Any, Any]:
-    """The chosen values in order, with their indices; filled up to `size`."""
+    """The chosen values in order, with their indices, padded to `size`."""
     if size is None:
         values, index = values[keep], index[keep]
         order = lexsort((values,)) if values.size else index
@@ -317,7 +317,7 @@ def setxor1d(
 
 
 def _chosen(values: Any, keep: Any, size: int, fill_value: Any) -> Any:
-    """The values where `keep` holds, filled up (with the smallest of them if fill_value is None)."""
+    """The values where `keep` holds, padded (with the smallest of them if fill_value is None)."""
     size = operator.index(size)
     if not values.size:
         return full((size,), 0 if fill_value is None else fill_value, values.dtype)

@@ -51,13 +51,13 @@ def _real_sinc(x: Any) -> Any:
 
 
 def _coefficients(count: int) -> list[float]:
-    """Those of the series (sin(pi r) / (pi r) - 1) / r**2, in powers of r**2."""
+    """The coefficients of the series (sin(pi r) / (pi r) - 1) / r**2, in powers of r**2."""
     powers = range(1, count + 1)
     return [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in powers]
 
 
 def _complex_sinc(x: Any) -> Any:
-    """By the series of sin(u) / u where |u| < 1, for u = pi x."""
+    """sinc of complex x, by the series of sin(u) / u where |u| < 1, with u = pi x."""
     real = lax.real(x)
     is_infinite = lax.bitwise_and(
         lax.eq(lax.abs(real), weak_constant_like(real, np.inf)), lax.is_finite(lax.imag(x))

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Slice:
-    """`size` elements, from `start` on, which may be traced; every one, or every `stride`-th."""
+    """`size` elements from `start` on, which may be traced: consecutive ones, or every `stride`-th."""
 
     start: Any
     size: int

@@ -1,4 +1,4 @@
-"""Where values belong in a sorted array: searchsorted, in four ways, and digitize.
+"""Positions of values in a sorted array: searchsorted, by four methods, and digitize.
 
 A scan halves the interval that holds each place, as often as the array's size can need.
 """
@@ -33,8 +33,8 @@ def searchsorted(
     """Where in sorted `a` each value of `v` belongs, int32; as numpy.searchsorted.
 
     side 'left' gives the first such place, 'right' the last. method 'scan' is a binary search,
-    'compare_all' compares all pairs, 'sort' sorts both together. Raises ValueError if `a` has not one
-    axis, or for an unknown side or method."""
+    'compare_all' compares all pairs, 'sort' sorts both together. Raises ValueError if `a` doesn't have
+    one axis, or for an unknown side or method."""
     a, v = ensure_arraylike("searchsorted", a, v)
     if a.ndim != 1:
         raise ValueError("a should be 1-dimensional")
@@ -92,7 +92,7 @@ def _rank(x: Any) -> Any:
 
 @jitted(static_argnames=("side", "dtype"))
 def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: np.dtype) -> Any:
-    """How many of `a` come before each value: all pairs are compared."""
+    """How many elements of `a` come before each value, by comparing all pairs."""
     comes_before = _is_below if side == "left" else _is_at_most
     return reductions.sum(vmap(comes_before, in_axes=(0, None))(a, v), 0, dtype=dtype)
 
@@ -128,7 +128,8 @@ def _compare(primitive: Primitive, x: Any, y: Any) -> Any:
 
 
 def _sort_keys(x: Any) -> list[Any]:
-    """What to compare, first things first: in the total order -0.0 is below 0.0, and NaN differ."""
+    """The sort keys, most significant first. lax's total order can't be used: in it -0.0 is below 0.0,
+    and NaN differ."""
     kind = dtypes.kind(x.dtype)
     if kind == "c":
         return [_one_zero_one_nan(lax.real(x)), _one_zero_one_nan(lax.imag(x))]

@@ -116,7 +116,7 @@ def top_k(
 ) -> tuple[Array, Array]:
     """The k largest (or "smallest") elements along `axis` and their positions; as numpy.top_k.
 
-    They are sorted, also where `sorted` does not ask for it."""
+    They are always sorted, whatever `sorted` is."""
     return _top_k(a, k=k, axis=axis, mode=mode)
 
 

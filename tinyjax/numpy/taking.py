@@ -95,7 +95,7 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool = True,
 ) -> Array:
-    """Of each vector along `axis` the elements that the matching vector of `indices` names.
+    """For each vector along `axis`, the elements at the indices in the matching vector of `indices`.
 
     As numpy.take_along_axis; out of range reads give fill_value (NaN). Raises TypeError for indices
     that are no integers, ValueError for unequal ranks."""
@@ -162,7 +162,7 @@ def repeat(
 
 
 def _repeat_dynamic(a: Any, repeats: Any, axis: int, length: int) -> Any:
-    """Counts at the first element of each run, summed up, are the indices to take."""
+    """Takes at the running sum of counts placed at the first element of each run."""
     if length == 0:
         return zeros((*a.shape[:axis], 0, *a.shape[axis + 1 :]), a.dtype)
     if a.shape[axis] == 0:

@@ -1,4 +1,4 @@
-"""Matrices of a pattern: eye, tri, tril, diag, trace, vander.
+"""Matrices with a pattern: eye, tri, tril, diag, trace, vander.
 
 They are comparisons of two iotas.
 """

@@ -165,7 +165,7 @@ def _outer(function: Callable, a: Any, b: Any) -> Any:
 
 
 def _at(function: Callable, a: Any, indices: Any, b: Any = None) -> Any:
-    """One element after the other, as an index may occur more than once."""
+    """Updates one element after the other, as an index may occur more than once."""
     a = ensure_arraylike("at", a)
     index = indices if isinstance(indices, tuple) else (indices,)
     if any(isinstance(i, slice) or i is None or i is Ellipsis for i in index):
@@ -206,7 +206,7 @@ def _at_method(name: str) -> Callable:
 
 
 def _reduce_axis_0(reduction: Callable) -> Callable:
-    """A reduction whose axis is 0 by default, as that of ufuncs is."""
+    """A reduction with axis 0 by default, as ufuncs have."""
 
     def reduce(a: Any, axis: Any = 0, **options: Any) -> Array:
         return reduction(a, axis=axis, **options)
@@ -239,7 +239,7 @@ _METHODS: dict[Callable, tuple[Any, Callable | None, Callable | None, str | None
 def attach() -> None:
     """Gives the named functions their methods."""
     for function, (identity, reduce, accumulate, at) in _METHODS.items():
-        methods: Any = function  # functions have attributes, of which type checkers do not know
+        methods: Any = function  # type checkers reject attributes of functions
         methods.identity = identity
         methods.nin, methods.nout, methods.nargs = 2, 1, 2
         methods.reduce = reduce or _reducing(function, identity)

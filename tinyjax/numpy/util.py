@@ -1,4 +1,5 @@
-"""What nearly every jax.numpy function does first: check the operands, axes and shapes, make constants."""
+"""The first steps of nearly every jax.numpy function: checking operands, axes and shapes, making
+constants."""
 
 from __future__ import annotations
 
@@ -27,15 +28,15 @@ INT32 = np.dtype("int32")
 
 
 def is_arraylike(x: Any) -> bool:
-    """Arrays, tracers, NumPy values and Python scalars; lists are not. A ShapeDtypeStruct is, in a traced
-    function that closes over it: its type is all that tracing needs."""
+    """True for arrays, tracers, NumPy values and Python scalars, but not for lists. True for a
+    ShapeDtypeStruct that a traced function closes over: tracing needs only its type."""
     if isinstance(x, (Array, np.ndarray)) or np.isscalar(x) or hasattr(x, "__jax_array__"):
         return True
     return isinstance(x, ShapeDtypeStruct) and is_staging()
 
 
 def as_operand(x: Any) -> Any:
-    """What is computed with in the place of `x`, which is arraylike: of a ShapeDtypeStruct a tracer."""
+    """The operand for an arraylike `x`: for a ShapeDtypeStruct, a tracer of its type."""
     if isinstance(x, ShapeDtypeStruct):
         trace: Any = context.trace
         while not isinstance(trace, JaxprTrace):
@@ -106,7 +107,7 @@ def weak_constant_like(x: Any, value: Any) -> ArrayImpl:
 
 
 def as_value(x: Any) -> Any:
-    """`x` to be handed to a user: outside of traces a scalar is a value like any other."""
+    """`x` as a result for the user: outside of traces a constant becomes an ordinary Array."""
     if type(x) is LiteralArray and not is_staging():
         return ArrayImpl(x._value, x.aval)
     return x
@@ -150,7 +151,7 @@ def user_dtype(dtype: Any, fun_name: str = "") -> np.dtype:
 
 
 def user_dtype_or(dtype: Any, default: np.dtype, fun_name: str = "") -> np.dtype:
-    """As user_dtype, with `default` where none was asked for."""
+    """Like user_dtype, but `default` if `dtype` is None."""
     return default if dtype is None else user_dtype(dtype, fun_name)
 
 

@@ -21,7 +21,7 @@ from tinyjax.random.keys import (
     Key, PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data,
 )
 
-# Imported when they are first asked for.
+# Imported on first access.
 _LAZY_NAMES = {
     "binomials": ("binomial", "multinomial"),
     "counts": ("geometric", "poisson"),

@@ -63,13 +63,14 @@ def _log_gamma_of_large_shape(key: Any, a: Any) -> Any:
 
 # ---- Poisson numbers ----
 
-SPLIT = 7.0  # means below this sum up probabilities, others go by Peizer and Pratt
+SPLIT = 7.0  # smaller means sum up probabilities, larger ones use Peizer and Pratt
 TERMS = 20
 
 
 @jitted(static_argnames=("shape", "dtype"))
 def poisson(key: Any, lam: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """The quantile of a Poisson distribution at that of a normal number; total variation is below 1e-4."""
+    """The Poisson quantile at the probability of a normal number; the total variation error is below
+    1e-4."""
     is_wide = dtypes.dtype(lam) == np.float64 or np.dtype(dtype).itemsize > 4
     lam = lax.convert_element_type(lam, np.dtype("float64" if is_wide else "float32"))
     lam = lax.expand_dims(lam, range(len(shape) - lam.ndim))

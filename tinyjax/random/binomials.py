@@ -39,7 +39,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
 def _binomial(key: Any, n: Any, p: Any, dtype: np.dtype) -> Any:
     is_rare = p < 0.5
-    q = jnp.where(is_rare, p, 1 - p)  # that of the rarer of success and failure
+    q = jnp.where(is_rare, p, 1 - p)  # the probability of the rarer outcome
     bad_n = jnp.isnan(n) | (n < 0)
     bad_p = jnp.isnan(q) | (q < 0)
     is_infinite = jnp.isinf(n)
@@ -81,7 +81,7 @@ def _inversion(key: Any, count: Any, log_failure: Any, dtype: np.dtype) -> Any:
 
 
 def _btrs(key: Any, count: Any, q: Any, dtype: np.dtype) -> Any:
-    """Algorithm BTRS, with the paper's names. What is accepted may change in later rounds."""
+    """Algorithm BTRS, with the paper's names. Later rounds may change an accepted number."""
     deviation = lax.sqrt(count * q * (1 - q))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * q
@@ -145,8 +145,8 @@ def multinomial(
 ) -> Array:
     """How many of `n` trials have each outcome, of the probabilities `p` along its last axis.
 
-    `shape` is that of the draws, without the axis of outcomes: p.shape[:-1] where none is given. `n` and `p`
-    broadcast to it. `unroll` is that of scan. Raises TypeError for lists, ValueError where
+    `shape` is the draws' shape without the axis of outcomes, by default p.shape[:-1]. `n` and `p`
+    broadcast to it. `unroll` is scan's. Raises TypeError for lists, ValueError where
     shapes don't fit."""
     key = typed_key("multinomial", key)
     check_arraylike("multinomial", n, p)

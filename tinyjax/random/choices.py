@@ -50,7 +50,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
 @jitted(static_argnames=("axis",))
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
-    """Sorts by random 32-bit numbers, as often as it takes to make ties in all rounds unlikely."""
+    """Sorts by random 32-bit numbers, in enough rounds to make a tie in all of them unlikely."""
     size = max(1, x.size)
     for _ in range(math.ceil(3 * math.log(size) / math.log(2**32 - 1))):
         key, subkey = split_typed(key)
@@ -67,7 +67,7 @@ def choice(
 ) -> Array:  # fmt: skip
     """Elements of `a` along `axis` (for an integer, of range(a)), drawn with probabilities `p`.
 
-    Without `replace` no element is drawn twice; `mode` is that of gumbel, which then draws.
+    Without `replace` no element is drawn twice, and gumbel draws, with this `mode`.
     Raises TypeError for lists and for a shape that is no sequence, ValueError where `a` is empty, has
     fewer elements than are drawn without replacement, or `p` is not one number for each."""
     key = typed_key("choice", key)
@@ -127,7 +127,7 @@ def _weighted_places(
     key: Any, p: Any, shape: tuple[int, ...], replace: bool, mode: str | None
 ) -> Any:
     """Indices drawn with probabilities proportional to `p`."""
-    if replace:  # where a uniform number falls on the line of cumulative probabilities
+    if replace:  # the place of a uniform number among the cumulative probabilities
         cumulative = jnp.cumsum(p)
         r = cumulative[-1] * (1 - uniform(key, shape, dtype=cumulative.dtype))
         return jnp.searchsorted(cumulative, r).astype(int)
@@ -149,9 +149,9 @@ def categorical(
 ) -> Array:
     """Indices along `axis` drawn with probabilities softmax(logits, axis).
 
-    `shape` must have that of `logits` without `axis` at its end (and is that where none is given);
-    `mode` is that of gumbel. Raises TypeError for lists, ValueError where shapes do not broadcast or
-    more is drawn without replacement than there are categories.
+    `shape` must end with the shape of `logits` without `axis`, which is also its default; `mode` is
+    gumbel's. Raises TypeError for lists, ValueError where shapes do not broadcast or more is drawn
+    without replacement than there are categories.
     Source: W. Kool et al., "Stochastic beams and where to find them" (2019), for replace=False."""
     key = typed_key("categorical", key)
     check_arraylike("categorical", logits)

@@ -94,7 +94,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     return jnp.linalg.norm(normal(key, (*shape, 3), dtype), axis=-1)
 
 
-# ---- with parameters, which give the shape where none is given ----
+# ---- with parameters, whose shape is the default ----
 
 
 @takes_out_sharding
@@ -129,7 +129,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Arra
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Array:
-    """Weibull numbers; `shape` must have that of the parameters at its end."""
+    """Weibull numbers; `shape` must end with the parameters' shape."""
     u = uniform(key, shape, dtype, minval=0, maxval=1)
     return jnp.power(-jnp.log1p(-u), 1.0 / concentration) * scale
 
@@ -174,8 +174,8 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Array:
 def double_sided_maxwell(
     key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
 ) -> Array:
-    """loc + scale * x of Maxwell numbers x with a random sign. The parameters' shape is put behind `shape`,
-    and is both of them where none is given."""
+    """loc + scale * x of Maxwell numbers x with a random sign. The result has the shape `shape` followed
+    by the parameters' shape; `shape` is by default the parameters' too."""
     of_parameters = checked_shape("double_sided_maxwell", None, loc, scale)
     shape = (shape or of_parameters) + of_parameters
     key_x, key_sign = split_typed(key)

@@ -1,8 +1,8 @@
 """Distributions of counts: geometric and poisson.
 
-A poisson of a small rate counts how many waiting times fit into one; one of a large rate is drawn by
-rejection under a curve. Both run for all elements until the last is done, with new keys each round. Binomials
-does the same for draws with a limit.
+For a small rate, a Poisson number is the number of waiting times that fit into one; for a large rate it
+is drawn by rejection under a curve. Both run for all elements until the last is done, with new keys each
+round. binomials.py does the same for draws with a limit.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def checked_integer_dtype(name: str, dtype: Any) -> np.dtype:
     return dtype
 
 
-# ---- how often until it succeeds ----
+# ---- trials until a success ----
 
 
 @takes_out_sharding
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Array:
-    """How many trials it takes until one succeeds, which each does with probability `p`: 1 or more."""
+    """The number of trials until the first success (1 or more), if each succeeds with probability `p`."""
     key = typed_key("geometric", key)
     dtype = checked_integer_dtype("geometric", dtype)
     return _geometric(key, p, optional_shape(shape), dtype)
@@ -55,14 +55,14 @@ def _geometric(key: Any, p: Any, shape: tuple[int, ...] | None, dtype: np.dtype)
     return (lax.floor(lax.div(log_u, log_failure)) + 1).astype(dtype)
 
 
-# ---- how many events in a time ----
+# ---- events per time ----
 
 
 @takes_out_sharding
 def poisson(
     key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
 ) -> Array:
-    """How many events happen in a time in which `lam` do on average.
+    """The number of events in a time that has `lam` events on average.
 
     Computed in float32. A NaN and a negative `lam` give -1.
     Source: D. Knuth, "The art of computer programming", volume 2, 3.4.1; W. Hoermann, "The transformed

@@ -1,13 +1,13 @@
-"""Draws of uniform and normal numbers, integers and coin flips: what the others are made of.
+"""Draws of uniform and normal numbers, integers and coin flips, from which the others are made.
 
 Random bits become the fraction of a float in [1, 2), that is shifted to (-1, 1), and the inverse of erf bends
 uniform numbers to normal ones. The steps are JAX's, so that the same key gives the same numbers.
 
 Each public function checks its arguments; the function below it, shown as jit[name=_uniform] in a
-jaxpr, is the computation. `sampler` makes the first of the second. The public ones share these errors:
-TypeError for a key that is none or a shape that is no sequence of integers, ValueError for an array of
-keys, for a dtype of the wrong kind and for parameters that do not broadcast to `shape`. Nearly all take an
-`out_sharding`, which says how the result is split over devices.
+jaxpr, is the computation. `sampler` makes the public function from the computation. All public functions
+raise the same errors: TypeError for a key that is none or a shape that is no sequence of integers,
+ValueError for an array of keys, for a dtype of the wrong kind and for parameters that do not broadcast to
+`shape`. Nearly all take an `out_sharding`, which says how the result is split over devices.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def checked_dtype(name: str, dtype: Any, default: type = float, kinds: str = "f"
 
 
 def checked_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape to draw: that of the parameters where none is given.
+    """The shape to draw: by default the parameters' shape.
 
     Raises ValueError if the parameters do not broadcast to the shape that is given."""
     shapes = [shape_of(x) for x in parameters]
@@ -89,9 +89,11 @@ def is_approximate(name: str, method: str) -> bool:
 
 
 def sampler(compute: Callable[..., Any]) -> Callable[..., Array]:
-    """The public function of a computation of (key, *parameters, shape, dtype), whose help it has.
+    """The public function of a computation of (key, *parameters, shape, dtype), with the computation's
+    docstring.
 
-    It checks the key, the shape and the dtype, a float's. Jaxprs show the computation as jit[name=_beta]."""
+    It checks the key, the shape and the dtype, which must be a float's. Jaxprs show the computation as
+    jit[name=_beta]."""
     name, signature = compute.__name__, inspect.signature(compute)
     as_shape = (
         optional_shape if signature.parameters["shape"].default is None else canonicalize_shape
@@ -173,7 +175,7 @@ def one_to_two(bits: Any, bit_width: int, dtype: np.dtype) -> Any:
 
 @takes_out_sharding
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Array:
-    """Uniform integers in [minval, maxval), which broadcast to `shape`; minval where that is empty.
+    """Uniform integers in [minval, maxval), which broadcast to `shape`; minval if the range is empty.
 
     Raises TypeError if `dtype` is no integer dtype."""
     key = typed_key("randint", key)
@@ -182,7 +184,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
     if dtypes.kind(dtype) not in "iu":
         raise TypeError(f"randint only accepts integer dtypes, got {dtype.name}")
     drawn_as = dtype
-    if dtype.itemsize < 4:  # fewer bits would make some integers visibly likelier than others
+    if dtype.itemsize < 4:  # with fewer bits some integers would be noticeably more likely
         drawn_as = np.dtype("int32")
         info = np.iinfo(dtype)
         minval = jnp.clip(jnp.asarray(minval).astype("int32"), min=info.min, max=info.max)
@@ -196,7 +198,7 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: 
     check_arraylike("randint", minval, maxval)
     minval, maxval = _as_integer(minval), _as_integer(maxval)
 
-    # randint(key, shape, 0, 256, uint8) is meant to reach 255, though 256 is no uint8.
+    # randint(key, shape, 0, 256, uint8) must reach 255, though 256 is no uint8.
     largest = constant(np.iinfo(dtype).max, dtype)
     above_range = lax.gt(maxval, _clip_to_integer(largest, maxval.dtype))
     minval, maxval = _clip_to_integer(minval, dtype), _clip_to_integer(maxval, dtype)
@@ -210,7 +212,7 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: 
     span = lax.convert_element_type(maxval - minval, np.dtype(f"uint{n_bits}"))
     span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
     one_more = above_range & (maxval > minval)
-    # This may wrap to 0, which is right: a remainder by 0 changes nothing.
+    # This may wrap to 0, which is right: the remainder by 0 changes nothing.
     span = lax.select(one_more, lax.add(span, constant_like(span, 1)), span)
 
     # (higher * 2**n + lower) % span, from 2**n % span, without a number of more than n bits.
@@ -227,7 +229,7 @@ def _as_integer(x: Any) -> Any:
 
 
 def _clip_to_integer(x: Any, dtype: np.dtype) -> Any:
-    """`x` in another integer dtype: what is out of range becomes the nearest in it."""
+    """`x` in another integer dtype; a number out of range becomes the nearest in it."""
     old, new = np.iinfo(x.dtype), np.iinfo(dtype)
     low, high = max(old.min, new.min), min(old.max, new.max)
     return jnp.clip(x, weak_constant_like(x, low), weak_constant_like(x, high)).astype(dtype)
@@ -235,7 +237,7 @@ def _clip_to_integer(x: Any, dtype: np.dtype) -> Any:
 
 @takes_out_sharding
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Array:
-    """True with probability `p`, else False; the shape is that of `p` where none is given.
+    """True with probability `p`, else False; the shape is by default that of `p`.
 
     mode="high" resolves probabilities below 1e-7 too, for twice the bits.
     Raises TypeError if `p` is not floating, ValueError for another mode."""
@@ -305,7 +307,7 @@ def _normal_real(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
 def truncated_normal(
     key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None
 ) -> Array:
-    """Normal numbers that lie between `lower` and `upper`, which give the shape where none is given."""
+    """Normal numbers between `lower` and `upper`, whose shape is the default."""
     shape = optional_shape(shape)
     key = typed_key("truncated_normal", key)
     return _truncated_normal(key, lower, upper, shape, checked_dtype("truncated_normal", dtype))

@@ -1,8 +1,8 @@
 """Distributions made of gamma numbers: beta, dirichlet, chisquare, f, t, generalized_normal, ball.
 
-A part of a sum of gamma numbers is a beta number, a normal number divided by the root of one is Student's t.
-Where two gamma numbers are divided they are drawn as logarithms, which do not underflow for small parameters.
-Errors are those that distributions names.
+A gamma number divided by a sum of two is a beta number; a normal number divided by the root of one is
+Student's t. Quotients are computed from logarithms, which do not underflow for small parameters. Errors
+are those that distributions names.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html;
 L. Devroye, "Non-uniform random variate generation" (1986), chapter IX
@@ -54,7 +54,7 @@ def gamma(
 def loggamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
 ) -> Array:
-    """The logarithms of gamma numbers, which are exact where the numbers themselves would be 0."""
+    """The logarithms of gamma numbers, accurate even if the numbers themselves underflow to 0."""
     key = typed_key("loggamma", key)
     dtype = checked_dtype("loggamma", dtype)
     draw = _sampler_of("loggamma", method)
@@ -101,9 +101,9 @@ def beta(
 @takes_out_sharding
 @sampler
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Array:
-    """Vectors of parts of a whole: n numbers >= 0 of sum 1, for `alpha` of shape (..., n).
+    """Vectors of n numbers >= 0 whose sum is 1, for `alpha` of shape (..., n).
 
-    `shape` is that of the batch, without n. Raises ValueError for a scalar `alpha`."""
+    `shape` is the batch's, without n. Raises ValueError for a scalar `alpha`."""
     check_arraylike("dirichlet", alpha)
     if not np.ndim(alpha):
         raise ValueError(
@@ -165,7 +165,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
 @takes_out_sharding
 @sampler
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Array:
-    """Numbers of density proportional to exp(-|x|**p); `shape` must have that of `p` at its end."""
+    """Numbers of density proportional to exp(-|x|**p); `shape` must end with the shape of `p`."""
     keys = split_typed(key)
     g = gamma(keys[0], 1 / p, shape, dtype)
     return rademacher(keys[1], shape, dtype) * g ** (1 / p)

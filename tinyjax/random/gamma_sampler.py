@@ -45,7 +45,7 @@ def _encrypted(key: Words, first: int, second: int) -> Words:
 
 
 def _split(key: Words, count: int) -> list[Words]:
-    """As random.split(key, count)."""
+    """The same as random.split(key, count)."""
     if config.jax_threefry_partitionable:
         return [_encrypted(key, 0, i) for i in range(count)]
     firsts, seconds = zip(*[_encrypted(key, i, count + i) for i in range(count)])
@@ -54,7 +54,7 @@ def _split(key: Words, count: int) -> list[Words]:
 
 
 def _bits(key: Words, bit_width: int) -> Any:
-    """As random.bits(key), of that width."""
+    """The same as random.bits(key), with this bit width."""
     wide = bit_width == 64
     partitionable = config.jax_threefry_partitionable
     high, low = _encrypted(key, 0, int(wide and not partitionable))
@@ -66,7 +66,7 @@ def _bits(key: Words, bit_width: int) -> Any:
 
 
 def _uniform(key: Words, dtype: np.dtype, minval: Any = 0.0) -> Any:
-    """As random.uniform(key, (), dtype, minval)."""
+    """The same as random.uniform(key, (), dtype, minval)."""
     bit_width = 8 if dtypes.finfo(dtype).nmant < 8 else 8 * dtype.itemsize
     unit = one_to_two(_bits(key, bit_width), bit_width, dtype) - constant(1, dtype)
     minval = constant(minval, dtype)
@@ -74,7 +74,7 @@ def _uniform(key: Words, dtype: np.dtype, minval: Any = 0.0) -> Any:
 
 
 def _normal(key: Words, dtype: np.dtype) -> Any:
-    """As random.normal(key, (), dtype)."""
+    """The same as random.normal(key, (), dtype)."""
     above_minus_one = np.nextafter(np.array(-1, dtype), np.array(0, dtype), dtype=dtype)
     return constant(np.sqrt(2), dtype) * lax.erf_inv(_uniform(key, dtype, above_minus_one))
 
@@ -83,7 +83,7 @@ def _normal(key: Words, dtype: np.dtype) -> Any:
 #
 # For normal x and v = (1 + c x)**3, the number d v has nearly a gamma distribution, with d = alpha - 1/3
 # and c = 1 / (3 sqrt(d)). It is accepted if a uniform number u is below the ratio of the densities.
-# That is for alpha >= 1: the gamma number of alpha + 1, times u**(1 / alpha), is one of alpha.
+# This needs alpha >= 1. For smaller alpha, a gamma number of alpha + 1 is multiplied with u**(1 / alpha).
 
 # loop(again, step, consts, carry): carry = step(consts, carry), as long as again(consts, carry).
 LoopFunction = Callable[[Callable, Callable, list, list], list]
@@ -120,7 +120,7 @@ def _propose(consts: list, carry: list) -> list:
 
 
 def _is_rejected(consts: list, carry: list) -> Any:
-    """A quick test, which accepts most, and the exact one."""
+    """A quick test, which accepts most proposals, and the exact test."""
     d, _ = consts
     _, _, x_squared, v, u = carry
     one, half, quick = (constant_like(v, value) for value in (1, 0.5, 0.0331))
@@ -129,7 +129,7 @@ def _is_rejected(consts: list, carry: list) -> Any:
 
 
 def _boosted(key: Words, alpha: Any, is_large: Any, d: Any, v: Any, log_space: bool) -> Any:
-    """d v, times the boost of a small alpha; in log space, where no small number becomes 0."""
+    """d v times the factor for a small alpha; in log space, where small numbers do not become 0."""
     dtype = dtype_of(alpha)
     one = constant(1, dtype)
     u = _uniform(key, dtype)
@@ -146,7 +146,7 @@ def _boosted(key: Words, alpha: Any, is_large: Any, d: Any, v: Any, log_space: b
 
 
 def _loop_in_numpy(again: Callable, step: Callable, consts: list, carry: list) -> list:
-    """Each round computes the elements alone that go on."""
+    """Each round computes only the elements that continue."""
     carry = [np.array(x) for x in carry]
     places = np.flatnonzero(again(consts, _arrays(carry)))
     while places.size:
@@ -181,7 +181,7 @@ def _random_gamma_impl(keys: np.ndarray, alpha: np.ndarray, *, log_space: bool) 
 
 
 def _random_gamma_on_words(words: Any, alpha: Any, *, log_space: bool) -> Any:
-    """The same in a compiled program: every element runs its loop by itself, in one kernel."""
+    """random_gamma in a compiled program: one kernel, in which each element runs its own loop."""
     keys_shape, shape = shape_of(words)[:-1], shape_of(alpha)
     count = math.prod(shape[len(keys_shape) :])
     if not math.prod(shape):
@@ -209,7 +209,7 @@ def _random_gamma_aval(keys: ShapedArray, alpha: ShapedArray, *, log_space: bool
 
 
 def _random_gamma_jvp(tangent: Any, drawn: Any, keys: Any, alpha: Any, *, log_space: bool) -> Any:
-    """The draw x keeps its quantile F(alpha, x) while alpha moves: dx = -(dF/dalpha) / (dF/dx)."""
+    """The draw x keeps its quantile F(alpha, x) when alpha changes: dx = -(dF/dalpha) / (dF/dx)."""
     if not log_space:
         return tangent * random_gamma_grad(alpha, drawn)
     sample = lax.exp(drawn)

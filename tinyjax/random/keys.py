@@ -3,8 +3,8 @@
 `k1, k2 = split(key)` instead of one global generator: a function that draws from its own key gives the same
 result in any order, under jit, vmap and on any device.
 
-Keys come in two forms: `key(0)` is typed (dtype key<fry>), `PRNGKey(0)` is its two words in the open, a
-uint32 array of shape (2,). What makes keys of keys gives the form that it got.
+Keys come in two forms: `key(0)` is typed (dtype key<fry>), `PRNGKey(0)` is raw: its two words, a uint32
+array of shape (2,). Functions that make keys from keys return the form that they get.
 
 Source: https://docs.jax.dev/en/latest/random-numbers.html
 """
@@ -38,7 +38,7 @@ from tinyjax.random.threefry import (
 
 Key = NewType("Key", Array)  # for annotations: an array of typed keys
 
-# ---- checks that all of jax.random begins with ----
+# ---- checks at the beginning of all functions of jax.random ----
 
 
 def is_key(x: Any) -> bool:
@@ -47,9 +47,9 @@ def is_key(x: Any) -> bool:
 
 
 def typed_key(name: str, key: Any, allow_batched: bool = False) -> Array:
-    """`key` in its typed form, whichever it was given in.
+    """`key` in its typed form, whether it was typed or raw.
 
-    Raises TypeError for what is no key, ValueError for an array of keys unless allow_batched."""
+    Raises TypeError if it is no key, ValueError for an array of keys unless allow_batched."""
     if is_key(key):
         typed = key
     elif key is None or isinstance(key, (list, tuple, dict)):
@@ -77,12 +77,12 @@ def wrap(words: Any) -> Array:
 
 
 def in_form_of(given: Any, keys: Array) -> Array:
-    """Typed keys, or their words if the caller's own key was raw."""
+    """Typed keys, or their words if the caller's key was raw."""
     return keys if is_key(given) else random_unwrap_p.bind(keys)
 
 
 def resolve_impl(impl: Any, dtype: Any = None) -> PRNGImpl:
-    """The generator asked for. There is one: raises ValueError or TypeError for others."""
+    """The requested generator. Only one exists: raises ValueError or TypeError for others."""
     if impl is not None and dtype is not None:
         raise ValueError("Cannot specify both `impl` and `dtype` arguments")
     asked = impl if dtype is None else dtype
@@ -119,7 +119,7 @@ def _key(name: str, seed: Any, impl: PRNGImpl) -> Array:
             "Use jax.vmap for batching"
         )
     if isinstance(seed, int):
-        # A hash may have 64 bits: without x64 its lower 32 count, and that is no overflow.
+        # A hash may have 64 bits: without x64 its lower 32 are used, without an OverflowError.
         default = dtypes.default_dtype(int)
         seed = constant(np.int64(seed).astype(default), default)
     return random_seed_p.bind(as_array(seed), impl=impl)
@@ -155,7 +155,7 @@ def fold_in(key: Any, data: Any) -> Array:
 
 
 def clone(key: Any) -> Array:
-    """The same key, where one means to use it twice. Source: jax.experimental.key_reuse."""
+    """The same key, for a deliberate second use. Source: jax.experimental.key_reuse."""
     return random_clone_p.bind(key)
 
 
@@ -163,7 +163,7 @@ def clone(key: Any) -> Array:
 
 
 def key_data(keys: Any) -> Array:
-    """The words of keys: uint32 of shape (*keys.shape, 2). Raises TypeError for what is no key."""
+    """The words of keys: uint32 of shape (*keys.shape, 2). Raises TypeError if they are no keys."""
     return random_unwrap_p.bind(typed_key("key_data", keys, allow_batched=True))
 
 
@@ -189,7 +189,7 @@ def key_dtype(impl_spec: Any = None) -> np.dtype:
 
 
 def random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
-    """Uniform unsigned integers from a typed key: what every distribution is made of."""
+    """Uniform unsigned integers from a typed key, from which all distributions are made."""
     return random_bits_p.bind(key, bit_width=bit_width, shape=shape)
 
 

@@ -1,4 +1,4 @@
-"""Random bits in kernels: the cipher as a lowering rule, and what is done to keys as arithmetic on words.
+"""Random bits in kernels: the cipher as a lowering rule, and operations on keys as arithmetic on words.
 
 random.split and random.bits count (iota) in a kernel, and encrypt the count with the key's words. The bits
 are those of random/threefry.py, whose NumPy functions have the same names.
@@ -74,12 +74,12 @@ def _joined(first: Any, second: Any) -> Any:
 
 
 def _converted(x: Any, dtype: Any) -> Any:
-    """Integers as those of another dtype, wrapped around."""
+    """Integers in another dtype, wrapped around."""
     return convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False)
 
 
 def _high_and_low(integers: Any) -> tuple[Any, Any]:
-    """The halves of integers as 64 bits; of smaller ones the high half is 0."""
+    """The halves of integers as 64 bits; for smaller integers the high half is 0."""
     low = _converted(integers, UINT32)
     if get_aval(integers).dtype.itemsize < 8:
         return lax.full(shape_of(integers), 0, UINT32), low
@@ -105,7 +105,7 @@ def _encrypt_halves(words: Any, size: int) -> Any:
     half = math.ceil(size / 2)
     first = _count(half)
     second = lax.add(first, np.uint32(half))
-    if size % 2:  # one is left over, and encrypted with 0
+    if size % 2:  # an odd one out is encrypted with 0
         second = lax.select(lax.eq(second, np.uint32(size)), lax.full_like(second, 0), second)
     # The words of the keys have an axis at the end for the counters.
     key1, key2 = (lax.slice_in_dim(words, i, i + 1, axis=-1) for i in (0, 1))
@@ -123,7 +123,7 @@ def _counted(words: Any, shape: tuple[int, ...]) -> list[Any]:
     return _cipher(key1, key2, *(lax.expand_dims(x, axes) for x in counters))
 
 
-# ---- what one does with keys ----
+# ---- operations on keys ----
 
 
 def _split(words: Any, *, shape: tuple[int, ...]) -> Any:
@@ -174,7 +174,7 @@ conversions["words"] = threefry.random_unwrap_p.bind
 
 
 def _moved(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any] | None:
-    """What moves keys about moves their first words and their second words alike."""
+    """The rule of a primitive that moves keys: it moves their first words and their second words alike."""
     if eqn.primitive not in batch_rules or eqn.primitive.impl_binds_primitives:
         return None
     dims = [v.aval.ndim if is_key(v.aval) else not_mapped for v in eqn.invars]

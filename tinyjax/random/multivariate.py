@@ -1,7 +1,7 @@
 """Random vectors and matrices: multivariate_normal and orthogonal.
 
-A x has the covariance A A^T, so any square root A of it serves. And you can draw a rotation: the factor Q of
-a random matrix, with its signs set.
+For normal x, A x has the covariance A A^T, so A can be any square root of the covariance. A random
+rotation is the factor Q of a random matrix, with its signs fixed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def multivariate_normal(
 ) -> Array:
     """Normal vectors of mean `mean` (..., n) and covariance `cov` (..., n, n): an array (*shape, n).
 
-    `shape` is that of the batch, that of mean and cov together where none is given. `method` says how the
+    `shape` is the batch's, by default that of mean and cov broadcast together. `method` says how the
     covariance is factored: "cholesky" is fastest; "svd" and "eigh" take covariances with zero
     eigenvalues. Raises ValueError for another method, and where shapes don't fit."""
     key = typed_key("multivariate_normal", key)

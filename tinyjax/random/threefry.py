@@ -34,8 +34,8 @@ PARITY = np.uint32(0x1BD11BDA)  # mixed into the third key word, so that a zero 
 
 
 def rotate_left(x: np.ndarray, distance: int) -> np.ndarray:
-    """The bits of each uint32 moved `distance` places to the left; those that fall out come back at the
-    right. `distance` is from 1 to 31. The result is uint32: so is what is shifted, and the distance."""
+    """The bits of each uint32 moved `distance` places to the left; bits that leave at the left enter at
+    the right. `distance` is from 1 to 31. All are uint32."""
     return (x << np.uint32(distance)) | (x >> np.uint32(32 - distance))
 
 
@@ -87,7 +87,7 @@ def counted(words: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.n
     return threefry2x32(key1, key2, *counters(shape))
 
 
-# ---- what one does with keys, on key words of shape (..., 2) ----
+# ---- operations on keys, on key words of shape (..., 2) ----
 
 
 def seed_words(seeds: np.ndarray) -> np.ndarray:
@@ -289,7 +289,7 @@ for _primitive in (
     random_split_p, random_fold_in_p, random_bits_p, random_clone_p,
 ):  # fmt: skip
     defzero(_primitive)
-# Results have their own axes behind those of the keys, so a batch dim stays where it is.
+# Results have their own axes behind the keys' axes, so a batch dim stays where it is.
 for _primitive in (random_seed_p, random_unwrap_p, random_split_p, random_bits_p, random_clone_p):
     defvectorized(_primitive)
 for _primitive in (threefry2x32_p, random_fold_in_p):

@@ -1,8 +1,8 @@
-"""Discharge: a program with Refs becomes one without, which takes and gives what they hold.
+"""Discharge: a program with Refs becomes one without, which takes and returns their values.
 
-The program runs as in eager mode, on boxes in which there are tracers: so each box has, at each point of the
-program, a value that has been written down, and the last ones are additional results. A loop, a branch or a
-jit that takes Refs takes and gives values in their places, and what comes out is written back.
+The program runs as in eager mode, on boxes that hold tracers. So each box always has a value of the new
+program, and the last values are additional results. A loop, a branch or a jit that takes Refs takes and
+returns values instead, and its results are written back.
 
     { lambda ; a:Ref{f32[]} b:f32[]. let         { lambda ; a:f32[] b:f32[]. let
         c:f32[] <- a[...]                            c:f32[] = add a b
@@ -56,10 +56,10 @@ from tinyjax.transform.jit.stages import Compiled
 
 @cached_on_jaxpr
 def without_refs(closed: ClosedJaxpr, may_use_ended: bool = False) -> ClosedJaxpr:
-    """The same program without the Refs that it makes; those that it is given are as before.
+    """The program without the Refs that it makes. Refs among its arguments stay.
 
-    Raises ValueError for a Ref that is used after `freeze` or `free_ref`, which eager code lets pass, as
-    JAX's does."""
+    Raises ValueError for a Ref that is used after `freeze` or `free_ref`. Eager code allows that, as in
+    JAX."""
     if not _makes_refs(closed):
         return closed
     if not may_use_ended:
@@ -69,8 +69,8 @@ def without_refs(closed: ClosedJaxpr, may_use_ended: bool = False) -> ClosedJaxp
 
 @cached_on_jaxpr
 def discharge_refs(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
-    """The program that takes, in the places of the arguments that `refs` names, what these Refs hold, and
-    gives after its results what they hold at its end."""
+    """The program that takes the values of the Refs among its arguments (flagged by `refs`), and returns
+    their last values after its results."""
     if not any(refs):
         return without_refs(closed)
     _check_not_used_after_its_end(closed.jaxpr)
@@ -79,7 +79,7 @@ def discharge_refs(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
 
 @cached_on_jaxpr
 def prepared(closed: ClosedJaxpr, is_compiled: bool) -> ClosedJaxpr:
-    """The program with values in place of all Refs. What is not compiled is evaluated as eager code is."""
+    """The program with values instead of all Refs. One that is not compiled is evaluated like eager code."""
     if is_compiled:
         return discharge_refs(closed, tuple(map(is_ref, closed.jaxpr.invars)))
     return without_refs(closed, True)
@@ -99,7 +99,8 @@ def _check_not_used_after_its_end(jaxpr: Jaxpr) -> None:
 
 
 def call_compiled(program: Compiled, args: Sequence[Any]) -> list[ArrayImpl]:
-    """What a compiled program gives, of arguments of which some are Refs: it gives their last values, too."""
+    """The results of a compiled program, some of whose arguments are Refs: it returns their last values,
+    too."""
     refs = [x for x in args if is_ref(x)]
     outs = program.run([x.value if is_ref(x) else x for x in args])
     results, last = split_list(outs, len(outs) - len(refs))
@@ -110,7 +111,7 @@ def call_compiled(program: Compiled, args: Sequence[Any]) -> list[ArrayImpl]:
 
 def _makes_refs(closed: ClosedJaxpr) -> bool:
     if not any([eqn.primitive.impl_binds_primitives for eqn in closed.jaxpr.eqns]):
-        return False  # what takes NumPy arrays makes no Refs, nor has it a jaxpr that does
+        return False  # a primitive of NumPy arrays makes no Refs, nor does a jaxpr in it
     return any(
         eqn.primitive in (new_ref_p, empty_ref_p)
         for jaxpr in all_jaxprs(closed.jaxpr)
@@ -138,7 +139,7 @@ def _discharged(closed: ClosedJaxpr, refs: Sequence[bool]) -> ClosedJaxpr:
 
 
 def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    """As eval_jaxpr, on boxes."""
+    """eval_jaxpr on boxes."""
     jaxpr = closed.jaxpr
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts)) | dict(zip(jaxpr.invars, args))
     with restore_source_info():
@@ -151,7 +152,8 @@ def _run(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
 
 
 def _run_eqn(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Each equation in its own way: what makes or takes boxes is done to them, all else written down."""
+    """Runs one equation: operations that make or take boxes act on them, all others are written as
+    equations."""
     if primitive is new_ref_p:
         return _Box(as_array(operands[0]))
     if primitive is empty_ref_p:
@@ -188,7 +190,7 @@ discharge_rules: dict[Primitive, Callable[..., tuple[list[Any], list[Any]]]] = {
 
 
 def bind_values(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """The results of a primitive that takes Refs, which are read before and written after."""
+    """The results of a primitive that takes Refs, which are read before it and written after it."""
     refs = tuple(map(is_ref, operands))
     boxes = pick(operands, refs)
     values = [_read(x) if is_box else x for x, is_box in zip(operands, refs)]

@@ -20,7 +20,7 @@ from tinyjax.core.dtypes import kind
 from tinyjax.core.shape_errors import NonConcreteBooleanIndexError
 from tinyjax.numpy.slices import Slice
 
-#: Stands in an indexer for an operand: an array of positions, or the start of a Slice.
+#: In an indexer, it stands for an operand: an array of positions, or the start of a Slice.
 OPERAND = "operand"
 
 # An entry for each axis: an int, a Slice or OPERAND. The empty one is all of the Ref, as in ref[...].
@@ -57,7 +57,7 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]
 
 
 def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
-    """What an indexer says of one axis; operands are appended."""
+    """The indexer's entry for one axis; operands are appended."""
     if isinstance(item, slice):
         start, stop, step = item.indices(size)
         if step < 1:
@@ -101,7 +101,7 @@ def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
 
 
 def _check_start(start: int, size: int) -> None:
-    """Also of a slice of no elements, as in JAX."""
+    """Checks the start even if the slice has no elements, as in JAX."""
     if start >= size > 0:
         raise ValueError(
             f"Out of bound slice: start={start}, dim={size}. A slice begins at an element, even if it "
@@ -110,7 +110,7 @@ def _check_start(start: int, size: int) -> None:
 
 
 def from_the_end(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
-    """The operands; among them the start of a Slice, which counts from the end of its axis if negative."""
+    """The operands, with a Slice's negative start counted from the end of its axis."""
     taken = [(e, n) for e, n in zip(indexer, shape) if OPERAND in (e, getattr(e, "start", None))]
     return [
         x if entry == OPERAND or kind(x.dtype) == "u" else x + np.int32(size) * (x < 0)
@@ -119,7 +119,7 @@ def from_the_end(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ..
 
 
 def numpy_index(indexer: Indexer, operands: Sequence[Any]) -> Any:
-    """The index as NumPy has it, into the array that a Ref holds."""
+    """The NumPy index into the array that a Ref holds."""
     values: Iterator[Any] = iter(operands)
 
     def item(entry: int | Slice | str) -> Any:
@@ -136,8 +136,8 @@ def numpy_index(indexer: Indexer, operands: Sequence[Any]) -> Any:
 
 
 def slice_shape(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...]) -> tuple:
-    """The shape of what is indexed; `operands` are avals. As in NumPy, the axes of arrays stand where the
-    first of them is, or in front where a slice stands between two."""
+    """The shape of the indexed part; `operands` are avals. As in NumPy, the axes of index arrays are at
+    the place of the first array, or in front if a slice separates two arrays."""
     if not indexer:
         return shape
     arrays, position = array_axes(indexer, operands)
@@ -146,7 +146,7 @@ def slice_shape(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...
 
 
 def array_axes(indexer: Indexer, operands: Sequence[Any]) -> tuple[tuple[int, ...], int]:
-    """The shape that arrays and integers have together, and before which slice's axis it stands."""
+    """The broadcast shape of arrays and integers, and the number of slices' axes before it."""
     values = iter(operands)
     shapes, positions, slices = [], [], 0
     for i, entry in enumerate(indexer):

@@ -1,4 +1,4 @@
-"""Cotangents that are added to what Refs hold: the backward pass makes no array of the sum.
+"""Cotangents that are added to Refs: the backward pass makes no array of the sum.
 
 `f_vjp.with_refs(ref, jax.ad.GradValue(), jax.ad.DontWant())(ct)` says for each primal what becomes of its
 cotangent. `jax.ad` has the names of what stands for one.
@@ -63,7 +63,7 @@ ad = SimpleNamespace(DontWant=DontWant, DidntWant=DidntWant, GradRef=GradRef, Gr
 
 
 class RefAccum(ValAccum):
-    """Adds the cotangents of a linear value to what a Ref holds."""
+    """Adds the cotangents of a linear value to a Ref."""
 
     __slots__ = ("ref",)
 
@@ -117,7 +117,7 @@ def _accumulator(aval: ShapedArray, place: Any) -> ValAccum:
 
 
 def with_refs(f_vjp: VJP, *refs: Any) -> Partial:
-    """A function as f_vjp that adds cotangents to what Refs hold: gradients are summed in place.
+    """f_vjp as a function that adds cotangents to Refs: gradients are summed in place.
 
     `refs` has an entry for each primal, of its tree: a Ref; or `jax.ad.GradValue()`, or a number, where the
     cotangent is wanted as a result; or `jax.ad.DontWant()`. Where there is none in the result, it has
@@ -140,7 +140,7 @@ def _pull_into(
     residuals: Sequence[Any],
     cts: Sequence[Any],
 ) -> Any:
-    """As pull_back, with the accumulators that `refs` says."""
+    """pull_back with the accumulators that `refs` specifies."""
     places, tree = tree_flatten(refs)
     if tree != in_tree:
         raise ValueError(

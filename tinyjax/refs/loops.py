@@ -1,7 +1,7 @@
-"""Loops, branches and calls that take Refs, as ones that take what these hold: a Ref that a loop writes to is
-a part of its carry.
+"""Discharging loops, branches and calls that take Refs: a Ref that a loop writes to becomes a part of its
+carry.
 
-`for i in range(n): ref[0] += x[i]` becomes a scan whose carry begins as what the Ref holds, and whose last
+`for i in range(n): ref[0] += x[i]` becomes a scan whose first carry is the Ref's value, and whose last
 carry is written back.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
@@ -24,7 +24,7 @@ from tinyjax.transform.remat.primitive import remat_p
 
 
 def _cond(values: Any, refs: Flags, *, branches: Sequence[ClosedJaxpr]) -> Any:
-    """Each branch gives what all Refs hold at its end, also of those that it does not write to."""
+    """Each branch returns the last values of all Refs, even of Refs that it does not write to."""
     branches = tuple(discharge_refs(branch, refs[1:]) for branch in branches)
     outs = cond_p.bind(*values, branches=branches)
     return split_list(outs, len(outs) - sum(refs))
@@ -33,8 +33,8 @@ def _cond(values: Any, refs: Flags, *, branches: Sequence[ClosedJaxpr]) -> Any:
 def _scan(
     values: Any, refs: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> Any:
-    """A Ref among the consts goes from one iteration to the next, as a carry. Of one among the xs, each
-    iteration has a slice: it takes an x, and gives it as a y."""
+    """A Ref among the consts becomes a carry. A Ref among the xs becomes an x, of which each iteration
+    takes a slice, and a y."""
     const_refs, _, x_refs = split_list(refs, num_consts, num_carry)
     consts, init, xs = split_list(values, num_consts, num_carry)
     body = discharge_refs(jaxpr, refs)
@@ -70,8 +70,8 @@ def _while(
     body_jaxpr: ClosedJaxpr,
     body_nconsts: int,
 ) -> Any:
-    """A Ref that the body takes is a carry, which the condition does not read; one that the condition takes,
-    and so not the body, has one value all the time."""
+    """A Ref that the body takes becomes a carry, which the condition does not read. A Ref that the
+    condition takes is not written by the body, so its value is constant."""
     cond_refs, body_refs, _ = split_list(refs, cond_nconsts, body_nconsts)
     cond_consts, body_consts, init = split_list(values, cond_nconsts, body_nconsts)
     no_carry = (False,) * len(init)

@@ -1,6 +1,6 @@
 """How operations on Refs are printed: `a[0] <- b`, as JAX does.
 
-The arrow points at what is written.
+The arrow points at the written element.
 """
 
 from __future__ import annotations

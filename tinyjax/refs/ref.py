@@ -52,8 +52,8 @@ class _RefType(type):
 class Ref(metaclass=_RefType):
     """A box that holds an array, which operations on it replace by another of the same shape and dtype.
 
-    `isinstance(x, Ref)` holds of tracers, too, that stand for one. A Ref is itself alone: it is compared by
-    identity. Make one by `jax.new_ref`."""
+    `isinstance(x, Ref)` is also true for a tracer that stands for a Ref. Refs are compared by identity.
+    Make one by `jax.new_ref`."""
 
     __slots__ = ("aval", "value", "__weakref__")
 
@@ -121,7 +121,7 @@ class RefPrimitive(Primitive):
 
 
 def _ref_primitive(name: str) -> Primitive:
-    """All do something besides giving results: they are not dropped, merged or reordered."""
+    """All have effects, so they are not dropped, merged or reordered."""
     primitive = RefPrimitive(name, impl_binds_primitives=True, has_effects=True)
     no_rule_reasons[primitive, "lowering"] = "refs/discharge.py makes a program without Refs of it"
     return primitive
@@ -131,7 +131,7 @@ new_ref_p = _ref_primitive("new_ref")  # parameters: kind, memory_space, pin
 empty_ref_p = _ref_primitive("empty_ref")  # ty, an aval; memory_space, pin
 get_p = _ref_primitive("get")  # of (ref, *operands of the index); indexer
 swap_p = _ref_primitive("swap")  # of (ref, value, *operands of the index); indexer
-addupdate_p = _ref_primitive("addupdate")  # the same; gives nothing
+addupdate_p = _ref_primitive("addupdate")  # the same; no result
 freeze_p = _ref_primitive("freeze")
 free_ref_p = _ref_primitive("free_ref")
 REF_PRIMITIVES = (new_ref_p, empty_ref_p, get_p, swap_p, addupdate_p, freeze_p, free_ref_p)
@@ -139,7 +139,7 @@ for _primitive in (addupdate_p, free_ref_p):
     _primitive.multiple_results = True  # none
 
 
-# What each does to the box: in eager mode, and in discharge.py, where `value` is a tracer.
+# Each primitive's action on the box, in eager mode and in discharge.py, where `value` is a tracer.
 
 
 def _get(ref: Ref, *operands: Any, indexer: Indexer) -> Any:
@@ -156,7 +156,7 @@ def _swap(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> Any:
     if indexer:
         place = ref.value.at[numpy_index(indexer, from_the_end(indexer, operands, ref.shape))]
         ref.value = place.set(value, unique_indices=True, mode=_mode(indexer, operands))
-    else:  # the type stays as it was
+    else:  # the type does not change
         ref.value = value.astype(ref.dtype) if value.weak_type and not old.weak_type else value
     return old
 
@@ -164,7 +164,7 @@ def _swap(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> Any:
 def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[Any]:
     if not indexer:
         ref.value = ref.value + value
-    elif is_one_slice(indexer, operands):  # of bools, a sum is an `or`
+    elif is_one_slice(indexer, operands):  # the sum of bools is an `or`
         _swap(ref, _get(ref, *operands, indexer=indexer) + value, *operands, indexer=indexer)
     else:
         place = ref.value.at[numpy_index(indexer, from_the_end(indexer, operands, ref.shape))]
@@ -173,8 +173,8 @@ def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[A
 
 
 def _mode(indexer: Indexer, operands: Any) -> str | None:
-    """A slice that would reach beyond the Ref is moved back, where it is written as where it is read; single
-    elements out of range are not written, as in x.at[...]."""
+    """A slice that would reach beyond the Ref is moved back, in writes and in reads. Single elements out
+    of range are not written, as in x.at[...]."""
     return "clip" if is_one_slice(indexer, operands) else None
 
 
@@ -198,7 +198,7 @@ def _slice_aval(ref: ShapedArray, operands: Any, indexer: Indexer) -> ShapedArra
 def _checked_slice(
     name: str, ref: ShapedArray, value: ShapedArray, operands: Any, indexer: Indexer
 ) -> ShapedArray:
-    """The type of what is written. Raises ValueError for another shape or dtype."""
+    """The type of the written value. Raises ValueError for another shape or dtype."""
     expected = _slice_aval(ref, operands, indexer)
     if value.shape != expected.shape:
         raise ValueError(
@@ -244,7 +244,7 @@ def new_ref(
 ) -> Ref:
     """A Ref that holds the array `init_val` at first. `kind`, `memory_space` and `pin` change nothing.
 
-    Raises TypeError for what is no array."""
+    Raises TypeError if it is no array."""
     try:
         aval = get_aval(init_val)
     except TypeError:
@@ -267,17 +267,17 @@ def empty_ref(
 
 
 def get(ref: Ref, idx: Any = ...) -> Any:
-    """What `ref` holds at `idx`: ref[idx].
+    """The value of `ref` at `idx`: ref[idx].
 
-    Raises ValueError for what is no Ref, and for an index out of range."""
+    Raises ValueError if `ref` is no Ref, and for an index out of range."""
     indexer, operands = parse_index(idx, _checked_ref("ref_get", ref).shape)
     return get_p.bind(ref, *operands, indexer=indexer)
 
 
 def swap(ref: Ref, idx: Any, value: Any) -> Any:
-    """Puts `value` at `idx`, and gives what was there.
+    """Writes `value` at `idx`, and returns the old value.
 
-    Raises ValueError for a value of another shape or dtype than what is there."""
+    Raises ValueError for a value of another shape or dtype than the old one."""
     return _write(swap_p, "ref_swap", ref, idx, value)
 
 
@@ -297,12 +297,12 @@ def addupdate(ref: Ref, idx: Any, x: Any) -> None:
 
 
 def freeze(ref: Ref) -> Any:
-    """The last value of a Ref that is not used any more."""
+    """Returns the last value of a Ref, which must not be used any more."""
     return freeze_p.bind(_as_ref("freeze", ref))
 
 
 def free_ref(ref: Ref) -> tuple[()]:
-    """Says that a Ref is not used any more. Gives nothing: ()."""
+    """Declares that a Ref is not used any more. Returns ()."""
     return tuple(free_ref_p.bind(_as_ref("free_ref", ref)))
 
 
@@ -318,7 +318,8 @@ def _write(primitive: Primitive, name: str, ref: Ref, idx: Any, value: Any) -> A
 
 
 def _as_dtype_of(ref: AbstractRef, value: Any) -> Any:
-    """Integers take the integer dtype of the Ref; a Python float, and what is as weak, that of its kind."""
+    """Integers take the Ref's integer dtype; weakly typed values such as a Python float take the Ref's
+    dtype of their kind."""
     aval = get_aval(value)
     kinds = {dtypes.kind(aval.dtype), dtypes.kind(ref.dtype)}
     takes = kinds <= {"i", "u"} or (aval.weak_type and len(kinds) == 1)

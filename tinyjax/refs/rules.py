@@ -1,8 +1,8 @@
 """The jvp and vmap rules of Refs: a Ref has a tangent, which is a Ref, and a batch of Refs is one Ref.
 
-A value that is differentiated can't be put into a Ref from outside, which has no place for its tangent, nor a
-batch of values into one that is no batch. Reverse mode needs no rules: of the linear part, discharge.py makes
-a program without Refs.
+A Ref from outside has no tangent, so a differentiated value can't be written to it; nor can a batch of
+values be written to a Ref that is no batch. Reverse mode needs no rules: discharge.py removes Refs from
+the linear part.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """
@@ -47,7 +47,7 @@ from tinyjax.transform.transposition import inverse
 
 
 def _always_jvp(trace: JVPTrace, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-    """The rule, also where no operand has a tangent: a Ref that is made may be given what has one."""
+    """Applies the rule even if no operand has a tangent: a new Ref may later hold a value that has one."""
     primals, tangents = zip(*map(trace.primal_and_tangent, args)) if args else ((), ())
     with set_current_trace(trace.parent):
         out, tangent_out = jvp_rules[primitive](primals, tangents, **params)
@@ -57,7 +57,7 @@ def _always_jvp(trace: JVPTrace, primitive: Primitive, args: Sequence[Any], para
 def _always_batched(
     trace: BatchTrace, primitive: Primitive, args: Sequence[Any], params: dict
 ) -> Any:
-    """The rule, also where no operand is a batch; but a Ref that all examples share may be read."""
+    """Applies the rule even if no operand is a batch; but a Ref that all examples share may be read."""
     vals, dims = zip(*map(trace.val_and_dim, args)) if args else ((), ())
     with set_current_trace(trace.parent):
         if primitive in (get_p, freeze_p) and all(dim is not_mapped for dim in dims):
@@ -138,7 +138,7 @@ def _addupdate_jvp(primals: Any, tangents: Any, *, indexer: Indexer) -> Any:
 
 
 def _written(primals: Any, tangents: Any, what: str) -> list[Any]:
-    """The operands that write the tangent; none, if there is none."""
+    """The operands that write the tangent; none if there is no tangent."""
     ref, (ref_dot, value_dot, *_) = primals[0], tangents
     if type(ref_dot) is not Zero:
         return [ref_dot, instantiate_zeros(value_dot), *primals[2:]]

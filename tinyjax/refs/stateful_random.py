@@ -1,4 +1,4 @@
-"""Random numbers without keys to hand on: a generator that counts its draws in a Ref.
+"""Random numbers without passing keys: a generator that counts its draws in a Ref.
 
 `rng.normal()` keeps the generator's key and increments the number of draws, in a Ref; each draw has a key of
 its own, made of both.
@@ -74,7 +74,7 @@ class StatefulPRNG:
 
 
 def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:
-    """A generator whose key is made of an integer; without one, of what the system knows."""
+    """A generator whose key is made from an integer, by default from the system's random source."""
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0] >> 1)
     return StatefulPRNG(random.key(seed, impl=impl), refs.new_ref(0))

@@ -12,7 +12,7 @@ from tinyjax.core.bind import Primitive, ResultsOf, check_values
 
 class AbstractRef(ShapedArray):
     """The aval of a Ref, which holds an array of aval `inner_aval`. Equal ones are one object, too.
-    `memory_space` is what a kernel's jaxpr says of it, and changes nothing."""
+    `memory_space` is printed in a kernel's jaxpr, and changes nothing."""
 
     __slots__ = ("inner_aval", "memory_space")
     inner_aval: ShapedArray
@@ -86,7 +86,7 @@ def is_ref(x: Any) -> bool:
 
 
 def check_no_ref(taker: Any, values: Sequence[Any]) -> None:
-    """Raises for a Ref where the taker can't take it (see check_values in core/bind.py)."""
+    """Raises for a Ref that the taker does not accept (see check_values in core/bind.py)."""
     if isinstance(taker, Primitive):
         check_takes_refs(taker, values)
     elif isinstance(taker, ResultsOf):
@@ -110,7 +110,7 @@ def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
 
 
 def check_tangent(primal: ShapedArray, tangent: Any) -> None:
-    """Raises TypeError for a Ref whose tangent is none. `primal` is an aval."""
+    """Raises TypeError for a Ref whose tangent is no Ref. `primal` is an aval."""
     if isinstance(primal, AbstractRef) and not is_ref(tangent):
         raise TypeError(
             f"jvp with respect to a {primal}, whose tangent is a Ref, too: differentiate by what it holds, "
@@ -119,7 +119,7 @@ def check_tangent(primal: ShapedArray, tangent: Any) -> None:
 
 
 def check_no_gradient(name: str, args: Sequence[Any]) -> None:
-    """Raises TypeError for a Ref among the arguments that are differentiated by."""
+    """Raises TypeError for a Ref among the differentiated arguments."""
     for x in args:
         if is_ref(x):
             raise TypeError(
@@ -129,7 +129,7 @@ def check_no_gradient(name: str, args: Sequence[Any]) -> None:
 
 
 def check_aliases(args: Sequence[Any], what: str) -> None:
-    """Raises ValueError if a Ref stands twice among the arguments: there would be two values of one box."""
+    """Raises ValueError if a Ref occurs twice among the arguments: one box would have two values."""
     refs = [x for x in args if is_ref(x)]
     for i, ref in enumerate(refs):
         if any(ref is other for other in refs[:i]):
@@ -141,8 +141,8 @@ def check_aliases(args: Sequence[Any], what: str) -> None:
 
 
 def check_no_ref_returned(fun: Callable | str, outs: Sequence[Any]) -> None:
-    """Raises ValueError for a Ref among the results of a function, or of what a str names: one box would have
-    two names."""
+    """Raises ValueError for a Ref among the results of a function (or of the function that a str names):
+    one box would have two names."""
     for position, x in enumerate(outs):
         if is_ref(x):
             code = getattr(unwrap(fun), "__code__", None) if callable(fun) else None

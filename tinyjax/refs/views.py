@@ -1,6 +1,6 @@
-"""Parts of Refs: `part = ref.at[1:3]` is read and written as a Ref is, `part[0] = x`.
+"""Parts of Refs: `part = ref.at[1:3]` is read and written like a Ref, `part[0] = x`.
 
-A part has the Ref and an index into it; an index into the part is put together with that one.
+A part has the Ref and an index into it. An index into the part is composed with that index.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RefView:
         self[...] = value
 
     def swap(self, value: Any) -> Any:
-        """Writes, and gives what was there."""
+        """Writes, and returns the old value."""
         return swap(self.ref, self.items, value)
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class RefView:
 
 
 class _At:
-    """What `part.at` is: waits for the index."""
+    """The type of `part.at`, which must be indexed."""
 
     def __init__(self, view: RefView):
         self.view = view

@@ -1,1 +1,1 @@
-"""Functions to functions: a transformation a file, or a folder."""
+"""Transformations of functions: each is a file or a folder."""

@@ -42,8 +42,8 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 
 
 class AxisData(NamedTuple):
-    """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
-    along it, but devices, which pmap brought together. `extra`: what features say of it besides."""
+    """The axis that a vmap adds: its name (None: it has none), its size, and whether it runs over pmap's
+    devices instead of examples. `extra` is a feature's addition."""
 
     name: Hashable | None
     size: int
@@ -53,7 +53,7 @@ class AxisData(NamedTuple):
 
     @property
     def env(self) -> AxisEnv:
-        """What the axis adds to the named axes around a function."""
+        """The entry that the axis adds to the named axes around a function."""
         size = self.size if self.extra is None else self.extra.whole_size(self.size)
         return () if self.name is None else ((self.name, size),)
 
@@ -132,7 +132,7 @@ class BatchTrace(Trace):
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """`x` with its axis `source` at `destination`, the others in their order; as np.moveaxis."""
+    """`x` with its axis `source` at `destination`, the others in their order, like np.moveaxis."""
     ndim = len(primitives.shape_of(x))
     source, destination = source % ndim, destination % ndim
     permutation = [i for i in range(ndim) if i != source]
@@ -148,12 +148,12 @@ def broadcast(x: Any, size: int, axis: int) -> Any:
 
 
 def bdim_at_front(x: Any, dim: int | None, size: int) -> Any:
-    """`x` with its batch dim as axis 0; where it has none, repeated `size` times."""
+    """`x` with its batch dim as axis 0; without a batch dim, `x` repeated `size` times."""
     return broadcast(x, size, 0) if dim is not_mapped else moveaxis(x, dim, 0)
 
 
 def move_batch_dim(x: Any, source: int | None, destination: int | None, size: int) -> Any:
-    """`x` with its batch dim, if any is asked for, at `destination`."""
+    """`x` with its batch dim at `destination`; without a batch dim, repeated there. Both may be None."""
     if source == destination:
         return x
     if source is not_mapped:
@@ -190,8 +190,8 @@ def defbroadcasting(primitive: Primitive) -> None:
 
 
 def _broadcasting_rule(primitive: Primitive, vals: Any, dims: Any, **params: Any) -> Any:
-    """Brings the batch dims to one place. An operand without one may be shared: of any shape that fits
-    an example's; and examples may be numbers in one operand and arrays in another."""
+    """Brings the batch dims to one place. An operand without a batch dim may have any shape that
+    broadcasts with an example's. Examples may be scalars in one operand and arrays in another."""
     batched = [(x, d) for x, d in zip(vals, dims) if d is not not_mapped]
     shape, dim = primitives.shape_of(batched[0][0]), batched[0][1]
     ranked = [(x, d) for x, d in zip(vals, dims) if primitives.shape_of(x)]
@@ -210,7 +210,7 @@ def _one_dim(primitive: Primitive, out: Any, dim: int) -> Any:
 
 
 def _pad_rank(x: Any, ndim: int) -> Any:
-    """A batch of scalars among arrays: with axes of size 1 behind its batch dim."""
+    """Gives a batch of scalars axes of size 1 behind its batch dim, to broadcast with arrays."""
     return primitives.expand_dims(x, range(len(primitives.shape_of(x)), ndim))
 
 
@@ -220,9 +220,10 @@ def defreducer(primitive: Primitive) -> None:
 
 
 def _reducer_rule(primitive: Primitive, vals: Any, dims: Any, *, axes: Any, **params: Any) -> Any:
-    """`axes` are those of one example: in the whole array, those from `dim` on are one further."""
+    """`axes` are axes of one example. In the whole array, the axes from `dim` on have numbers higher by
+    one."""
     (x,), (dim,) = vals, dims
-    # np.where makes np.int64 of the axes, which jaxprs then show: so does JAX.
+    # np.where makes the axes np.int64, which jaxprs then show, as in JAX.
     axes = tuple(np.where(np.less(axes, dim), axes, np.add(axes, 1)))
     out_dim = dim - sum(axis < dim for axis in axes)
     return primitive.bind(x, axes=axes, **params), int(out_dim)
@@ -242,7 +243,7 @@ def _reshape_rule(vals: Any, dims: Any, *, new_sizes: Any) -> Any:
 
 
 def _transpose_rule(vals: Any, dims: Any, *, permutation: Any) -> Any:
-    """`permutation` is that of one example's axes; the result has the batch dim in front."""
+    """`permutation` permutes one example's axes; the result has the batch dim in front."""
     (x,), (dim,) = vals, dims
     return primitives.transpose(x, (dim, *(i if i < dim else i + 1 for i in permutation))), 0
 

@@ -1,4 +1,4 @@
-"""Batching a whole jaxpr: what primitives need that have one as a parameter, such as jit and scan.
+"""Batching a whole jaxpr, for primitives that have a jaxpr as a parameter, such as jit and scan.
 
 Source: https://docs.jax.dev/en/latest/automatic-vectorization.html
 """
@@ -23,7 +23,7 @@ def batch_jaxpr(
 ) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
     """The jaxpr of a batch along `axis`, and the batch dims of its results.
 
-    With `at_front` these are 0 or None; 0 for all results that it names (an entry a result)."""
+    With `at_front`, a flag for each result, the batch dims are 0 or None, and 0 where the flag is set."""
     out_dims: list[int | None] = []
 
     def batched(*vals: Any) -> list[Any]:

@@ -37,10 +37,10 @@ def check_grads(
     f: Callable, args: Sequence[Any], order: int, modes: Sequence[str] = ("fwd", "rev"),
     atol: Tolerance = None, rtol: Tolerance = None, eps: float | None = None,
 ) -> None:  # fmt: skip
-    """Checks the derivatives of `f(*args)`, of forward and reverse mode, up to an order.
+    """Checks the forward-mode and reverse-mode derivatives of `f(*args)`, up to an order.
 
-    `args` and results are pytrees of floating or complex arrays. Tolerances are numbers or by dtype; by
-    default 2e-3 for float32. Raises AssertionError where a derivative differs."""
+    `args` and results are pytrees of floating or complex arrays. A tolerance is a number, or a dict by
+    dtype; by default 2e-3 for float32. Raises AssertionError where a derivative differs."""
     args, eps = tuple(args), eps or EPS
 
     def check(f: Callable, args: tuple, order: int, name: str) -> None:
@@ -59,7 +59,7 @@ def check_grads(
 
 
 def _pulled_back_value(f: Callable, *args: Any) -> Any:
-    """A function that has the reverse-mode derivative in it: f's own value as the cotangent."""
+    """A function that includes the reverse-mode derivative: the vjp of f with f's value as the cotangent."""
     out, f_vjp = vjp(f, *args)
     return f_vjp(out)
 
@@ -93,7 +93,7 @@ def check_vjp(
     out, pull_back = f_vjp(*args)
     _assert_close(out, f(*args), atol, rtol, f"{err_msg} primal")
     tangents, cotangents = _random_like(args, random), _random_like(out, random)
-    # JAX's cotangents pair without a conjugate, this product with one.
+    # This product conjugates; JAX's pairing of cotangents with tangents does not.
     pulled = _conjugate(pull_back(_conjugate(cotangents)))
     expected = _product(_difference(f, args, tangents, eps), cotangents)
     _assert_close(
@@ -123,7 +123,7 @@ def _difference(f: Callable, args: tuple, tangents: Any, eps: float) -> Any:
 
     def slope(above: Any, below: Any) -> np.ndarray:
         above, below = np.asarray(above), np.asarray(below)
-        with np.errstate(invalid="ignore"):  # inf - inf, where nothing changes
+        with np.errstate(invalid="ignore"):  # inf - inf, where the value does not change
             change = np.where(above == below, 0, above - below)
         return np.asarray(change * (0.5 / eps), above.dtype)
 

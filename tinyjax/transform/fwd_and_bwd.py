@@ -1,4 +1,4 @@
-"""`fwd_and_bwd`: vjp as two functions, to be compiled and called apart."""
+"""`fwd_and_bwd`: vjp as two functions, which can be compiled and called separately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def fwd_and_bwd(
     fun: Callable, argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
 ) -> tuple[Callable, Callable]:
     """Two functions: fwd(*args) gives (out, residuals), or (out, residuals, aux) with has_aux;
-    bwd(residuals, cotangent of out) gives the cotangent of argument `argnums`, a tuple for a tuple.
+    bwd(residuals, cotangent of out) gives the cotangent of argument `argnums`, or a tuple if argnums is
+    one.
 
     `jitted`: both are compiled."""
 

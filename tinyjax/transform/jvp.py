@@ -57,12 +57,12 @@ register_pytree_node(Zero, lambda zero: ((), zero.aval), lambda aval, _: Zero(av
 
 
 def zero_tangent(primal: Any) -> Zero:
-    """The tangent of a value that does not move."""
+    """The symbolic zero tangent of a value."""
     return Zero(get_aval(primal).to_tangent_aval())
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """A tangent as an array, also where it is a Zero; `full` makes arrays of one value."""
+    """A tangent as an array, even if it is a Zero; `full` makes arrays of one value."""
     return full(tangent.aval, 0) if type(tangent) is Zero else tangent
 
 
@@ -120,7 +120,7 @@ class JVPTracer(Tracer):
         return next((line for line in known if line), None)
 
     def concrete(self) -> Any:
-        """The primal, if it is a value; if it is a tracer in turn, what that one says."""
+        """The primal if it is a value; `concrete` of the primal if that is a tracer too."""
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 
     def origin(self) -> Origin:
@@ -183,7 +183,7 @@ def defjvp(primitive: Primitive, *rules: Callable | None) -> None:
 
 
 def defjvp2(primitive: Primitive, *rules: Callable | None) -> None:
-    """As defjvp, for rules that use the result: `(tangent, out, *primals, **params)`."""
+    """Like defjvp, for rules that use the result: `(tangent, out, *primals, **params)`."""
     jvp_rules[primitive] = functools.partial(_jvp_by_operand, primitive, rules, True)
 
 
@@ -205,19 +205,19 @@ def _jvp_by_operand(
 
 
 def deflinear_jvp(primitive: Primitive) -> None:
-    """For a primitive that is linear in all operands together: it maps tangents as it maps primals."""
+    """For a primitive that is linear in all operands together: its JVP applies it to the tangents."""
     declare(primitive, linear="all")
     jvp_rules[primitive] = functools.partial(_linear_jvp, primitive)
 
 
 def _linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
-    """The result, and the primitive of the tangents as arrays."""
+    """The result, and the primitive applied to the tangents as arrays."""
     out = primitive.bind(*primals, **params)
     return out, primitive.bind(*[instantiate_zeros(t) for t in tangents], **params)
 
 
 def defzero(primitive: Primitive) -> None:
-    """For a primitive whose result does not move with its operands: comparisons, rounding."""
+    """For a primitive whose derivative is zero: comparisons, rounding."""
     declare(primitive, is_step=True)
     jvp_rules[primitive] = functools.partial(_zero_jvp, primitive)
 

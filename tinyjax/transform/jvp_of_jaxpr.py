@@ -1,4 +1,4 @@
-"""Forward mode for a whole jaxpr: what primitives need that have one as a parameter.
+"""Forward mode for a whole jaxpr, for primitives that have a jaxpr as a parameter.
 
 The JVP rule of jit, cond or scan replaces its jaxpr by one that computes tangents too.
 """
@@ -21,7 +21,8 @@ def jvp_jaxpr(
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The jaxpr from primals and non-zero tangents to results and their non-zero tangents.
 
-    Also returns which results have one. Those that `instantiate` selects (an entry a result) always do."""
+    Also returns which results have a tangent. Results that `instantiate` (a flag for each) selects always
+    do."""
     nonzero_outs: list[bool] = []
     in_avals = closed_jaxpr.in_avals
 
@@ -46,7 +47,7 @@ def jvp_jaxpr(
 def primals_and_tangents(
     outs: Sequence[Any], nonzero_outs: Sequence[bool]
 ) -> tuple[list[Any], list[Any]]:
-    """What a jaxpr made by jvp_jaxpr gave: the results, and a tangent for each, Zero among them."""
+    """Splits the outputs of jvp_jaxpr's jaxpr: the results, and a tangent (or Zero) for each."""
     primals_out, nonzero_tangents = split_list(outs, len(nonzero_outs))
     return primals_out, with_zeros(nonzero_tangents, nonzero_outs, primals_out)
 
@@ -54,6 +55,6 @@ def primals_and_tangents(
 def with_zeros(
     tangents: Sequence[Any], nonzeros: Sequence[bool], primals: Sequence[Any]
 ) -> list[Any]:
-    """A tangent for each primal: Zero for those that have none among `tangents`."""
+    """A tangent for each primal: Zero for primals without one in `tangents`."""
     found = iter(tangents)
     return [next(found) if nz else zero_tangent(x) for x, nz in zip(primals, nonzeros)]

@@ -22,7 +22,7 @@ from tinyjax.transform.transposition import ValAccum, backward_pass, checked_cot
 
 
 def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
-    """The transpose of a linear function: from cotangents of its result to those of its arguments.
+    """The transpose of a linear function: from cotangents of its result to cotangents of its arguments.
 
     `primals` give shapes and dtypes alone (arrays or ShapeDtypeStructs). The transpose is a node whose
     leaves are the constants of the function. Raises TypeError for a function between integers and floats,
@@ -53,7 +53,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
 
 
 def _check_dtypes(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> None:
-    """A transpose maps floats to floats, or integers to integers. float0 may stand beside both."""
+    """A transpose maps floats to floats, or integers to integers. float0 may occur with either."""
     kinds = {dtypes.kind(a.dtype) for a in (*in_avals, *out_avals) if a.dtype != dtypes.float0}
     if not (kinds <= set("fc") or kinds <= set("iu")):
         got = [", ".join(a.dtype.name for a in avals) for avals in (in_avals, out_avals)]
@@ -64,7 +64,7 @@ def _check_dtypes(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArr
 
 
 def _checked(ct: Any, aval: ShapedArray) -> Any:
-    """The cotangent of a result as an array; that of a float0 as a Zero, which no rule reads."""
+    """The cotangent of a result as an array; a float0 result's is a Zero, which no rule reads."""
     checked = checked_cotangent(ct, aval, "linear_transpose's function", TypeError)
     if aval.dtype != dtypes.float0:
         return checked

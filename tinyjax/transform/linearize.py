@@ -59,7 +59,7 @@ class LinearizeTrace(Trace):
         self.unknown = unknown
 
     def is_unknown(self, x: Any) -> bool:
-        """Whether it is a tracer of the trace `unknown`."""
+        """Whether `x` is a tracer of the trace `unknown`."""
         return type(x) is JaxprTracer and x._trace is self.unknown
 
     def primal_and_tangent(self, x: Any) -> tuple[Any, Any]:
@@ -69,7 +69,7 @@ class LinearizeTrace(Trace):
         return x, zero_tangent(x)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """An operation with an unknown operand goes by the rule in partial_eval_rules, if there is one."""
+        """An operation with an unknown operand uses its rule in partial_eval_rules, if there is one."""
         trace = self.parent
         for x in args:
             if isinstance(x, Tracer):
@@ -155,7 +155,7 @@ def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[li
 def trace_linear(
     trace: LinearizeTrace, fun: Callable[..., list], primals: Sequence[Any]
 ) -> tuple[list, Linearized]:
-    """The same in a given trace: `fun` is run on primals that are known, with tangents that are not."""
+    """Linearizes in a given trace: runs `fun` on known primals with unknown tangents."""
     source = user_line()
     args, in_avals = [], []
     for primal in primals:
@@ -185,7 +185,7 @@ def trace_linear(
 
 
 def with_aux_apart(fun: Callable, has_aux: bool) -> tuple[Callable, list[Any]]:
-    """`fun` without its auxiliary result, and the list that a call puts that into, if there is one."""
+    """`fun` without its auxiliary result, and the list to which a call appends that result."""
     aux: list[Any] = []
     if not has_aux:
         return fun, aux
@@ -209,8 +209,9 @@ def strip_tracers(tree: Any) -> Any:
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and a function that maps tangents to the result's tangent.
 
-    The function can be called many times: it holds the residuals and does the linear part alone. It is
-    a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux)."""
+    The function can be called many times: it holds the residuals and does the linear part alone. It is a
+    node whose leaves are the residuals: jit can take and return it. With has_aux, gives (out, f_jvp,
+    aux)."""
     check_callable(fun, "linearize")
     main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten(primals)

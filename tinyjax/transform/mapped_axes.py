@@ -1,4 +1,4 @@
-"""in_axes and out_axes, checked: which axis of each argument is mapped, and how large all of them are."""
+"""Checks of in_axes and out_axes: which axis of each argument is mapped, and the common size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tinyjax.core.tree_util.prefixes import flatten_axes
 
 
 def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int | None]:
-    """out_axes with an entry a result. Raises TypeError for what is neither an int nor None."""
+    """out_axes with an entry for each result. Raises TypeError for entries that are neither an int nor
+    None."""
     dims = flatten_axes(f"{transformation} out_axes", out_tree, out_axes)
     if not all([dim is None or type(dim) is int for dim in dims]):
         raise TypeError(
@@ -31,7 +32,7 @@ def checked_dims(
 ) -> list[int | None]:
     """The axis to map of each leaf, as a non-negative int, or None; `transformation` is vmap or pmap.
 
-    Raises TypeError for what is no axis, ValueError for one that is out of range."""
+    Raises TypeError for an entry that is no axis, ValueError for an axis out of range."""
     checked = [
         checked_dim(i, x, d, info, transformation) for i, (x, d) in enumerate(zip(leaves, dims))
     ]
@@ -60,7 +61,7 @@ def checked_dim(number: int, x: Any, dim: Any, info: DebugInfo, transformation: 
 
 
 def checked_out_dim(out_dim: int, ndim: int) -> int:
-    """The axis of a result, of `ndim` axes, that is the batch's, as a non-negative int."""
+    """The batch axis of a result with `ndim` axes, as a non-negative int."""
     if not -ndim <= out_dim < ndim:
         raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
     return out_dim % ndim
@@ -97,26 +98,26 @@ def mapped_size(
 
 
 def _some(texts: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+    """The first few, and the number of the rest."""
     more = f", and {len(texts) - 3} more" if len(texts) > 3 else ""
     return ", ".join(texts[:3]) + more
 
 
-# ---- what features say of a mapped axis ----
+# ---- features' additions to a mapped axis ----
 
 
 class AxisExtra(Protocol):
-    """What a feature says of an axis that vmap maps over, besides its name and size."""
+    """A feature's addition to an axis that vmap maps over, besides its name and size."""
 
     def batch_aval(self, batch: ShapedArray, dim: int) -> ShapedArray:
-        """The aval of a batch along the axis `dim`, with what there is to say of this axis."""
+        """The aval of a batch along the axis `dim`, with this addition."""
 
     def whole_size(self, size: int) -> int:
-        """The size that functions see, of an axis of which `size` examples are here."""
+        """The size that functions see, if the axis has `size` examples here."""
 
 
 def axis_extra(leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> AxisExtra | None:
-    """What the types of the mapped leaves say of the axis; `name` is vmap's spmd_axis_name."""
+    """The AxisExtra that the types of the mapped leaves imply; `name` is vmap's spmd_axis_name."""
     for x, dim in zip(leaves, dims):
         if dim is not None and (extra := get_aval(x).extra) is not None:
             return extra.of_mapped_axis(leaves, dims, name)
@@ -126,7 +127,7 @@ def axis_extra(leaves: Sequence[Any], dims: Sequence[int | None], name: Any) -> 
 def batch_aval(
     aval: ShapedArray, size: int, extra: AxisExtra | None, dim: int | None
 ) -> ShapedArray:
-    """The aval of a batch of such arrays, along its axis `dim`, as it is among the named axes here."""
+    """The aval of a batch of such arrays along axis `dim`, under the named axes bound here."""
     if dim is not None:
         aval = aval.with_axis(dim, size)
         aval = aval if extra is None else extra.batch_aval(aval, dim)

@@ -1,4 +1,4 @@
-"""A jaxpr in two: the part that is known and runs now, and the part for later.
+"""Splitting a jaxpr: the known part runs now, the other part later.
 
 The rules of primitives that have a jaxpr as a parameter need it. For a linearize rule, the known part
 computes the results and the residuals, and the later part is linear. For partial evaluation, any inputs are
@@ -34,9 +34,9 @@ ValueOrigin = tuple[str, Any]
 
 
 class Parts(NamedTuple):
-    """`known` computes each value once, and gives no input back: the results that are known, and the
-    residuals, are listed by their origins. `later` takes the residuals, then what comes later; which results
-    it gives, `later_outs` says (an entry a result)."""
+    """`known` computes each value once and returns no input: `known_outs` and `residuals` list the
+    origins of the known results and the residuals. `later` takes the residuals, then the later inputs;
+    `later_outs` flags the results that it gives."""
 
     known: ClosedJaxpr
     later: ClosedJaxpr
@@ -45,7 +45,7 @@ class Parts(NamedTuple):
     residuals: list[ValueOrigin]
 
     def values(self, inputs: Sequence[Any], computed: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The known results and the residuals, from what the known part was given, and gave."""
+        """The known results and the residuals, from the inputs and outputs of the known part."""
         values = {"in": inputs, "out": computed}
         return values_of(self.known_outs, values), values_of(self.residuals, values)
 
@@ -58,8 +58,8 @@ def values_of(origins: Sequence[ValueOrigin], values: dict[str, Sequence[Any]]) 
 @cached_on_jaxpr
 def linearize_jaxpr(closed_jaxpr: ClosedJaxpr, nonzeros: Flags, instantiate: Flags = ()) -> Parts:
     """The jaxpr in two: one of the primals, which gives all results, and the linear one, of residuals and
-    tangents. `nonzeros` names the inputs that have tangents; the results that have are `later_outs`. Those
-    that `instantiate` names (an entry a result) do always."""
+    tangents. `nonzeros` flags the inputs that have tangents, `later_outs` the results that have. Results
+    that `instantiate` flags always have one."""
     known, linear = JaxprTrace(), JaxprTrace()
     trace = LinearizeTrace(known, linear)
     primals = [known.new_arg(aval) for aval in closed_jaxpr.in_avals]
@@ -71,7 +71,7 @@ def linearize_jaxpr(closed_jaxpr: ClosedJaxpr, nonzeros: Flags, instantiate: Fla
         outs = jaxpr_as_fun(closed_jaxpr)(*args)
     pairs = [trace.primal_and_tangent(x) for x in outs]
     forced = instantiate or (False,) * len(outs)
-    with set_current_trace(known):  # zeros are a residual, as in JAX
+    with set_current_trace(known):  # a zero tangent is a residual, as in JAX
         tangents = [
             linear.new_const(instantiate_zeros(t)) if f and type(t) is Zero else t
             for (_, t), f in zip(pairs, forced)
@@ -86,9 +86,8 @@ def linearize_jaxpr(closed_jaxpr: ClosedJaxpr, nonzeros: Flags, instantiate: Fla
 def partial_eval_jaxpr(
     closed_jaxpr: ClosedJaxpr, unknown_ins: Flags, force_unknown: Flags = ()
 ) -> Parts:
-    """The jaxpr in two: one of the known inputs, one of residuals and the unknown inputs. The results that
-    `force_unknown` names (an entry a result) are left to the second also where they are known, as
-    residuals."""
+    """The jaxpr in two: one of the known inputs, one of residuals and the unknown inputs. The second also
+    returns the results that `force_unknown` flags, even known ones, which are then residuals."""
     known, unknown = JaxprTrace(), JaxprTrace()
     trace = LinearizeTrace(known, unknown)  # it will meet no pairs
     args = [
@@ -113,14 +112,14 @@ def _parts(
     later: ClosedJaxpr,
     later_outs: Flags,
 ) -> Parts:
-    """The two parts, of which the later one is written already: its constants are the residuals."""
+    """The two parts, from a finished later part, whose constants are the residuals."""
     later = without_dead_code(later)
     residuals = later.consts
     origins: dict[int, ValueOrigin] = {id(x): ("in", i) for i, x in enumerate(inputs)}
     origins.update((id(x), ("const", x)) for x in closed_jaxpr.consts)
     computed: list[Any] = []
     known_outs = []
-    for x in results:  # one that is there twice is an output twice, as in JAX
+    for x in results:  # a residual used twice is an output twice, as in JAX
         known_outs.append(origins.get(id(x), ("out", len(computed))))
         if known_outs[-1][0] == "out":
             computed.append(x)

@@ -28,7 +28,7 @@ from tinyjax.transform.jvp import Zero, add_any_p, defjvp, deflinear_jvp
 
 
 class UndefinedPrimal:
-    """A linear operand, which has an aval and no value. As Zero, it is a pytree without leaves."""
+    """A linear operand, which has an aval and no value. Like Zero, it is a pytree without leaves."""
 
     __slots__ = ("aval",)
 
@@ -40,7 +40,7 @@ class UndefinedPrimal:
 
 
 class ValAccum(UndefinedPrimal):
-    """Adds up the cotangents of a linear value: one that is used twice has the sum of both uses'."""
+    """Adds up the cotangents of a linear value: one for each of its uses."""
 
     __slots__ = ("total",)
 
@@ -49,7 +49,7 @@ class ValAccum(UndefinedPrimal):
         self.total: Any = None
 
     def accum(self, ct: Any) -> None:
-        """Adds a cotangent; None, or a Zero, is nothing to add."""
+        """Adds a cotangent, unless it is None or a Zero."""
         if ct is not None and type(ct) is not Zero:
             self.total = ct if self.total is None else add_any_p.bind(self.total, ct)
 
@@ -80,7 +80,7 @@ def backward_pass(
     linear_eqns = []
     for eqn in jaxpr.eqns:
         operands = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
-        if linear.isdisjoint(eqn.invars):  # an equation of residuals alone
+        if linear.isdisjoint(eqn.invars):  # an equation without linear operands
             outs = eqn.primitive.bind(*operands, **eqn.params)
             env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
         else:
@@ -98,7 +98,7 @@ def backward_pass(
             cts = [env[v].freeze() for v in eqn.outvars]
             if set(map(type, cts)) <= {Zero}:
                 continue
-            context.source_info = eqn.source_info  # what goes backwards is from the same line
+            context.source_info = eqn.source_info  # transposed equations have the same source line
             rule = transpose_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "transpose")
             ct = cts if eqn.primitive.multiple_results else cts[0]
             cts_in = rule(ct, *operands, **eqn.params)
@@ -111,8 +111,8 @@ def backward_pass(
 
 # ---- rules ----
 
-# primitive -> (ct, *operands, **params) -> a cotangent for each operand; None for those that are not linear,
-# and those to whose accumulators the rule itself has added
+# primitive -> (ct, *operands, **params) -> a cotangent for each operand; None for operands that are not
+# linear, or to whose accumulators the rule itself has added
 transpose_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
@@ -135,7 +135,7 @@ def defbilinear(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Ca
 
 
 def defproduct(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Callable) -> None:
-    """The same for a product that has its JVP rule already."""
+    """Like defbilinear, for a product that has its JVP rule already."""
     rules = functools.partial(product_transpose, primitive, lhs_transpose, rhs_transpose)
     transpose_rules[primitive] = rules
 
@@ -183,24 +183,24 @@ def unbroadcast(aval: ShapedArray, ct: Any) -> Any:
 
 
 def _add_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
-    """A sum hands its cotangent to each of its linear operands."""
+    """Each linear operand of a sum gets the sum's cotangent."""
     return [unbroadcast(v.aval, ct) if is_undefined_primal(v) else None for v in (x, y)]
 
 
 def mul_transpose_x(ct: Any, x: Any, y: Any) -> Any:
-    """The cotangent of x in x * y, of which y is known. Either may have been stretched."""
+    """The cotangent of x in x * y, where y is known. Broadcasting may have stretched either."""
     return unbroadcast(x.aval, primitives.mul(ct, y))
 
 
 def mul_transpose_y(ct: Any, x: Any, y: Any) -> Any:
-    """The cotangent of y in x * y, of which x is known."""
+    """The cotangent of y in x * y, where x is known."""
     return unbroadcast(y.aval, primitives.mul(x, ct))
 
 
 def _broadcast_in_dim_transpose(
     ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any
 ) -> list[Any]:
-    """What was copied gets the sum over the copies: along axes that x did not have, or had with size 1."""
+    """Sums the cotangent over the copies: along axes that x did not have, or had with size 1."""
     unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
     kept = [d for i, d in enumerate(broadcast_dimensions) if i not in unit_dims]
     axes = [axis for axis in range(len(shape)) if axis not in kept]

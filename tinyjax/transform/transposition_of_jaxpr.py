@@ -1,6 +1,7 @@
-"""Transposition of a whole jaxpr: what primitives need that have one as a parameter.
+"""Transposition of a whole jaxpr, for primitives that have a jaxpr as a parameter.
 
-The backward pass is traced, so that a jit, a loop or a branch of a linear jaxpr becomes one of its transpose.
+The backward pass is traced, so that the transpose of a jit, loop or branch is again a jit, loop or
+branch.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def transpose_jaxpr(
 def operand_cotangents(
     operands: Sequence[Any], outs: Sequence[Any], nonzero: Sequence[bool]
 ) -> list[Any]:
-    """What a jaxpr made by transpose_jaxpr gave, as a transpose rule gives it: an entry an operand,
-    None for those that are not linear."""
+    """The outputs of transpose_jaxpr's jaxpr as a transpose rule's result: an entry for each operand,
+    None for operands that are not linear."""
     found, flags = iter(outs), iter(nonzero)
     return [
         (next(found) if next(flags) else Zero(x.aval)) if is_undefined_primal(x) else None

@@ -35,7 +35,7 @@ from tinyjax.transform.transposition import ValAccum, backward_pass, checked_cot
 
 
 class VJP(Partial):
-    """The function that vjp gives: from a cotangent of the result to those of the primals."""
+    """The function that vjp returns: from a cotangent of the result to the primals' cotangents."""
 
 
 register_pytree_node(
@@ -85,7 +85,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def pull_back(linearized: Linearized, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-    """The cotangents of all primals from those of all results. Zeros are made into arrays: also for
+    """The cotangents of all primals from the cotangents of all results. Zeros become arrays, also for
     primals that are not in the linear jaxpr (integers, whose tangents have dtype float0)."""
     jaxpr = linearized.jaxpr
     used = [ct for ct, nonzero in zip(cts, linearized.nonzero_outs) if nonzero]
@@ -133,7 +133,7 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """As grad, but gives (value, gradient), or ((value, aux), gradient) with has_aux."""
     check_callable(fun, "differentiate")
-    as_argnums(argnums, "argnums")  # complains before the first call
+    as_argnums(argnums, "argnums")  # raises before the first call
 
     @wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
@@ -154,8 +154,8 @@ def value_and_grad(
 def _value_and_cotangents(
     flat_fun: FlatArgsFun, leaves: Sequence[Any], holomorphic: bool, fun: Callable
 ) -> tuple[Any, list[Any]]:
-    """The value of a function of leaves, as the tree that it gives, and a cotangent for each leaf: linearized
-    at the leaves, then pulled back from 1. Raises TypeError, naming `fun`, for a value that is no scalar."""
+    """The value of a function of leaves, as a tree, and a cotangent for each leaf: linearizes at the
+    leaves, then pulls back from 1. Raises TypeError, naming `fun`, for a value that is no scalar."""
     outs, linearized = linearize_flat(flat_fun, leaves)
     out = tree_unflatten(flat_fun.out_tree, outs)
     seed = full(_checked_grad_output(out, holomorphic, fun), 1)

@@ -21,7 +21,7 @@ def equality_errors(first: PyTreeDef, second: PyTreeDef) -> Iterator[tuple[KeyPa
 def _differences(
     path: KeyPath, first: PyTreeDef, second: PyTreeDef, below_leaves: bool
 ) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """The places where two structures part, as (path, *what _node_difference says of it)."""
+    """The places where two structures differ, as (path, *result of _node_difference)."""
     if first.node_type is None and not below_leaves:
         return
     if difference := _node_difference(first, second):
@@ -49,7 +49,7 @@ def _node_difference(a: PyTreeDef, b: PyTreeDef) -> tuple[str, str, str] | None:
 
 
 def _different_keys(a: PyTreeDef, b: PyTreeDef) -> str:
-    """Which keys b lacks, and which it has beside those of a."""
+    """The keys that b lacks, and the keys that only b has."""
     ours, theirs = ([str(key) for key in _keys_of_treedef(t)] for t in (a, b))
     missing = [key for key in ours if key not in theirs]
     added = [key for key in theirs if key not in ours]
@@ -70,7 +70,7 @@ def _children_text(treedef: PyTreeDef) -> str:
 
 
 def _keys_of_treedef(treedef: PyTreeDef) -> list[Any]:
-    """Keys are a matter of nodes, so one is made for the purpose, if its class lets us."""
+    """Only nodes have keys, so this builds a node from the structure, if its class allows that."""
     number = len(treedef.child_defs)
     if treedef.node_type is None:
         return []

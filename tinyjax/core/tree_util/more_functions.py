@@ -1,4 +1,4 @@
-"""What is left of jax.tree_util: small functions of trees and structures."""
+"""The rest of jax.tree_util: small functions of trees and structures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return all(tree_leaves(tree, is_leaf))
 
 
-NO_VALUE = object()  # where None would be a value
+NO_VALUE = object()  # because None can be a value
 
 
 def tree_reduce(
@@ -99,9 +99,9 @@ def tree_transpose(
     """A list of dicts to a dict of lists: outer[inner[leaf]] to inner[outer[leaf]].
 
     Args:
-      inner_treedef: None to read it from the first of the subtrees.
+      inner_treedef: None means the structure of the first subtree.
     Raises:
-      TypeError: the tree has not the structure outer of inner."""
+      TypeError: the tree does not have the structure outer of inner."""
     leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
         inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])

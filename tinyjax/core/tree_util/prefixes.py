@@ -63,8 +63,8 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = F
 
 
 def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef) -> Iterator[int | None]:
-    """How many leaves `full` has under each leaf of `prefix`; None where the two part, as two nodes do
-    that do not `_agree`."""
+    """How many leaves `full` has under each leaf of `prefix`; None where the two differ, as nodes do that
+    do not `_agree`."""
     if prefix.node_type is None:
         yield full.num_leaves
     elif not _agree(prefix, full):

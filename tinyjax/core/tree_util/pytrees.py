@@ -68,7 +68,7 @@ registry: dict[type, Kind] = {
 
 
 class _KindOf(dict[Any, Any]):
-    """Type -> its kind, None for a leaf; decided once a type, so that a look-up is no call."""
+    """Type -> its kind, None for a leaf. Decided once per type; later look-ups need no Python call."""
 
     def __missing__(self, cls: Any) -> Kind | None:
         kind = registry.get(cls)
@@ -113,7 +113,7 @@ def register_pytree_node(
         return tuple(out[0]), out[1]
 
     registry[nodetype] = Kind(flatten, unflatten_func, flatten_with_keys_func)
-    kind_of.pop(nodetype, None)  # it may have been met before, as a leaf or as a namedtuple
+    kind_of.pop(nodetype, None)  # it may be cached already, as a leaf or as a namedtuple
 
 
 # ---- PyTreeDef: a tree without its leaves ----
@@ -201,8 +201,8 @@ class PyTreeDef:
         return leaves[0] if self.node_type is None else self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
-        """The tree of this structure, of the next leaves of the iterator. It must be a node's, which
-        has a kind: where the whole structure is one leaf, `unflatten` gives that leaf itself."""
+        """The tree of this structure, of the next leaves of the iterator. The structure must be a node's:
+        for a single leaf, `unflatten` returns the leaf itself."""
         children = []
         for child in self.child_defs:
             children.append(next(leaves) if child.node_type is None else child._build(leaves))
@@ -221,12 +221,12 @@ class PyTreeDef:
     def differences(
         self, other: PyTreeDef, below_leaves: bool = True
     ) -> Iterator[tuple[str, str, str, str]]:
-        """The places where two structures part, for messages: (key path, what differs, how it is here, and
-        in `other`). core/tree_util/differences.py replaces this by a method that finds all of them."""
+        """The places where two structures differ, for messages: (key path, what differs, how it is here,
+        and in `other`). core/tree_util/differences.py replaces this by a method that finds all of them."""
         yield "", "structures", str(self), str(other)
 
     def _collect_subtrees(self, tree: Any, subtrees: list[Any]) -> bool:
-        """Appends the subtrees under the leaves; False where the structures part."""
+        """Appends the subtrees under the leaves; returns False if the structures differ."""
         if self.node_type is None:
             subtrees.append(tree)
             return True
@@ -266,7 +266,7 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     """The leaves of a tree, depth first from left to right, and its structure.
 
     Args:
-      is_leaf: asked at every subtree; where it says True, the subtree is taken as one leaf.
+      is_leaf: called with every subtree; where it returns True, the subtree is one leaf.
     Raises:
       ValueError: the keys of a dict cannot be sorted, or `is_leaf` returned no bool."""
     leaves: list[Any] = []
@@ -291,7 +291,7 @@ def _flatten(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> PyTreeDef:
 
 
 def stops(is_leaf: Callable[..., bool], *args: Any) -> bool:
-    """What `is_leaf` answers. ValueError: it is no bool (nor None)."""
+    """The result of `is_leaf`. ValueError: it is neither a bool nor None."""
     answer = is_leaf(*args)
     if answer is not None and not isinstance(answer, bool):
         raise ValueError(

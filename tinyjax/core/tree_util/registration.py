@@ -28,7 +28,7 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, tuple[Any, ...]], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """As register_pytree_node, with (key, child) pairs in place of children."""
+    """Like register_pytree_node, with (key, child) pairs instead of children."""
 
     def without_keys(node: Any) -> tuple[list[Any], Any]:
         pairs, aux = flatten_with_keys(node)
@@ -116,6 +116,7 @@ def _check_fields(expected: set[str], got: set[str]) -> None:
 
 
 def register_static(cls: Any) -> Any:
-    """Class decorator: a value is a node without children, itself its aux data (so hashable)."""
+    """Class decorator: a value becomes a node without children. It is its own aux data, so it must be
+    hashable."""
     register_pytree_node(cls, lambda obj: ((), obj), lambda obj, _: obj)
     return cls

@@ -48,7 +48,8 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
 
 
 def _scan(combine: Callable, elems: list[Any], axis: int) -> list[Any]:
-    """The scan of pairs gives the odd places; each even place is the one before, and one more."""
+    """The scan of pairs gives the results at odd places. An even place combines the result before it with
+    its element."""
     size = shape_of(elems[0])[axis]
     if size < 2:
         return elems
@@ -64,7 +65,7 @@ def _scan(combine: Callable, elems: list[Any], axis: int) -> list[Any]:
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """The elements of both in turn: each is padded with zeros at the other's places, and they add."""
+    """Alternates the elements of both: pads each with zeros at the other's places, and adds them."""
     ndim = len(shape_of(even))
     same_size = int(shape_of(even)[axis] == shape_of(odd)[axis])
     zero = np.zeros((), even.dtype)

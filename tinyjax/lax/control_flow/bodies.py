@@ -1,7 +1,7 @@
-"""What branches have in common, and what a loop's body must give.
+"""Checks of loop bodies, and shared constants of branches.
 
-A loop's body must return a carry of the type that it takes. Branches take the same operands, so what any of
-them closes over is an argument of all.
+A loop's body must return a carry of the type that it takes. Branches take the same operands, so a value
+that one of them closes over is an argument of all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tinyjax.lax.conversion import convert_element_type
 def with_common_consts(
     jaxprs: Sequence[ClosedJaxpr], consts: Sequence[Sequence[Any]]
 ) -> tuple[list[ClosedJaxpr], list[Any]]:
-    """Gives all bodies the same leading arguments: what any of them closes over, each value once."""
+    """Gives all bodies the same leading arguments: the values that any of them closes over, each once."""
     values = {id(x): x for xs in consts for x in xs}
     common = []
     for closed, own in zip(jaxprs, consts):
@@ -46,8 +46,8 @@ def fixed_point(
     """Which parts of a carry have some property: a tangent, a batch dim, being unknown.
 
     `carry` has a flag for each part: whether it has the property before the first iteration.
-    `step(flags)` says which parts have it after an iteration if those that are flagged have it before. What
-    has it once, has it always: so ask again until nothing is added."""
+    `step(flags)` returns which parts have it after an iteration if the flagged parts have it before. A
+    part that has it once keeps it, so `step` is called until no part is added."""
     while (after := tuple(a or b for a, b in zip(carry, step(carry)))) != carry:
         carry = after
     return carry
@@ -63,15 +63,15 @@ def same_type(a: ShapedArray, b: ShapedArray) -> bool:
 
 
 def equal_types(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether they also have the same `extra`."""
+    """Whether two avals have the same_type and the same `extra`."""
     return same_type(a, b) and a.extra == b.extra
 
 
 def promote_weak_carry(
     init: Sequence[Any], in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
 ) -> tuple[list[Any], bool]:
-    """The first carry, where it is of weak type (a Python scalar, mostly) in the dtype that it has
-    together with the body's result; and whether that changed any of it: then trace the body again."""
+    """The first carry, with weakly typed parts (mostly Python scalars) promoted with the body's result;
+    and whether any part changed. If so, the body must be traced again."""
     promoted, changed = [], False
     for x, in_aval, out_aval in zip(init, in_avals, out_avals):
         if in_aval.weak_type and not same_type(in_aval, out_aval):
@@ -137,14 +137,14 @@ def _what_differs(a: ShapedArray, b: ShapedArray) -> str:
 
 
 def advice(pairs: Iterable[tuple[ShapedArray, ShapedArray]], what: str) -> str:
-    """How to give `what` the type that it must be like, where their extras differ."""
+    """How to give `what` the required type, if their extras differ."""
     pairs = list(pairs)
     extra = next((a.extra or b.extra for a, b in pairs if a.extra != b.extra), None)
     return "" if extra is None else extra.advice(pairs, what)
 
 
 def _first_parameter(fun: Callable) -> str:
-    """The name of a function's first parameter; "" if it has none that we can see."""
+    """The name of a function's first parameter; "" if it is not known."""
     try:
         return next(iter(inspect.signature(fun).parameters), "")
     except (TypeError, ValueError):

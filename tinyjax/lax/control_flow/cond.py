@@ -39,7 +39,7 @@ from tinyjax.lax.selection import clamp
 
 # ---- the primitive ----
 
-# Operands: an index of dtype int32 in range, and what the branches take. Parameter: branches, a tuple
+# Operands: an index of dtype int32 in range, and the branches' operands. Parameter: branches, a tuple
 # of ClosedJaxprs of equal types.
 cond_p = HigherOrderPrimitive("cond", multiple_results=True, impl_binds_primitives=True)
 
@@ -47,7 +47,7 @@ cond_p = HigherOrderPrimitive("cond", multiple_results=True, impl_binds_primitiv
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:
     """Runs the branch that is taken, and no other."""
     outs = eager_jaxpr_fun(branches[int(index)])(*operands)
-    # Branches may differ in weak types: the first one's hold for all.
+    # Branches may differ in weak types: all results have the first branch's.
     outs = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
     return watched(cond_p, {"branches": branches}, (index, *operands), outs)
 
@@ -202,7 +202,7 @@ def _is_concrete(x: Any) -> bool:
 def _one_of(
     name: str, names: Sequence[str], functions: Sequence[Callable], index: Any, operands: tuple
 ) -> Any:
-    """Traces the functions and binds cond_p to the branches that they become."""
+    """Traces the functions to branches and binds cond_p."""
     leaves, in_tree = tree_flatten((operands, {}))
     in_avals = [get_aval(x) for x in leaves]
     traced: dict[int, Traced] = {}  # a function that is given twice is traced once
@@ -229,8 +229,8 @@ def _one_of(
 def _without_forwarded(
     branches: Sequence[ClosedJaxpr],
 ) -> tuple[list[int | None], list[ClosedJaxpr]]:
-    """The branches without the results that are the same input in each; and which input that is, for
-    each result (None: it is computed)."""
+    """The branches without the results that are the same input in each; and for each result, which input
+    it is (None: it is computed)."""
     sources: list[int | None] = []
     for atoms in zip(*[branch.jaxpr.outvars for branch in branches]):
         places = {

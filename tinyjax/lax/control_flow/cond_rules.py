@@ -1,7 +1,7 @@
 """The jvp, vmap, linearize, partial-eval, transpose and dce rules of `cond`: each transforms the branches.
 
-The branches must keep equal types, so what one of them needs (a tangent, a batch dim, a cotangent, a
-residual), all of them get.
+The branches must keep equal types, so if one of them needs a tangent, a batch dim, a cotangent or a
+residual, all of them get one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Branches = tuple[ClosedJaxpr, ...]
 
 
 def _in_any(flags_by_branch: Iterable[Sequence[bool]]) -> tuple[bool, ...]:
-    """From flags (one for each result, say) of each branch: whether they are set in any of them."""
+    """Combines the branches' lists of flags: whether each flag is set in any branch."""
     return tuple([any(flags) for flags in zip(*flags_by_branch)])
 
 
@@ -86,7 +86,7 @@ jvp_rules[cond_p] = _cond_jvp
 
 
 def _cond_batch(axis: AxisData, vals: Any, dims: Any, *, branches: Branches) -> Any:
-    """With one index for all examples, a cond of batched branches; else all branches, and a select."""
+    """With one index for all examples, a cond of batched branches; otherwise all branches and a select."""
     if any(_has_io(branch.jaxpr) for branch in branches):
         raise NotImplementedError(
             "IO effect not supported in vmap-of-cond: io_callback in a branch would be called for the "
@@ -146,8 +146,8 @@ axis_batch_rules[cond_p] = _cond_batch
 def _cond_linearize(
     primals: Any, nonzeros: Any, *, branches: Branches
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """A cond of the branches' results and residuals, and one of their linear parts. Where any branch has a
-    tangent, all must give one."""
+    """One cond computes the branches' results and residuals, another their linear parts. If any branch
+    has a tangent, all must give one."""
     nonzeros = tuple(nonzeros[1:])  # an index has no tangent
     nonzero_outs = _in_any(linearize_jaxpr(branch, nonzeros).later_outs for branch in branches)
     parts = [linearize_jaxpr(branch, nonzeros, nonzero_outs) for branch in branches]
@@ -163,7 +163,7 @@ def _cond_linearize(
 
 
 def _cond_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
-    """The same for branches of which some operands are known."""
+    """Partial evaluation, for branches with some known operands."""
     index, *operands = args
     if trace.is_unknown(index):
         return trace.unknown.process_primitive(cond_p, args, params)
@@ -184,8 +184,9 @@ def _cond_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict)
 def _cond_now(
     parts: Sequence[Parts], index: Any, inputs: Sequence[Any]
 ) -> tuple[list[Any], list[Any], Branches]:
-    """Binds the cond of the known parts. Gives its results, all branches' residuals, and the branches of the
-    cond for later, which take these first. A residual that is an input is no result of the first cond."""
+    """Binds the cond of the known parts. Returns its results, all branches' residuals, and the branches
+    of the later cond, which take the residuals first. A residual that is an input is no result of the
+    first cond."""
     made = [[origin for origin in p.residuals if origin[0] != "in"] for p in parts]
     made_avals = [
         [a for a, (kind, _) in zip(p.later.in_avals, p.residuals) if kind != "in"] for p in parts
@@ -241,7 +242,7 @@ def with_residual_outputs(
     places: Sequence[int],
     avals: Sequence[ShapedArray],
 ) -> ClosedJaxpr:
-    """The known part of a branch, giving its residuals at their places and fillings at the others."""
+    """The known part of a branch, which returns its residuals at their places and fillings at the others."""
 
     def branch(*args: Any) -> list[Any]:
         values = {"in": args, "out": jaxpr_as_fun(known)(*args)}
@@ -292,7 +293,7 @@ transpose_rules[cond_p] = _cond_transpose
 
 
 def _cond_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    """Without unused results, and without the operands that no branch then reads."""
+    """Removes unused results, and the operands that no branch then reads."""
     branches, used = eqn.params["branches"], tuple(used_outputs)
     used_inputs = _in_any(dce_closed_jaxpr(branch, used)[1] for branch in branches)
     return eqn.replace(

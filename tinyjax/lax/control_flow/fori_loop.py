@@ -66,8 +66,8 @@ def _is_below(loop_carry: Any) -> Any:
     return lt(i, upper)
 
 
-# Of each body_fun: it as a body of scan, and of while_loop. The same one each time, so that it is traced
-# once; it refers to body_fun weakly, which could not be forgotten otherwise.
+# body_fun -> its bodies for scan and while_loop. They are cached so that each is traced once, and refer
+# to body_fun weakly, so that it can be freed.
 _bodies: WeakKeyDictionary[Callable, dict[Callable, Callable]] = WeakKeyDictionary()
 
 
@@ -88,7 +88,7 @@ def _as_body_of(loop: Callable, body_fun: Callable) -> Callable:
 def _reference_to(fun: Callable) -> Callable[[], Any]:
     try:
         return weakref.ref(fun)
-    except TypeError:  # of a class without weak references
+    except TypeError:  # its class has no weak references
         return lambda: fun
 
 
@@ -97,8 +97,8 @@ def _fori_scan(
 ) -> Any:
     """The loop as a scan without xs and ys, whose carry is (i, val) and begins as (lower, init_val).
 
-    `_as_body_of(scan, body_fun)` is its body. Where upper is not above lower, there are no iterations. Under
-    jax_disable_jit a scan cannot have none: then the value is init_val itself."""
+    `_as_body_of(scan, body_fun)` is its body. If upper is not above lower, there are no iterations. Under
+    jax_disable_jit scan does not allow that, so the value is init_val itself."""
     length = max(upper - lower, 0)
     if config.jax_disable_jit and length == 0:
         return init_val

@@ -51,7 +51,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def _flatten(y: Any) -> Any:
-    """Batch after batch, as one."""
+    """Merges the two leading axes, batches and examples."""
     return y.reshape(-1, *y.shape[2:])
 
 

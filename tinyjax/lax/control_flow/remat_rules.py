@@ -1,7 +1,7 @@
-"""Loops and branches within jax.checkpoint: the policy is asked about the equations of their bodies.
+"""Loops and branches within jax.checkpoint: the policy decides about the equations of their bodies.
 
-Of a scan, what the policy saves of each iteration is kept, stacked; of a cond, what it saves of either
-branch; of a while_loop nothing, as the number of iterations is unknown.
+A scan keeps, stacked, the values that the policy saves in each iteration; a cond keeps those saved in any
+branch; a while_loop keeps nothing, as the number of iterations is unknown.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -34,8 +34,8 @@ from tinyjax.transform.remat.policies import (
 
 Flags = Sequence[bool]
 
-# Each staged equation has all operands that the equation had, and all results: what of it the backward
-# pass does not need goes as dead code.
+# Each staged equation has all operands and results of the equation. Dead code elimination removes the
+# parts that the backward pass does not need.
 
 
 def _split_body(
@@ -68,7 +68,7 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
         outvars=drop(eqn.outvars, split.unknown_outs) + stacked,
         params=eqn.params | sizes | {"jaxpr": split.known},
     )
-    # Residuals differ from iteration to iteration, as xs do, so they stand behind these.
+    # Residuals differ from iteration to iteration, like xs, so they come after xs.
     residual_vars, operand_vars = split_list(split.staged.jaxpr.invars, number)
     body = split.staged.jaxpr.replace(invars=operand_vars + residual_vars)
     staged = eqn.replace(
@@ -112,7 +112,7 @@ def _while_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn
 
 
 def _cond_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
-    """Each branch in two parts; all branches give, and take, the residuals of any of them."""
+    """Splits each branch in two; all branches return, and take, the residuals of any of them."""
     branches: tuple[ClosedJaxpr, ...] = eqn.params["branches"]
     index, *operands = eqn.invars
     if unknown[0]:

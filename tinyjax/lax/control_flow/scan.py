@@ -1,8 +1,8 @@
 """A loop over the leading axis of arrays, in one equation, that can be run backwards: `scan`.
 
-A loop of any length is one equation, whose operands are what is the same at each iteration, what goes from
-one iteration to the next, and the slices that each iteration takes. `fori_loop` and `map` stand on it; why it
-can be run backwards, scan_reverse tells.
+A loop of any length is one equation. Its operands are the constants, the carry that goes from one
+iteration to the next, and the arrays of which each iteration takes a slice. `fori_loop` and `map` are
+built on it; scan_reverse explains why it can be run backwards.
 
     carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
 """
@@ -168,7 +168,7 @@ def scan(
 
 
 def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
-    """The number of iterations: that of all xs, and `length` if it is given."""
+    """The number of iterations: the length of all xs, and `length` if it is given."""
     scalars = [aval.str_short() for aval in xs_avals if not aval.shape]
     if scalars:
         raise ValueError(
@@ -210,7 +210,7 @@ def _unroll_count(unroll: int | bool, length: int) -> int:
 
 
 def _python_scan(f: Callable, carry: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
-    """What scan does where jit is disabled: a Python loop over `f` itself."""
+    """scan under jax_disable_jit: a Python loop over `f` itself."""
     if length == 0:
         raise ValueError(
             "zero-length scan is not supported in disable_jit() mode because the output type is unknown"
@@ -251,8 +251,8 @@ def _bind_what_changes(
 def _what_changes(
     jaxpr: ClosedJaxpr, num_consts: int, num_carry: int
 ) -> tuple[ClosedJaxpr, list[bool], list[int | None]]:
-    """The body whose unchanged carries are its first constants; which of the carries change; and of
-    each y, which x it is (None: one that the body makes)."""
+    """The body with unchanged carries as its first constants; which carries change; and for each y, the x
+    that it equals (None: the body computes it)."""
     invars, outvars = jaxpr.jaxpr.invars, jaxpr.jaxpr.outvars
     const_vars, carry_vars, x_vars = split_list(invars, num_consts, num_carry)
     carry_out, y_out = split_list(outvars, num_carry)

@@ -1,8 +1,8 @@
 """`scan` in reverse mode: one loop that runs now, and a linear one for later, which is run backwards.
 
-The derivative of a loop is two loops. Linearizing makes one that runs now and saves what the other, linear
-one needs of each iteration (stacked; what is the same at each iteration is saved once). Transposition runs
-the linear one backwards.
+The derivative of a loop is two loops. Linearizing makes a loop that runs now, and a linear one. The first
+saves the values that the second needs of each iteration (stacked; values that are the same at each
+iteration are saved once). Transposition runs the linear one backwards.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ from tinyjax.transform.transposition import (
 class SplitBody(NamedTuple):
     """The body of a loop in three parts.
 
-    `before`: what the known part needs of known consts alone, to be computed once, before the loop.
-    `known`: the loop that can run now; its consts come from `known_consts`, and it gives the known
-    results and then the residuals that differ from iteration to iteration, to be stacked.
-    `later`: the loop for later, of (residuals that are the same at each iteration, what comes later,
-    residuals that differ)."""
+    `before`: the computations on known consts alone, which run once, before the loop. `known`: the loop
+    that can run now; its consts come from `known_consts`, and it gives the known results and then the
+    residuals that differ from iteration to iteration, to be stacked. `later`: the loop for later, of
+    (residuals that are the same at each iteration, what comes later, residuals that differ)."""
 
     before: ClosedJaxpr
     known: ClosedJaxpr
@@ -62,8 +61,8 @@ class SplitBody(NamedTuple):
 def _linearized_body(
     jaxpr: ClosedJaxpr, const_nz: Flags, init_nz: Flags, xs_nz: Flags
 ) -> SplitBody:
-    """The parts of a body whose named operands have tangents. A carry has one if its first value has, or if
-    the body makes one."""
+    """The parts of a body whose named operands have tangents. A carry has a tangent if its first value
+    has one, or if the body makes one."""
     num_consts, num_carry = len(const_nz), len(init_nz)
     no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
 
@@ -76,7 +75,7 @@ def _linearized_body(
 
 
 def _without_copies(body: SplitBody, num_carry: int) -> SplitBody:
-    """The known loop gives no residual twice, and none that it gives as a y already."""
+    """The known loop returns no residual twice, and none that it already returns as a y."""
     outvars = body.known.jaxpr.outvars
     first: dict[Any, int] = {}
     for i, v in enumerate(outvars[num_carry:], num_carry):
@@ -107,7 +106,8 @@ def _partly_known_body(
 
 
 def _split_body(parts: Parts, num_consts: int, num_carry: int) -> SplitBody:
-    """The known part has that many consts and carries; what depends on its consts alone is taken out."""
+    """The known part has that many consts and carries. Equations that depend only on its consts move out
+    of the loop."""
     first_x = num_consts + num_carry
 
     def is_made(origin: ValueOrigin) -> bool:
@@ -216,11 +216,10 @@ def _scan_transpose(
 ) -> list[Any]:
     """The rule of scan for transposition: for each operand its cotangent, None where it is known.
 
-    One scan the other way round, of `_transpose_body`. Cotangents of the carry go from one to the next;
-    those of linear consts are added up on the way, from zeros on, so they are carried too, before the
-    others; those of ys are its xs, those of linear xs its ys. Known consts and xs stay what they are:
-    its consts are the known ones, and known xs come behind the cotangents of ys.
-    Some of ys have a Zero as cotangent, which no array stands for; for the carry's it is made one."""
+    One scan of `_transpose_body` in the opposite direction. Its carry has the cotangents of linear
+    consts, which are summed from zeros, then the cotangents of the carry. Its xs are the cotangents of
+    ys, then the known xs; its ys are the cotangents of linear xs; its consts are the known consts. A Zero
+    cotangent of a y is left out; a Zero cotangent of the carry becomes an array."""
     consts, _, xs = split_list(args, num_consts, num_carry)
     consts_lin, xs_lin = (tuple(map(is_undefined_primal, part)) for part in (consts, xs))
     ct_carry, ct_ys = split_list(cts, num_carry)
@@ -260,8 +259,8 @@ def _transpose_body(
     zero_ys: Flags,
 ) -> ClosedJaxpr:
     """The body backwards: of known consts, the linear consts' cotangents so far, those of the carry
-    and of ys that are not Zero, and known xs; gives cotangents of linear consts, carry and linear xs.
-    `in_avals` are the avals of what it takes, in this order; of ys and xs, those of one step."""
+    and of ys that are not Zero, and known xs; returns the cotangents of linear consts, carry and linear
+    xs. `in_avals` are the avals of what it takes, in this order; of ys and xs, those of one step."""
     linear = (*consts_lin, *(True,) * num_carry, *xs_lin)
     const_avals, _, x_avals = split_list(jaxpr.in_avals, len(consts_lin), num_carry)
     y_avals = jaxpr.out_avals[num_carry:]

@@ -57,7 +57,7 @@ def _jvp_body(
     jaxpr: ClosedJaxpr, const_nz: Flags, init_nz: Flags, xs_nz: Flags, num_carry: int
 ) -> tuple[ClosedJaxpr, Flags, Flags]:
     """The body with tangents: (consts, their tangents, carry, tangents, xs, tangents) to (carry,
-    tangents, ys, tangents). A carry has one if its first value has or if the body makes one."""
+    tangents, ys, tangents). A carry has a tangent if its first value has one or if the body makes one."""
     no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
 
     def with_tangents(carry_nz: Flags) -> tuple[ClosedJaxpr, Flags]:
@@ -91,9 +91,9 @@ def _scan_batch(
 ) -> Any:
     """The rule of scan for vmap: (results, their batch dims), by a scan of the batched body.
 
-    `vals` are consts, the first carry and xs, `dims` their batch dims. In the body, batch dims stand in
-    front; so they are at 0 in consts and carry, and at 1 in xs and ys, behind the axis of the loop. A
-    part of the carry has one if its first value has, or if the body gives it one."""
+    `vals` are consts, the first carry and xs, `dims` their batch dims. In the body, batch dims are in
+    front: they are at 0 in consts and carry, and at 1 in xs and ys, behind the axis of the loop. A part
+    of the carry has one if its first value has, or if the body gives it one."""
     mapped = [dim is not not_mapped for dim in dims]
     const_mapped, init_mapped, xs_mapped = split_list(mapped, num_consts, num_carry)
     no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
@@ -124,7 +124,7 @@ def _scan_batch(
 
 
 def _scan_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    """A carry that no used result needs goes, from one iteration to the next."""
+    """Removes carries that no used result needs, in any iteration."""
     jaxpr, num_consts, num_carry = (eqn.params[k] for k in ("jaxpr", "num_consts", "num_carry"))
     carry_out_used, ys_used = split_list(used_outputs, num_carry)
 

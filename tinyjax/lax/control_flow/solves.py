@@ -1,8 +1,8 @@
-"""Derivatives of what is found by search: `custom_root` and `custom_linear_solve`.
+"""Derivatives of solutions found by a solver: `custom_root` and `custom_linear_solve`.
 
-A solver is differentiated by the equation that its solution fulfils, not through its steps. For f(a, x) = 0
-that is the implicit function theorem, dx = -(df/dx)^-1 df/da da; for A x = b it is dx = A^-1 (db - dA x),
-whose transpose is a solve with the transpose of A.
+A solver's derivative comes from the equation that the solution fulfils, not from the solver's steps. For
+f(a, x) = 0 that is the implicit function theorem, dx = -(df/dx)^-1 df/da da; for A x = b it is dx = A^-1
+(db - dA x), whose transpose is a solve with the transpose of A.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def custom_root(
 
 
 class _LinearSolveTuple(NamedTuple):
-    """Something for each of the four functions: A x, its transpose, and the solves with both."""
+    """One entry for each of the four functions: A x, its transpose, and the solves with both."""
 
     matvec: Any
     vecmat: Any
@@ -135,7 +135,7 @@ linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, impl_bi
 
 
 def _split(xs: Sequence[Any], const_lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list]:
-    """Operands, or what belongs to each of them: the consts of the four functions, and b."""
+    """Splits operands, or a list parallel to them, into the consts of the four functions, and b."""
     *parts, b = split_list(xs, *const_lengths)
     return _LinearSolveTuple(*parts), b
 
@@ -189,7 +189,7 @@ def _linear_solve_transpose(cts: Any, *args: Any, const_lengths: Any, jaxprs: An
 def _linear_solve_batch(
     axis: AxisData, vals: Any, dims: Any, *, const_lengths: Any, jaxprs: Any
 ) -> tuple[list, list]:
-    """x and b are of one space: a part of it that is batched in one is batched in the other."""
+    """x and b have the same tree: a part that is batched in one is batched in the other."""
     vals = [x if d is None else move_batch_dim(x, d, 0, axis.size) for x, d in zip(vals, dims)]
     consts, b = _split(vals, const_lengths)
     const_dims, b_dims = _split([None if d is None else 0 for d in dims], const_lengths)
@@ -216,7 +216,7 @@ def _linear_solve_batch(
 
 
 def _linear_solve_inlined(eqn: JaxprEqn) -> ClosedJaxpr:
-    """The solver, of all operands: it reads its own constants and b."""
+    """The solver as a function of all operands: it reads its own constants and b."""
     solve = eqn.params["jaxprs"].solve
     consts, b = _split([Var(v.aval) for v in eqn.invars], eqn.params["const_lengths"])
     own = solve.jaxpr.invars

@@ -75,7 +75,7 @@ def run_while(
     step: Callable[[list[ArrayImpl]], list[ArrayImpl]],
     carry: list[ArrayImpl],
 ) -> list[ArrayImpl]:
-    """The last carry: `step` is applied again and again, as long as the predicate holds for any example.
+    """The last carry: applies `step` repeatedly while the predicate holds for any example.
 
     `predicate(carry)` is a NumPy array of bools: a scalar, or under vmap one for each example. An
     example for which it does not hold is done, and keeps its carry while others go on (`_where`)."""
@@ -126,7 +126,7 @@ def while_loop(
         try:
             return _python_loop(cond_fun, body_fun, init_val)
         except ConcretizationTypeError:
-            pass  # under vmap, say, the predicate is not known: the primitive can do that
+            pass  # the predicate is not known, as under vmap: bind the primitive
 
     init, tree = tree_flatten(init_val)
     avals = [get_aval(x) for x in init]
@@ -149,7 +149,7 @@ def _python_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
 
 
 class _Traced(NamedTuple):
-    """Condition and body as jaxprs, what each closes over, and the tree that the body gives."""
+    """Condition and body as jaxprs, their closed-over values, and the tree that the body returns."""
 
     cond_jaxpr: ClosedJaxpr
     cond_consts: list[Any]
@@ -179,8 +179,8 @@ def _trace(
 
 
 def _bind(traced: _Traced, init: Sequence[Any]) -> list[Any]:
-    """The last carry. What the body hands on as it is, and the condition does not read, is not made a
-    carry but a const of the body: nothing needs to batch or mask it."""
+    """The last carry. A carry that the body returns unchanged and the condition does not read becomes a
+    const of the body, which needs no batching or masking."""
     cond_jaxpr, cond_consts, body_jaxpr, body_consts, _ = traced
     fixed = _fixed(traced)
     if any(fixed):
@@ -193,7 +193,7 @@ def _bind(traced: _Traced, init: Sequence[Any]) -> list[Any]:
 
 
 def _fixed(traced: _Traced) -> list[bool]:
-    """Which parts of the carry never change and have no say in how long the loop runs."""
+    """Which parts of the carry never change and are not read by the condition."""
     _, _, used = dce_jaxpr(traced.cond_jaxpr.jaxpr, [True])
     body, start = traced.body_jaxpr.jaxpr, len(traced.body_consts)
     return [
@@ -205,7 +205,7 @@ def _fixed(traced: _Traced) -> list[bool]:
 
 
 def _without_fixed(traced: _Traced, fixed: Sequence[bool]) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """The two jaxprs without these parts of the carry, which the body has as its first arguments."""
+    """The two jaxprs without these parts of the carry. The body takes them as its first arguments."""
     cond = dce_jaxpr(traced.cond_jaxpr.jaxpr, [True])[0]
     body = traced.body_jaxpr.jaxpr
     cond_consts, cond_carry = split_list(cond.invars, len(traced.cond_consts))

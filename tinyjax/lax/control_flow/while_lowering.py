@@ -1,6 +1,7 @@
 """vmapped loops in a compiled schedule: the predicate's shape moves into the body.
 
-In a batch of loops, all examples run until the last is done, and a select holds those that are done already.
+In a batch of loops, all examples run until the last is done, and a select keeps the carry of finished
+ones.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tinyjax.lax.selection import select
 
 
 def _with_select(eqn: JaxprEqn) -> JaxprEqn:
-    """The loop with a body that leaves the carry of those examples whose predicate is False."""
+    """The loop with a body that keeps the carry of examples whose predicate is False."""
     params = dict(eqn.params)
     cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
     if not params["cond_jaxpr"].out_avals[0].shape:

@@ -87,8 +87,7 @@ jvp_rules[while_p] = _while_jvp
 def _while_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
     """The loop over the known carries, now, and the whole loop once more, later.
 
-    Nothing is saved from one for the other: as many residuals as there will be iterations would have
-    to be kept."""
+    No residuals are saved: their number is the number of iterations, which is unknown."""
     counts = params["cond_nconsts"], params["body_nconsts"]
     unknown = [trace.is_unknown(x) for x in args]
     unknown_cond_consts, unknown_body_consts, unknown_init = split_list(unknown, *counts)
@@ -135,7 +134,7 @@ def _while_transpose(cts: Any, *args: Any, **params: Any) -> NoReturn:
 
 
 def _while_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    """A carry goes that no used result, nor the condition, needs, from one iteration to the next."""
+    """Removes carries that neither the condition nor a used result needs, in any iteration."""
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     _, used_by_cond = dce_closed_jaxpr(cond, (True,))
@@ -204,7 +203,7 @@ def _batch_to(
     in_dims: tuple[int | None, ...],
     out_dims: tuple[int | None, ...],
 ) -> ClosedJaxpr:
-    """As batch_jaxpr, with the results' batch dims where `out_dims` wants them."""
+    """Like batch_jaxpr, with the results' batch dims at `out_dims`."""
     batched, dims = batch_jaxpr(closed, axis, in_dims)
 
     def fun(*vals: Any) -> list[Any]:

@@ -1,8 +1,8 @@
 """`jax.lax.linalg`: decompositions of matrices as primitives, a file each. This file re-exports them.
 
-All work on matrices in the last two axes, and on each matrix alone. They are host steps: LAPACK does
-the work, through NumPy or SciPy, which is imported when the first matrix comes. Kernels decompose small
-matrices (in_kernels.py).
+All work on matrices in the last two axes, and on each matrix alone. They are host steps, computed by
+LAPACK through NumPy or SciPy; SciPy is imported on first use. Kernels decompose small matrices
+(in_kernels.py).
 
 Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 """

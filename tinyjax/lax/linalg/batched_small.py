@@ -14,7 +14,8 @@ import numpy as np
 
 
 def is_worth_it(x: np.ndarray) -> bool:
-    """Whether these are many small matrices: more than there are steps, and each of few elements."""
+    """Whether these are many small matrices: more matrices than the algorithm has steps, each with few
+    elements."""
     *batch, rows, columns = x.shape
     return x.size > 0 and math.prod(batch) > 4 * min(rows, columns) and max(rows, columns) <= 16
 
@@ -40,7 +41,8 @@ def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def triangular_solve(a: np.ndarray, b: np.ndarray, lower: bool, unit_diagonal: bool) -> np.ndarray:
-    """X with A X = B, for A (count, n, n) and B (count, n, m): row by row, as each needs those before."""
+    """X with A X = B, for A (count, n, n) and B (count, n, m): row by row, as each row needs the rows
+    before it."""
     x = b.copy()
     size = a.shape[-1]
     for i in range(size) if lower else reversed(range(size)):

@@ -19,14 +19,14 @@ from tinyjax.core.bind import Primitive
 from tinyjax.lax.linalg import matrices
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 
-SMALL = 32  # rows of a matrix for which LAPACK takes less time than a call from Python
+SMALL = 32  # up to this many rows, LAPACK takes less time than the Python call
 
 cholesky_p = Primitive("cholesky", axes="matrices 2", makes_nan=True)
 
 
 def _cholesky_impl(x: np.ndarray) -> np.ndarray:
-    """By LAPACK's potrf, in the memory of the result; NaN where a matrix is not positive definite. Many small
-    ones go to NumPy together, which raises where one of them is not."""
+    """By LAPACK's potrf, in the memory of the result; NaN where a matrix is not positive definite. Many
+    small matrices go to NumPy together, which raises if one of them is not positive definite."""
     if x.size == 0:
         return x
     if x.ndim > 2 and x.shape[-1] <= SMALL:
@@ -37,7 +37,8 @@ def _cholesky_impl(x: np.ndarray) -> np.ndarray:
     (potrf,) = get_lapack_funcs(("potrf",), (x,))
     out = np.array(x, order="C")
     for each in out.reshape(-1, *x.shape[-2:]):
-        # LAPACK sees the transpose, whose upper factor is our lower one; its conjugate is, where complex.
+        # LAPACK sees the transpose, whose upper factor is our lower one (its conjugate for complex
+        # matrices).
         _, info = potrf(each.T, lower=False, clean=True, overwrite_a=True)
         if info:
             each[...] = np.nan

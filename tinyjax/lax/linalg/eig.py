@@ -26,7 +26,7 @@ from tinyjax.lax.linalg.systems import solve
 
 
 class EigImplementation(enum.Enum):
-    """Which library JAX uses; on a CPU there is LAPACK."""
+    """Which library JAX uses; on a CPU it is LAPACK."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -39,7 +39,7 @@ eig_p = Primitive("eig", multiple_results=True, axes="matrices 2", makes_nan=Tru
 def _eig_impl(
     x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> list[np.ndarray]:
-    """Of a matrix that is not finite, or for which LAPACK fails, all is NaN."""
+    """All results are NaN for a matrix that is not finite, or for which LAPACK fails."""
     from scipy.linalg import get_lapack_funcs
 
     dtype = np.result_type(x.dtype, np.complex64)
@@ -134,8 +134,8 @@ def _in_basis(v: Any, a: Any) -> Any:
 
 
 def _vectors_dot(w: Any, v: Any, moved: Any) -> Any:
-    """How the vectors move: towards each other, and then what keeps their length 1, and their largest
-    component real."""
+    """The vectors' tangents: the part along the other vectors, then corrections that keep the length 1
+    and the largest component real."""
     v_dot = matrices.matmul(v, mul(one_over_gaps(w), moved))
     axis = len(shape_of(v)) - 2
     sizes = lax.abs(v)
@@ -151,7 +151,7 @@ def _vectors_dot(w: Any, v: Any, moved: Any) -> Any:
 
 
 def _over_rows(x: Any, like: Any) -> Any:
-    """A number for each column, for each of the column's elements."""
+    """Repeats a number for each column over the column's elements."""
     shape = shape_of(like)
     return lax.broadcast_in_dim(x, shape, (*range(len(shape) - 2), len(shape) - 1))
 
@@ -168,7 +168,7 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """[w, vl, vr]: eigenvalues, and left and right eigenvectors, where they are asked for.
+    """[w, vl, vr]: eigenvalues, and left and right eigenvectors, if requested.
 
     x has shape (..., n, n); x vr = vr w and vl^H x = w vl^H, column by column. All are complex. Vectors
     have length 1 and a largest component that is real. Where LAPACK fails (NaN, inf), all is NaN.

@@ -25,7 +25,7 @@ from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_ga
 
 
 class EighImplementation(enum.Enum):
-    """Which algorithm JAX uses; on a CPU there is LAPACK's, which is QR."""
+    """Which algorithm JAX uses; on a CPU it is LAPACK's QR."""
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -84,7 +84,7 @@ def eigh(
 
     x has shape (..., n, n). With `symmetrize_input`, of (x + x^H) / 2; else only the lower (or upper)
     triangle is read. On a CPU eigenvalues are sorted in any case. Raises TypeError or ValueError where x is
-    no square matrix, NotImplementedError for what CPUs don't have."""
+    no square matrix, NotImplementedError for options that CPUs don't have."""
     x = matrices.as_inexact(x)
     matrices.check_matrices("The input to linalg.eigh", x)
     if symmetrize_input:

@@ -1,7 +1,8 @@
 """Decompositions of small matrices as loops of elementary operations, which become kernels.
 
-Matrices are in the last two axes. An iteration works on whole rows and columns: what it must leave alone is
-masked. So all matrices of a batch do the same at the same time, as the lanes of a vector do.
+Matrices are in the last two axes. An iteration works on whole rows and columns, with masks for the parts
+that must not change. So all matrices of a batch do the same work at the same time, like the lanes of a
+vector.
 
 Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2 and 5.2
 """
@@ -30,8 +31,8 @@ from tinyjax.lax.linalg.lu import lu_p
 from tinyjax.lax.linalg.qr import qr_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 
-MAX_SIZE = 16  # rows and columns of a matrix that a kernel decomposes
-MAX_COLUMNS = 2**12  # right-hand sides of a system
+MAX_SIZE = 16  # most rows and columns of a matrix that a kernel decomposes
+MAX_COLUMNS = 2**12  # most right-hand sides of a system
 
 # ---- parts of matrices, of which the last axes are -2 and -1 ----
 
@@ -42,7 +43,7 @@ def _numbers(n: int, axis: int = -1) -> Any:
 
 
 def _at(x: Any, i: Any, axis: int) -> Any:
-    """Row i, or column i, as a matrix of one."""
+    """Row i, or column i, as a matrix with one row or column."""
     start: list[Any] = [np.int32(0)] * x.ndim
     start[axis], sizes = i, list(x.shape)
     sizes[axis] = 1
@@ -57,7 +58,7 @@ def _with(x: Any, part: Any, i: Any, axis: int) -> Any:
 
 
 def _where(mask: Any, x: Any, y: Any) -> Any:
-    """x where the mask holds, else y, of one shape in the end."""
+    """x where the mask holds, else y, broadcast to one shape."""
     shape = np.broadcast_shapes(*map(shape_of, (mask, x, y)))
     dtype = next(v.dtype for v in (x, y) if not isinstance(v, float))
     x, y = (np.array(v, dtype) if isinstance(v, float) else v for v in (x, y))
@@ -70,7 +71,7 @@ def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _sum(x: Any, axis: int) -> Any:
-    """The sum along an axis, which stays."""
+    """The sum along an axis, which is kept with size 1."""
     return lax.expand_dims(lax.reduce_sum(x, (x.ndim + axis,)), (axis,))
 
 
@@ -136,11 +137,11 @@ def cholesky(a: Any) -> list[Any]:
 
 
 def qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
-    """Householder's reflections, a column each. A column that is zero below the diagonal has none."""
+    """Householder's reflections, one for each column that is not zero below the diagonal."""
     m, n = a.shape[-2:]
     rows, count = _numbers(m, -2), min(m, n)
     largest = lax.expand_dims(lax.reduce_max(lax.abs(a), (a.ndim - 2, a.ndim - 1)), (-2, -1))
-    largest = _where(largest > 0, largest, 1.0)  # squares stay in the range of floats
+    largest = _where(largest > 0, largest, 1.0)  # keeps squares in the range of floats
 
     def step(carry: Any, k: Any) -> Any:
         q, r = carry
@@ -168,7 +169,7 @@ def triangular_solve(
     a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool,
     **_: Any,
 ) -> list[Any]:  # fmt: skip
-    """Row by row, as each needs those before. X op(A) = B is op(A)^T X^T = B^T."""
+    """Row by row, as each row needs the rows before it. X op(A) = B is op(A)^T X^T = B^T."""
     n = a.shape[-1]
     if left_side == transpose_a:
         a, lower = matrices.matrix_transpose(a), not lower
@@ -190,7 +191,7 @@ def triangular_solve(
 
 
 def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
-    """The function for the matrices of an equation, as a branch that is taken; None if they are large."""
+    """The function for an equation's matrices as the branch to take; None if they are large."""
     first, *others = (v.aval for v in eqn.invars)
     if (
         eqn.params.get("pivoting")

@@ -34,7 +34,7 @@ lu_pivots_to_permutation_p = Primitive(
 
 
 def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
-    """The order in which all exchanges leave the rows."""
+    """The order of the rows after all exchanges."""
     rows = list(range(size))
     for i, pivot in enumerate(pivots.tolist()):
         if 0 <= pivot < size:
@@ -78,8 +78,8 @@ defzero(lu_pivots_to_permutation_p)
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
     """The order of the rows after exchanging row i with row pivots[i], for i = 0, 1, ...; int32.
 
-    Raises TypeError for pivots that are not int32, ValueError where these are more than
-    `permutation_size` rows."""
+    Raises TypeError for pivots that are not int32, ValueError if there are more than `permutation_size`
+    of them."""
     return lu_pivots_to_permutation_p.bind(as_array(pivots), permutation_size=int(permutation_size))
 
 
@@ -159,8 +159,8 @@ def lu(x: Any) -> list[Array]:
 
 
 def lu_solve(lu: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
-    """X with op(A) X = b for one A = P L U, given as `lu` gives it; op transposes for trans=1, and
-    conjugates too for 2. `b` is (n,) or (n, k). Raises ValueError for another trans."""
+    """X with op(A) X = b for one A = P L U, given as the results of `lu`. op transposes for trans=1, and
+    transposes and conjugates for trans=2. `b` is (n,) or (n, k). Raises ValueError for another trans."""
     return _lu_solve(lu, permutation, b, trans)
 
 

@@ -1,4 +1,4 @@
-"""What the decompositions share: checks, running LAPACK on each matrix, parts of matrices.
+"""Shared by the decompositions: checks, running LAPACK on each matrix, parts of matrices.
 
 Matrices are in the last two axes everywhere.
 """
@@ -78,7 +78,7 @@ def on_matrices(
     jvp: Callable[..., Any] | None = None,
     reason: str = "LAPACK works on whole matrices",
 ) -> None:
-    """The rules of a primitive whose operands are stacks of matrices: examples are one axis more in front.
+    """The rules of a primitive whose operands are stacks of matrices: a batch is one more leading axis.
     `reason` says why it is computed between kernels."""
 
     def batch(vals: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
@@ -102,7 +102,7 @@ def for_each_matrix(fun: Callable[..., Any], *arrays: np.ndarray) -> Any:
     matrices = [x.reshape(math.prod(batch), *x.shape[-2:]) for x in arrays]
     if len(matrices[0]):
         outs = [fun(*each) for each in zip(*matrices)]
-    else:  # what it gives for unit matrices tells the shapes
+    else:  # its result for unit matrices gives the shapes
         outs = [fun(*[np.eye(*x.shape[-2:], dtype=x.dtype) for x in arrays])]
 
     def stacked(column: Any) -> np.ndarray:
@@ -147,7 +147,7 @@ def matrix_transpose(x: Any) -> Any:
 
 
 def conj_transpose(x: Any) -> Any:
-    """The conjugated transposes; of real matrices just these."""
+    """The conjugated transposes; for real matrices, the transposes."""
     transposed = matrix_transpose(x)
     return lax.conj(transposed) if dtypes.kind(dtypes.dtype(x)) == "c" else transposed
 
@@ -163,7 +163,7 @@ def matmul(x: Any, y: Any) -> Any:
 
 
 def typed_matmul(x: Any, y: Any, precision: Any = None) -> Any:
-    """The same with the result's dtype said: so JAX writes it in the derivatives of qr and svd."""
+    """matmul with an explicit result dtype, as JAX writes it in the derivatives of qr and svd."""
     ndim = len(shape_of(x))
     batch = tuple(range(ndim - 2))
     numbers = (((ndim - 1,), (ndim - 2,)), (batch, batch))

@@ -1,8 +1,8 @@
 """qr: a matrix as the product of one with orthonormal columns and an upper triangular one.
 
 Householder's reflections, one a column, make zeros below the diagonal; `geqrf` gives the reflections, and
-`householder_product` multiplies them. And how Q and R move: Q^H dQ is skew, dR R^-1 upper triangular, so that
-the lower half of Q^H dA R^-1 says both.
+`householder_product` multiplies them. For the derivative: Q^H dQ is skew and dR R^-1 upper triangular, so
+that the lower half of Q^H dA R^-1 determines both.
 
 Sources: Golub and Van Loan, Matrix Computations, 5.2 (Householder QR); S. Walter and L. Lehmann,
 "Algorithmic differentiation of linear algebra functions", https://arxiv.org/abs/1009.6112
@@ -77,9 +77,9 @@ def _qr_jvp(
 
 
 def _of_square_q(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
-    """The first columns, as many as there are rows or fewer, say how Q moves, and Q^H dA - Q^H dQ R is dR.
+    """The first columns, at most as many as there are rows, determine dQ, and dR is Q^H dA - Q^H dQ R.
 
-    Columns of Q that R does not need keep out of each other's way: their part of Q^H dQ is 0."""
+    For columns of Q that R does not need, the part of Q^H dQ is 0."""
     m, n = shape_of(r)[-2:]
     k = min(m, n)
     first = lax.slice_in_dim(lax.slice_in_dim(r, 0, k, axis=-2), 0, k, axis=-1)
@@ -94,10 +94,10 @@ def _columns_after(x: Any, count: int) -> list[tuple[int, int, int]]:
 
 
 def _skew_part(both: Any) -> Any:
-    """The skew Hermitian matrix from whose lower half the sum has its own."""
+    """The skew Hermitian matrix with the lower half of the sum."""
     lower = matrices.tril(both, -1)
     skew = lax.sub(lower, matrices.conj_transpose(lower))
-    # The diagonal of R is real, so that what is imaginary on the sum's is Q's.
+    # The diagonal of R is real, so the imaginary part of the sum's diagonal is Q's.
     unit = lax.expand_dims(matrices.eye(both), tuple(range(len(shape_of(both)) - 2)))
     return lax.add(skew, mul(unit, lax.sub(both, _real(both))))
 
@@ -143,7 +143,7 @@ def _geqrf_aval(a: ShapedArray) -> list[ShapedArray]:
 
 
 def _of_each_with_taus(fun: Any, a: np.ndarray, taus: np.ndarray, *others: np.ndarray) -> Any:
-    """`fun` of each matrix, its vector of taus and others: for_each_matrix takes matrices alone."""
+    """for_each_matrix for `fun` of a matrix, its vector of taus and further operands."""
     return matrices.for_each_matrix(
         lambda a, t, *rest: fun(a, t[0], *rest), a, taus[..., None, :], *others
     )
@@ -219,7 +219,7 @@ for _primitive in (geqrf_p, householder_product_p, ormqr_p):
 
 
 def householder_product(a: Any, taus: Any) -> Array:
-    """The product of reflections I - tau v v^H: the Q of which they are the parts.
+    """The product of reflections I - tau v v^H, which is Q.
 
     a has shape (..., m, n), m >= n, and the vectors v in its columns below the diagonal, where they are 1;
     taus has shape (..., k), k <= n. The result has a's shape. No derivative."""
@@ -227,7 +227,8 @@ def householder_product(a: Any, taus: Any) -> Array:
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Array:
-    """`c` times the complete Q of reflections as householder_product takes them, or Q^H (`transpose`).
+    """The product of `c` and the complete Q (or with `transpose`, Q^H) of householder_product's
+    reflections.
 
     c has shape (..., m, n), the result too: Q c if `left`, else c Q. Q itself is never made."""
     return ormqr_p.bind(as_array(a), as_array(taus), as_array(c), left=left, transpose=transpose)

@@ -29,7 +29,7 @@ def _schur_impl(
     def schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if not np.isfinite(x).all() or not x.size:
             return np.full_like(x, np.nan), np.full_like(x, np.nan)
-        return scipy.linalg.schur(x, output="real")  # of complex matrices it is complex
+        return scipy.linalg.schur(x, output="real")  # complex matrices have a complex form
 
     t, z = matrices.for_each_matrix(schur, x)
     return [t, z] if compute_schur_vectors else [t]
@@ -98,6 +98,6 @@ def schur(
 def hessenberg(a: Any) -> list[Array]:
     """[h, taus] of matrices (..., n, n): on and above the first subdiagonal h is the Hessenberg form.
 
-    Below are the reflections that made it, as householder_product takes them: of h[1:, :-1], with taus
+    Below it are the reflections: householder_product(h[1:, :-1], taus) is their product; taus has shape
     (..., n - 1). No derivative. Raises ValueError if `a` is not square."""
     return hessenberg_p.bind(as_array(a))

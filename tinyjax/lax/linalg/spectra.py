@@ -1,4 +1,4 @@
-"""What eigh, svd and eig share: NaN where LAPACK fails, diagonals, and distances of eigenvalues."""
+"""Shared by eigh, svd and eig: NaN if LAPACK fails, diagonals, and distances of eigenvalues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tinyjax.lax.linalg import matrices
 
 
 def nan_where_it_fails(decompose: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
-    """`decompose` of a stack of matrices; if it fails, of each matrix, and NaN where it fails then."""
+    """`decompose` of a stack of matrices. If that fails, `decompose` of each matrix, with NaN for those
+    that fail."""
     try:
         return decompose(x)
     except np.linalg.LinAlgError:

@@ -109,7 +109,7 @@ def _svd_jvp(
 
 
 def _turns(row: Any, moved: Any) -> tuple[Any, Any]:
-    """U^H dU and V^H dV: skew, and what the phases of complex vectors are free to do is all in U's.
+    """U^H dU and V^H dV, both skew. The free phases of complex vectors are all put into U's.
 
     `row` has the singular values, with an axis of size 1 for the rows."""
     ndim = len(shape_of(row))
@@ -132,7 +132,7 @@ def _turns(row: Any, moved: Any) -> tuple[Any, Any]:
 
 
 def _outside(u: Any, uh: Any, x: Any) -> Any:
-    """What of x is not in the span of u's columns."""
+    """The part of x that is not in the span of u's columns."""
     return lax.sub(x, _matmul(u, _matmul(uh, x)))
 
 
@@ -154,9 +154,9 @@ def svd(
     """(u, s, vh) with u diag(s) vh = x and s descending; s alone without compute_uv.
 
     x has shape (..., m, n), s (..., k) with k = min(m, n), u (..., m, k) and vh (..., k, n); with
-    full_matrices both are square. Where LAPACK fails (NaN, inf), all is NaN. The derivative is there
-    without full_matrices, or if m = n; that of u and vh is infinite where singular values are equal.
-    Raises TypeError if x is no matrix, NotImplementedError for what CPUs don't have."""
+    full_matrices both are square. Where LAPACK fails (NaN, inf), all is NaN. There is a derivative
+    without full_matrices, or if m = n; the derivative of u and vh is infinite where singular values are
+    equal. Raises TypeError if x is no matrix, NotImplementedError for options that CPUs don't have."""
     x = matrices.as_inexact(x)
     s, *uv = svd_p.bind(
         x,

@@ -1,4 +1,4 @@
-"""Linear systems with a derivative: a factorization, and a solve by it.
+"""Linear systems with a derivative: a factorization, and a solve that uses it.
 
 The derivative needs no new factorization: dx solves a system with the same matrix.
 """
@@ -37,7 +37,8 @@ def solve_one(a: Any, b: Any) -> Any:
 
 def linear_solve(a: Any, b: Any, solve: Any, transpose_solve: Any = None) -> Any:
     """X with a X = b for one matrix, by `solve(_, vector)`, so that derivatives solve again with the same
-    factorization. Without `transpose_solve`, `a` is symmetric. Where nothing is traced there are none."""
+    factorization. Without `transpose_solve`, `a` is symmetric. If nothing is traced, there are no
+    derivatives."""
     if not is_staging() and not any(isinstance(x, Tracer) for x in (a, b)):
         return solve(None, b)
     columns = functools.partial(

@@ -32,8 +32,9 @@ def _impl(
     a: np.ndarray, b: np.ndarray, *, left_side: bool, lower: bool, transpose_a: bool,
     conjugate_a: bool, unit_diagonal: bool,
 ) -> np.ndarray:  # fmt: skip
-    """By BLAS's trsm. It takes matrices column by column, as which ours, row by row, are transposed:
-    so the sides change, and lower is upper. A zero on the diagonal divides, and gives inf or NaN."""
+    """Uses BLAS's trsm, which takes matrices column by column. Ours are stored row by row, so it sees
+    their transposes: left and right are swapped, and so are lower and upper. A zero on the diagonal
+    divides, and gives inf or NaN."""
     if b.size == 0:
         return b
     dtype = b.dtype
@@ -93,7 +94,7 @@ def _aval(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> Shape
 
 
 def _jvp_a(a_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
-    """-A^-1 dA X, or -X dA A^-1: what is cheaper first, with fewer numbers to solve for."""
+    """-A^-1 dA X, or -X dA A^-1, in the cheaper order, which solves for fewer numbers."""
     part = matrices.tril if params["lower"] else matrices.triu
     diagonal = -1 if params["lower"] else 1
     moved = lax.neg(part(a_dot, diagonal if params["unit_diagonal"] else 0))
@@ -122,7 +123,7 @@ def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> 
 
 
 def _batch(vals: Any, dims: Any, *, left_side: bool, **params: Any) -> Any:
-    """One matrix for all right-hand sides: these are side by side in one solve."""
+    """If all right-hand sides share one matrix, they are put side by side in one solve."""
     (a, b), (a_dim, b_dim) = vals, dims
     if a_dim is not_mapped and len(shape_of(a)) == 2:
         return _solve_side_by_side(a, moveaxis(b, b_dim, -1 if left_side else 0), left_side, params)
@@ -145,7 +146,7 @@ def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[A
 matrices.on_matrices(triangular_solve_p, _impl, _aval)
 defjvp2(triangular_solve_p, _jvp_a, _jvp_b)
 transpose_rules[triangular_solve_p] = _transpose
-batch_rules[triangular_solve_p] = _batch  # makes one solve of many, where it can
+batch_rules[triangular_solve_p] = _batch  # merges many solves into one if possible
 
 
 def triangular_solve(
@@ -155,9 +156,9 @@ def triangular_solve(
     """X with op(A) X = B if `left_side`, else X op(A) = B; only one triangle of A is read.
 
     `a` has shape (..., n, n), `b` (..., n, m) or (..., m, n), and the result has b's; a vector b is one
-    column (or row). op transposes and conjugates as asked; with `unit_diagonal` A's diagonal is taken to
-    be ones. A zero on it gives inf or NaN. Raises TypeError for other ranks, dtypes that differ, and
-    integers; ValueError where sizes differ."""
+    column (or row). op transposes and conjugates as the flags say; with `unit_diagonal` A's diagonal is
+    assumed to be ones. A zero on it gives inf or NaN. Raises TypeError for other ranks, dtypes that
+    differ, and integers; ValueError where sizes differ."""
     a, b = as_array(a), as_array(b)
     is_vector = len(shape_of(b)) == len(shape_of(a)) - 1
     if is_vector:

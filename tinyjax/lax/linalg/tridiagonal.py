@@ -1,4 +1,4 @@
-"""Tridiagonal matrices: made of symmetric ones by reflections, and systems of them solved.
+"""Tridiagonal matrices: reducing symmetric matrices to them by reflections, and solving their systems.
 
 Such a system costs one pass down and one up. Its derivative solves again, and its transpose is such a system
 too, with the side diagonals changed over.
@@ -54,7 +54,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> list[Array]:
     """[packed, d, e, taus]: diagonal d and side diagonal e of Q^H a Q, for symmetric or Hermitian `a`.
 
     a has shape (..., n, n), d (..., n), e and taus (..., n - 1). Q's reflections are in `packed`, beside the
-    diagonals: below with `lower`, of which `a` the lower triangle is read. No derivative."""
+    diagonals: below with `lower`, which reads the lower triangle of `a`. No derivative."""
     return tridiagonal_p.bind(as_array(a), lower=lower)
 
 
@@ -114,7 +114,7 @@ def _solve_aval(
 
 
 def _shifted(x: Any, by: int, axis: int) -> Any:
-    """`x` moved along the axis, zeros coming in."""
+    """`x` shifted along the axis, filled with zeros."""
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (by, -by, 0)
     return lax.pad(x, np.zeros((), x.dtype), config)

@@ -1,4 +1,4 @@
-"""Updates of matrices that are kept: symmetric_product, and cholesky_update, for one more row of data.
+"""Updates of existing matrices: symmetric_product, and cholesky_update, for one more row of data.
 
 A factor of A + w w^T comes from a factor of A by one rotation a row. As in JAX, neither has derivatives.
 
@@ -67,7 +67,7 @@ no_rule_reasons[cholesky_update_p, "jvp"] = "nor has JAX; cholesky of the update
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
     """The upper triangular factor of R^T R + w w^T, for an upper triangular R (n, n) and w (n,).
 
-    Raises TypeError for other ranks and what are no floats, ValueError where sizes differ."""
+    Raises TypeError for other ranks or dtypes that are no floats, ValueError where sizes differ."""
     r, w = as_array(r_matrix), as_array(w_vector)
     for position, (x, rank) in enumerate(((r, 2), (w, 1))):
         if x.ndim != rank:
@@ -119,8 +119,8 @@ def symmetric_product(
 ) -> Array:
     """alpha A A^T + beta C, for A (..., n, m) and C (..., n, n).
 
-    With `symmetrize_output` the lower triangle is copied to the upper one. Raises TypeError for what are
-    no matrices of floats, ValueError where sizes differ."""
+    With `symmetrize_output` the lower triangle is copied to the upper one. Raises TypeError for operands
+    that are no matrices of floats, ValueError where sizes differ."""
     a, c = as_array(a_matrix), as_array(c_matrix)
     out = symmetric_product_p.bind(a, c, alpha=alpha, beta=beta)
     if not symmetrize_output:

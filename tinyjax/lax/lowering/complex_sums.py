@@ -1,4 +1,4 @@
-"""Sums and products of complex arrays as those of their real and imaginary parts, which become kernels."""
+"""Sums and products of complex arrays as sums and products of their real and imaginary parts, in kernels."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How a convolution lowers: on a CPU to a kernel as a matrix product has, on a GPU to a sum for each element.
+"""How a convolution lowers: on a CPU to a kernel like a matrix product's, on a GPU to a sum for each element.
 
-An element reads the window before it, feature by feature, and the kernel's element for each. It is a product
-of matrices, whose left one has a row for each place: all its windows. No copy of them is made ("im2col"): a
-row's elements are read where the images have them. Where little is read twice, or a dtype has no vectors,
-NumPy's BLAS multiplies copies.
+Each element of the result reads its window, feature by feature, and the matching elements of the kernel. That
+is a matrix product whose left matrix has a row for each position: its window. The windows are not copied
+("im2col"): a row's elements are read directly from the images. If few elements are read twice, or a dtype has
+no vectors, NumPy's BLAS multiplies copies.
 
 Source: E. Georganas and others, "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures", 2018
@@ -34,7 +34,7 @@ def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 
 
 def _why_no_kernel(eqn: JaxprEqn) -> str:
-    """Why BLAS multiplies copies of the windows; empty if a kernel does without them."""
+    """Why BLAS multiplies copies of the windows; empty if a kernel computes the convolution instead."""
     out, numbers = eqn.outvars[0].aval, eqn.params["dimension_numbers"]
     if not has_several_features(eqn):
         return "one feature for each group: a window is read for it alone"
@@ -48,7 +48,7 @@ def _why_no_kernel(eqn: JaxprEqn) -> str:
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
-    """Those of the kernel in memory, but that of the results' features."""
+    """The kernel's sizes in memory, without the axis of the results' features."""
     out_feature = eqn.params["dimension_numbers"].rhs_spec[0]
     return tuple(n for axis, n in enumerate(eqn.invars[1].aval.shape) if axis != out_feature)
 
@@ -58,7 +58,7 @@ def _factors(
     lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: int,
     batch_group_count: int, **_: Any,
 ) -> tuple[Scalar, Scalar]:  # fmt: skip
-    """Of the product at `place` in the window that the result's position numbers."""
+    """The two factors at `place` in the window for this position of the result."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     image, out_feature, *window = (ctx.position.coords[axis] for axis in out_spec)
     summed = [axis for axis in range(rhs.aval.ndim) if axis != rhs_spec[0]]

@@ -1,6 +1,6 @@
-"""The lowering rules of elementwise primitives and reductions, and of those that run on the host.
+"""The lowering rules of elementwise primitives, of reductions, and of primitives that run on the host.
 
-An elementwise primitive that has the name of a scalar operation is that operation.
+An elementwise primitive with the name of a scalar operation lowers to that operation.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0, take
 
 
 def _reduce_precision(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
-    """Nothing to do where all bits are kept, as jax.checkpoint has it."""
+    """The operand itself if all bits are kept, as in jax.checkpoint's roundings."""
     info, kept = dtypes.finfo(eqn.outvars[0].aval.dtype), eqn.params
     if kept["exponent_bits"] >= info.nexp and kept["mantissa_bits"] >= info.nmant:
         return Elementwise(lambda ctx, x, **_: x, cost=0)
@@ -113,8 +113,8 @@ HALF_POWERS = (-1.5, -0.5, 0.5, 1.5, 2.5)
 
 
 def _half_power(ctx: Any, x: Scalar, y: Const) -> Scalar:
-    """x to the power of one of HALF_POWERS. No power is negative, also not that of -0; those of -infinity are
-    infinity and 0."""
+    """x to the power of one of HALF_POWERS. No result is negative, even for -0; the results for -infinity
+    are infinity and 0."""
     exponent, root = float(y.value), ctx.op("sqrt", x)
     if exponent == -0.5:
         power = ctx.op("div", 1, root)
@@ -134,8 +134,8 @@ def _pow_rule(eqn: JaxprEqn, target: Target) -> Elementwise:
 
 
 def _integer_pow(ctx: Any, x: Scalar, *, y: int) -> Scalar:
-    """The product of those of x, x**2, x**4, x**8, ... that make up the exponent, each the square of the one
-    before, from left to right as in the impl rule; for a negative exponent, 1 divided by it."""
+    """Repeated squaring: the product of the powers x, x**2, x**4, ... that make up the exponent, from
+    left to right as in the impl rule; for a negative exponent, 1 divided by it."""
     exponent, power = abs(y), x
     factors: list[Scalar] = []
     while exponent:
@@ -176,7 +176,7 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
 
 
 def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
-    """The rule of a comparison by lax.comparison.total_order_key, which is made of a float's bits."""
+    """The rule of a comparison by lax.comparison.total_order_key, which is computed from a float's bits."""
 
     def key(ctx: Any, x: Scalar, signed: np.dtype) -> Scalar:
         bits = ctx.op("bitcast", x, dtype=signed)
@@ -201,7 +201,7 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
 def _without_float64(
     primitive: Primitive, cost: int = FUNCTION
 ) -> Callable[[JaxprEqn, Target], Elementwise | OnHost]:
-    """The rule of an operation that compile/kernel/functions/ has for float32, and OpenCL does not have."""
+    """The rule of an operation that OpenCL lacks and compile/kernel/functions/ implements for float32."""
     op = primitive.name
     define(op, {}, impl_rules[primitive], cost)
 
@@ -244,7 +244,7 @@ def _all_ones(dtype: np.dtype) -> Any:
 lowering_rules[lax.reduce_prod_p] = Reduction("mul", one_of)
 lowering_rules[reduce_max_p] = Reduction("max", least)
 lowering_rules[reduce_min_p] = Reduction("min", greatest)
-lowering_rules[lax.psum_p] = Reduction("add", zero_of)  # over positions: vmap took the names away
+lowering_rules[lax.psum_p] = Reduction("add", zero_of)  # over positions: vmap removed the names
 lowering_rules[lax.pmax_p] = Reduction("max", least)
 lowering_rules[lax.pmin_p] = Reduction("min", greatest)
 lowering_rules[lax.reduce_and_p] = Reduction("and", _all_ones)
@@ -271,7 +271,8 @@ def top_k_lowering(eqn: JaxprEqn, target: Target) -> Lowering:
 
 
 def _sort(eqn: JaxprEqn, target: Target) -> Lowering:
-    """A kernel only within that of a loop: NumPy sorts faster, but the loop would run from the host."""
+    """Sorts in a kernel only inside a loop's kernel: NumPy sorts faster, but then the host would run the
+    loop."""
     x, is_alone = eqn.invars[0].aval, target.name != "work-item"
     is_small = x.size <= MAX_SORTED and dtypes.kind(x.dtype) in "biuf"
     if is_alone or eqn.params["num_keys"] > 1 or not is_small:

@@ -46,7 +46,7 @@ def every(ctx: Any, conditions: Sequence[Scalar]) -> Scalar:
 
 
 def clip(at: Index, size: int) -> Index:
-    """The nearest place that an axis of that size has."""
+    """The nearest index inside an axis of that size."""
     return at.max(0).min(size - 1)
 
 
@@ -54,8 +54,7 @@ def element_or(
     ctx: Any, x: Any, places: Sequence[Index], dilations: Sequence[int], other: Callable[[], Scalar]
 ) -> Scalar:
     """The operand's element at `places`, counted with holes of `dilation - 1` between the elements;
-    `other()` in a hole or outside. It is read at the nearest place there is, so that no read leaves
-    the operand."""
+    `other()` in a hole or outside. The read is clipped to the operand, so it is never out of bounds."""
     if not x.aval.size:
         return other()
     coords, conditions = [], []
@@ -82,7 +81,7 @@ def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Scalar:
 
 
 def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
-    """Reads each operand at the nearest place it has, and selects."""
+    """Reads each operand at the nearest place inside it, and selects."""
     coords, start = list(ctx.position.coords), 0
     along = coords[dimension]
     elements = []
@@ -135,7 +134,7 @@ def _gather(
     ctx: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any,
     fill_value: Any, **_: Any,
 ) -> Scalar:  # fmt: skip
-    """An element of the window whose place the index vector tells; the window is moved to be inside.
+    """An element of the window at the index vector, moved to be inside.
 
     The result's axes are the window's (offset_dims) and those of the indices but the last."""
     numbers, coords = dimension_numbers, ctx.position.coords

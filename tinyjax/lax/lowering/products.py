@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
     from tinyjax.compile.kernel.kernel_ir import Scalar
 
-# Multiplications. Fewer, and a sum for each element takes less time than another launch;
+# Multiplications. With fewer, a sum for each element takes less time than another launch;
 SMALL = 2**11
-LARGE = 2**26  # more, and waiting for the device is a small part of what BLAS saves.
+LARGE = 2**26  # with more, synchronizing costs little compared to what BLAS saves
 FEW = 16  # elements of a result that a product kernel has no use for
 # On a GPU, work-items share each sum of LONG terms or more, if there are FEW_LONG such sums at most.
 LONG, FEW_LONG = 2**9, 2**10
@@ -60,7 +60,7 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 
 def product_of(factors: Callable[..., Sequence[Scalar]]) -> Callable[..., Scalar]:
-    """The term of a sum whose factors that function gives."""
+    """The term of a sum whose factors the given function returns."""
 
     def term(ctx: Any, place: rules.Position, *operands: Any, **params: Any) -> Scalar:
         dtype = rules.sum_dtype(ctx.avals_out[0].dtype)
@@ -79,7 +79,7 @@ def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
 def _factors(
     ctx: Any, place: rules.Position, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
 ) -> list[Scalar]:
-    """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
+    """The result's axes are the batch axes, then lhs's remaining axes, then rhs's."""
     summed, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
     kept = iter(ctx.position.coords[len(batch[0]) :])

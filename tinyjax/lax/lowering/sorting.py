@@ -1,4 +1,4 @@
-"""Sorting several arrays of few elements by the first: each element counts those that go before it.
+"""Sorting several small arrays by the first: for each element, count the elements that go before it.
 
 That number is its place. A row of n elements takes n * n comparisons, but no branches: so a loop that sorts
 in each of its examples can be in vectors.
@@ -19,7 +19,7 @@ from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.sorting import sort_p
 
-FEW = 16  # elements of a row that are compared with each other
+FEW = 16  # most elements of a row, all compared with each other
 
 
 def _expansion(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
@@ -49,7 +49,7 @@ def _sorted(operands: tuple[Any, ...], axis: int) -> list[Any]:
 
 
 def _axes_without(ndim: int, skipped: int) -> tuple[int, ...]:
-    """The axes of the pairs along which an operand is: all but one of the two."""
+    """The operand's axes among the axes of pairs: all but one of the two."""
     return tuple(a for a in range(ndim + 1) if a != skipped)
 
 

@@ -1,8 +1,8 @@
-"""The lowering rules of what writes windows into an array: scatter, dynamic_update_slice.
+"""The lowering rules of primitives that write windows into an array: scatter, dynamic_update_slice.
 
-Each says where its windows are and what is written there. Several windows are written one after the other
-(compile/kernel/update_nest.py). A single one is also an index map: each element asks whether it is inside, so
-that x.at[i].set(y) becomes part of the kernel that reads it.
+Each gives the windows' positions and the written values. Several windows are written one after the other
+(compile/kernel/update_nest.py). A single one is also an index map: each element tests whether it is
+inside, so that x.at[i].set(y) becomes part of the kernel that reads it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> rules.Lowering:
         return rules.IndexMap(_unchanged)
     whole = frozenset(axis for axis, size in enumerate(x.shape) if size == update.shape[axis])
     window = rules.Update("", (), update.shape, whole, frozenset(), _slice_window, _slice_update)
-    if x.dtype.kind == "c":  # pairs of floats in a kernel: no window of them is written in place
+    if x.dtype.kind == "c":  # two floats in a kernel: windows of them are not written in place
         return rules.IndexMap(functools.partial(_element, window))
     return _lowering(window)
 
@@ -90,7 +90,7 @@ def _slice_update(
 
 
 def _scatter(op: str) -> Callable[[JaxprEqn, Target], rules.Lowering]:
-    """The rule of a scatter that combines what is there with its updates by `op`, or puts them there."""
+    """The rule of a scatter that combines elements with updates by `op`, or replaces them."""
 
     def rule(eqn: JaxprEqn, target: Target) -> rules.Lowering:
         x, indices, updates = (v.aval for v in eqn.invars)
@@ -126,7 +126,8 @@ def _scatter_window(
     ctx: Any, number: Any, coords: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any,
     mode: Any, **_: Any,
 ) -> tuple[list[Index], list[Scalar]]:  # fmt: skip
-    """Where the index vector says; what is not all inside is left out, or moved inside by the mode 'clip'."""
+    """The window at the index vector. One that is not all inside is left out, or moved inside in mode
+    'clip'."""
     numbers, shape = dimension_numbers, x.aval.shape
     sizes = window_sizes(shape, updates.aval.shape, numbers)
     batch = _batch_coords(numbers, indices.aval.ndim - 1, number, coords)

@@ -1,7 +1,7 @@
 """How pooling lowers: a reduction over the places of a window, which may lie in the padding.
 
-Each element of a maximum reads its window, and each element of the gradient all windows that it is in, to see
-which of them choose it. So nothing is scattered, and no two work-items write to one place.
+Each element of a maximum reads its window. Each element of the gradient reads all windows that contain
+it, to find those that choose it. So nothing is scattered, and no two work-items write to one place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> rules.Red
         ctx: Any, place: rules.Position, x: Any, *, window_strides: Any, padding: Any, base_dilation: Any,
         window_dilation: Any, **_: Any,
     ) -> Scalar:  # fmt: skip
-        """The operand's element at `place` in the window that the result's position numbers."""
+        """The operand's element at `place` in the window for this position of the result."""
         at = [
             window * stride + i * spread - int(low)
             for window, stride, i, spread, (low, _) in zip(
@@ -45,9 +45,9 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> rules.Red
     return rules.Reduction(op, identity, _window_sizes, term)
 
 
-# ---- what the chosen elements of windows carry ----
+# ---- values at the chosen elements of windows ----
 
-# Elements that a kernel's text may compare for one of the result: each stands there by itself.
+# Most elements that a kernel may compare for one result: its text has code for each.
 MAX_COMPARED = 64
 
 
@@ -62,7 +62,7 @@ def _gathered(
     ctx: Any, source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any,
     window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any,
 ) -> Scalar:  # fmt: skip
-    """What the chosen element of a window carries: two walks at once, as in the impl rule."""
+    """The source's element at the chosen place of a window, by the impl rule's search over both arrays."""
     dtype = operand.aval.dtype
     best = fill = ctx.constant(_IDENTITIES[select_prim](dtype), dtype)
     carried = zero = ctx.constant(0, source.aval.dtype)
@@ -94,7 +94,7 @@ def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     counts = _windows_of_an_element(eqn)
 
     def scattered(ctx: Any, source: Any, operand: Any, **params: Any) -> Scalar:
-        """The sum of what the windows got that choose this element, in the order of the impl rule."""
+        """The sum over the windows that choose this element, in the order of the impl rule."""
         total: Any = ctx.constant(0, source.aval.dtype)
         if source.aval.size:
             for back in np.ndindex(*counts):
@@ -108,8 +108,8 @@ def _from_window(
     ctx: Any, back: Sequence[int], source: Any, operand: Any, *, select_prim: Any,
     window_dimensions: Any, window_strides: Any, padding: Any,
 ) -> Scalar:  # fmt: skip
-    """What this element gets from one of its windows: the one that begins `back` windows before the last that
-    begins at or before it."""
+    """This element's share of one of its windows: the one `back` windows before the last that begins at
+    or before it."""
     window, number, conditions = [], index(0), []
     axes = zip(
         ctx.position.coords, back, window_dimensions, window_strides, padding, source.aval.shape
@@ -149,7 +149,7 @@ def _chosen(
 
 
 def _is_in(ctx: Any, at: Index, size: int) -> list[Scalar]:
-    """0 <= at < size, as far as it is not known."""
+    """0 <= at < size, without comparisons that are known to hold."""
     conditions = []
     if at.lo < 0:
         conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))

@@ -1,1 +1,1 @@
-"""Several processes: how they find each other, meet, and end together."""
+"""Several processes: how they find each other, synchronize, and end together."""

@@ -12,7 +12,7 @@ from tinyjax.many_devices.distributed.processes import Meeting, when_several
 from tinyjax.runtime.devices import Device, Found, add_devices
 from tinyjax.runtime.pocl.cache import pocl_folder
 
-CPU_IDS = 2048  # as many CPU devices a process may have
+CPU_IDS = 2048  # most CPU devices of a process
 
 
 def with_others(found: Found) -> Found:

@@ -25,7 +25,7 @@ SUMMED_BY_MPI = "bBhHiIlLqQfdFD"  # NumPy's characters of dtypes
 
 
 class Sum:
-    """The sums of some arrays over processes: called again and again with arrays of these kinds.
+    """The sums of some arrays over processes, for repeated calls with arrays of these kinds.
 
     `kinds`: the arrays' shapes and dtypes; `ranks`: the processes; `at`: what the others report that are
     elsewhere."""
@@ -63,7 +63,7 @@ def _add_up(of_all: np.ndarray, out: np.ndarray) -> None:
 
 
 def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None:
-    """Sums arrays of one dtype. What MPI has no sum of, such as bfloat16, is summed as float32."""
+    """Sums arrays of one dtype. Dtypes that MPI can't sum, such as bfloat16, are summed as float32."""
     if arrays[0].dtype.char not in SUMMED_BY_MPI:
         wide = [array.astype(np.float32) for array in arrays]
         _sum(group, wide, wide)
@@ -88,7 +88,8 @@ def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None
 
 
 class Gather:
-    """The arrays of the processes, stacked in their order: bytes, whatever the dtype. Made as a Sum is."""
+    """The arrays of the processes, stacked in their order, as bytes of any dtype. It has the arguments of
+    Sum."""
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
         self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)

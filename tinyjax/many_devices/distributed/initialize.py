@@ -21,7 +21,7 @@ from tinyjax.many_devices.distributed.waiting import share_cores
 from tinyjax.many_devices.distributed.whereabouts import Directory
 from tinyjax.runtime import devices
 
-# What mpiexec of MPICH, of Open MPI, and other launchers set.
+# Variables set by MPICH's and Open MPI's mpiexec, and other launchers.
 LAUNCHERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
@@ -125,7 +125,8 @@ def _check_mpi() -> None:
 
 
 def shutdown() -> None:
-    """Parts from the other processes, which must call it too; at its end, a program does so by itself.
+    """Disconnects from the other processes, which must call it too. A program does so by itself at its
+    end.
 
     Raises JaxRuntimeError if one of them is elsewhere."""
     if processes.is_initialized():

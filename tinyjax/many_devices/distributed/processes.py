@@ -41,7 +41,7 @@ from tinyjax.many_devices.distributed.waiting import wait_for
 
 THE_END = "the end of the program"
 RECORD = 256  # bytes of the message by which processes agree: a few more or less take as long
-PATIENCE = 1.0  # seconds, after which a process that waits asks where the others are
+PATIENCE = 1.0  # seconds after which a waiting process asks where the others are
 
 Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]  # shapes and dtypes of arrays
 
@@ -78,7 +78,7 @@ def is_initialized() -> bool:
 
 
 def world() -> World:
-    """All processes. Raises RuntimeError if there is only one, or they have parted."""
+    """All processes. Raises RuntimeError if there is only one, or after shutdown."""
     if not is_initialized():
         raise RuntimeError(
             "there are no other processes to meet: call jax.distributed.initialize() first, and "
@@ -248,7 +248,7 @@ def _end() -> None:
         part(THE_END)
     except JaxRuntimeError as error:
         print(error, file=sys.stderr, flush=True)
-        time.sleep(1)  # the others have heard it too, and may say what they were about to do
+        time.sleep(1)  # the others have received it too, and may report what they were about to do
         end_all(f"it has come to its end before the others: {error}")
 
 
@@ -270,7 +270,7 @@ def end_all(last_words: str) -> NoReturn:
 def _end_by_exception(
     say: Any, kind: type[BaseException], error: BaseException, where: TracebackType | None
 ) -> None:
-    """What Python calls for an exception that nobody has caught."""
+    """Python calls this for an uncaught exception."""
     say(kind, error, where)
     if is_initialized():
         last_words = "".join(traceback.format_exception_only(kind, error)).strip()
@@ -301,7 +301,7 @@ def _watch_over(made: World) -> None:
 
 
 def _too_late(made: World, text: str, limit: float) -> str:
-    """What to say of those who have not come in time; nothing, if all are there and only slow."""
+    """The message about processes that have not arrived in time; empty if all are only slow."""
     missing = "others" if made.directory is None else made.directory.missing()
     return missing and (
         f"it has waited for {limit:g} s at: {text}. It waits for {missing}. If that is only slow, raise the "

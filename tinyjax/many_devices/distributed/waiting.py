@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-NAP = 20e-6  # seconds, what the system makes 70 of
+NAP = 20e-6  # seconds; the system makes it about 70 microseconds
 SPIN = 200e-6  # longer than two naps
 shares_a_core = False  # whether this process does, with another one
 
@@ -47,7 +47,7 @@ def share_cores(comm: Any) -> None:
 
 
 def _set_blas_threads(count: int) -> None:
-    """How many threads NumPy's products have, if it came with OpenBLAS, as pip's does."""
+    """Sets the number of threads for NumPy's products, if NumPy has OpenBLAS, as pip's does."""
     module = sys.modules.get("numpy._core._multiarray_umath")  # which BLAS is linked to
     if module is None or module.__file__ is None:
         return

@@ -35,7 +35,7 @@ class Waiting(NamedTuple):
 
 
 class Whereabouts(NamedTuple):
-    """Where a process is: in which meeting, if in one, and how many it has come to of each group."""
+    """Where a process is: its current meeting, if any, and the number of meetings so far in each group."""
 
     waiting: Waiting | None
     entered: Mapping[Ranks, int]
@@ -85,7 +85,8 @@ def _circle(start: int, ask: Callable[[int], Whereabouts | None]) -> dict[int, W
 
 
 class Directory:
-    """Answers where this process is, and asks others. All make theirs together, once MPI has started."""
+    """Answers where this process is, and asks others. All processes create theirs together after MPI has
+    started."""
 
     def __init__(self, world: World):
         self.world, comm = world, world.mpi.COMM_WORLD
@@ -133,7 +134,7 @@ class Directory:
         return Whereabouts(waiting, entered)
 
     def _answer(self) -> None:
-        """The thread that answers whoever says the secret."""
+        """The thread that answers requests that have the secret."""
         while True:
             connection, _ = self.listener.accept()
             with contextlib.suppress(OSError), connection:

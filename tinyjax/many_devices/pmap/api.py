@@ -73,7 +73,7 @@ def pmap(
     static_argnums = as_argnums(static_broadcasted_argnums, "static_broadcasted_argnums")
     donated = as_argnums(donate_argnums, "donate_argnums")
     name = axis_name if axis_name is not None else f"<axis of pmap({fun_name(fun)})>"
-    known: dict[Any, _Mapped] = {}  # by all that a jitted function is not asked for
+    known: dict[Any, _Mapped] = {}  # by the options that jit does not have
 
     @wraps(fun)
     def pmap_f(*args: Any, **kwargs: Any) -> Any:
@@ -148,11 +148,11 @@ class _Mapped:
 
 
 def _unplaced(x: Any) -> Any:
-    """An array, wherever it was put: its elements can be read there."""
+    """An uncommitted array with the same elements."""
     if not getattr(x, "committed", False) or x.is_deleted():
         return x
     if x.buffer is not None:
-        x.buffer.has_one_owner = False  # no computation may write over what two arrays see
+        x.buffer.has_one_owner = False  # no computation may overwrite memory that two arrays share
     return ArrayImpl(x._host, x.aval, x.buffer)
 
 
@@ -240,7 +240,7 @@ def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, info: DebugInfo) -> l
 
 
 def _traced(flat_fun: FlatFun, slices: Sequence[Any]) -> list[Any]:
-    """The results for one device. A pmap within is refused meanwhile."""
+    """The results for one device. A nested pmap raises."""
     _current.is_tracing = True
     try:
         return flat_fun(*slices)

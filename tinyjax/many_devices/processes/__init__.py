@@ -1,1 +1,1 @@
-"""Programs whose arrays are spread over several processes: what each of them computes."""
+"""Programs whose arrays are spread over several processes: each process's computation."""

@@ -27,7 +27,7 @@ from tinyjax.transform.jit.primitive import compiled
 
 
 class Call:
-    """What calls of a jitted program do, with arguments that are spread as `places` say."""
+    """A call of a jitted program with arguments that are spread by `places`."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Call:
 def find_call(
     closed: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
 ) -> Call | None:
-    """What a call with these arguments does, if it has to do with several processes; else None.
+    """The Call for these arguments if it involves several processes; else None.
 
     Raises ValueError for arguments that were put on other devices than the mesh's."""
     places = tuple([_place(x) for x in arrays])

@@ -51,5 +51,5 @@ def _of_one_equation(
 
 
 def install() -> None:
-    """From now on, operations outside of all transformations are bound to such a trace."""
+    """Makes a ProcessesTrace the trace for operations outside of all transformations."""
     type(context).trace = context.trace = ProcessesTrace()

@@ -66,7 +66,7 @@ def with_meetings(closed: ClosedJaxpr, program: str) -> ClosedJaxpr:
 
 
 def _merged(jaxpr: Jaxpr) -> Jaxpr:
-    """Sums are put off until one is read, or another effect comes."""
+    """Delays sums until one is read, or until another effect."""
     eqns: list[JaxprEqn] = []
     waiting: list[JaxprEqn] = []
     unread: set[Var] = set()

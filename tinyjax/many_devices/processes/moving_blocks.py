@@ -33,18 +33,18 @@ def parts_by_name(place: NamedSharding) -> dict[Any, LocalPart]:
 
 
 def over_processes(names: Sequence[Any], place: NamedSharding) -> list[LocalPart]:
-    """Of some mesh axes, those that several processes have parts of."""
+    """The given mesh axes that several processes have parts of."""
     found = parts_by_name(place)
     return [found[name] for name in names if found[name].ranks]
 
 
 def own_size(size: int, names: Sequence[Any], place: NamedSharding) -> int:
-    """How long a process's part is of an axis that is split over these mesh axes."""
+    """The size of a process's part of an axis that is split over these mesh axes."""
     return size // math.prod(len(part.ranks) for part in over_processes(names, place))
 
 
 def own_of_whole(x: Any, place: NamedSharding) -> Any:
-    """This process's block of an array of which it has all."""
+    """This process's block of an array that it has completely."""
     for axis, names in enumerate(spec_of(place, len(shape_of(x)))):
         if shared := over_processes(names, place):
             where = {part.name: part.place for part in shared}
@@ -128,7 +128,7 @@ def moved(x: Any, before: NamedSharding | None, after: NamedSharding | None) -> 
 
 
 def alike(one: NamedSharding, other: NamedSharding) -> bool:
-    """Whether both split all arrays in the same way."""
+    """Whether both places split all arrays in the same way."""
     rank = max(len(one.spec), len(other.spec))
     return one.mesh == other.mesh and spec_of(one, rank) == spec_of(other, rank)
 

@@ -42,7 +42,7 @@ ShardingOrWhole = NamedSharding | None
 
 
 class Part(NamedTuple):
-    """What a process has of a value."""
+    """A process's part of a value."""
 
     x: Any
     place: ShardingOrWhole
@@ -152,7 +152,7 @@ def _call(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
 
 
 def _put(part: Part, place: Any) -> Part:
-    """A value that a program puts somewhere: on a mesh of several processes, or else nothing changes."""
+    """A value that a program places: changes it only if the place is a mesh of several processes."""
     if not isinstance(place, NamedSharding):
         return part
     mesh = place.mesh if place.has_devices else part.place.mesh if part.place else get_mesh()
@@ -172,7 +172,7 @@ def _placing(parameter: str) -> Callable[[JaxprEqn, list[Part]], list[Part]]:
 
 
 def _of_all(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
-    """What each process computes of all elements."""
+    """A computation of all elements in each process."""
     mesh_place = next((part.place for part in operands if part.place is not None), None)
     place = None if mesh_place is None else mesh_place.replicated
     outs = _bound(eqn, [part.at(None) for part in operands])

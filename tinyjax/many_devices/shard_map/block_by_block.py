@@ -1,4 +1,4 @@
-"""What stands between shard_maps, done where the blocks are: an optimizer's step, say.
+"""Running the code between shard_maps on blocks, such as an optimizer's step.
 
 All those whose operands are whole everywhere: each device computes the same. And elementwise ones whose
 operands are cut alike: each computes its part. A run of such equations is the body of a shard_map. Where one

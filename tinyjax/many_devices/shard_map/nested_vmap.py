@@ -1,4 +1,4 @@
-"""What shard_map computes: its body, mapped by one vmap over each axis of the mesh.
+"""shard_map as nested vmaps: its body, mapped by one vmap over each axis of the mesh.
 
 An array is cut as its spec says, so that the mesh's axes are its leading axes; the body is mapped over each
 of them, under its name, so that a collective over "x" is one over a batch; and the parts of the results are

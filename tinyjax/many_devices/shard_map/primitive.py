@@ -1,4 +1,4 @@
-"""A call of a function that shard_map maps, to a trace: one equation, with the program of one device in it.
+"""How a trace sees a shard_map call: one equation, with the program of one device as a parameter.
 
 The specs say how the operands are cut, the types within, such as f32[2]{V:x}, over which axes of the mesh the
 parts differ, and the specs of the results how parts become arrays. To run it, and to compile it, nested vmaps

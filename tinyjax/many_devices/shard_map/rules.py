@@ -190,7 +190,7 @@ def _run_now(
 
 
 def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
-    """The shard_map of the later part, if it does anything."""
+    """Binds the shard_map of the later part, if that has results or effects."""
     jaxpr = params["jaxpr"]
     if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
         return []

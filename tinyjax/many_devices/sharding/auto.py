@@ -183,7 +183,7 @@ def specs_of_jaxpr(closed: ClosedJaxpr, in_specs: tuple[Spec, ...], mesh: Any) -
 
 
 def _both(a: Spec, b: Spec) -> Spec:
-    """What two specs agree on."""
+    """The part on which two specs agree."""
     return tuple(x if x == y else () for x, y in zip(a, b))
 
 

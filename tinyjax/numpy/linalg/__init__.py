@@ -1,4 +1,4 @@
-"""`jnp.linalg`: which file has which name. Each is imported when it is first asked for.
+"""`jnp.linalg`: which file has which name. Each file is imported on first use.
 
 Sources: https://docs.jax.dev/en/latest/jax.numpy.html#module-jax.numpy.linalg, and for each function
 https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html
@@ -18,4 +18,4 @@ _LAZY_NAMES = {
     "solving": ("cholesky", "inv", "solve", "tensorinv", "tensorsolve"),
 }
 
-norm: _Any  # used within tinyjax as jnp.linalg.norm, of which mypy knows by this line
+norm: _Any  # for mypy: tinyjax itself uses jnp.linalg.norm

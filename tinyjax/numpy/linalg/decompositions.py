@@ -59,8 +59,8 @@ class EighResult(NamedTuple):
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """The eigenvalues and eigenvectors of symmetric or Hermitian matrices; as numpy.linalg.eigh.
 
-    Of (a + a^H) / 2; without symmetrize_input, of the lower triangle alone, or the upper one for UPLO 'U'.
-    Raises ValueError for another UPLO, and where `a` is no square matrix."""
+    Decomposes (a + a^H) / 2. Without symmetrize_input, reads only the lower triangle (the upper one for
+    UPLO 'U'). Raises ValueError for another UPLO, and where `a` is no square matrix."""
     a = ensure_arraylike("jnp.linalg.eigh", a)
     if UPLO not in (None, "L", "U"):
         raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
@@ -135,7 +135,7 @@ def svd(
 
 
 def _svd_by_eigh(a: Any, compute_uv: bool) -> Any:
-    """Eigenvalues are singular values but for their signs, which go to U, and their order."""
+    """The singular values are the absolute eigenvalues in descending order; the signs go to U."""
     v, w = linalg.eigh(a)
     s = lax.abs(w)
     if not compute_uv:

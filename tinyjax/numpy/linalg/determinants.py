@@ -39,7 +39,7 @@ def _square_matrices(name: str, a: Any) -> Any:
 
 
 def _parity(pivots: Any) -> Any:
-    """1 or -1: what the exchanges of rows do to the determinant."""
+    """1 or -1: the sign that the exchanges of rows give the determinant."""
     exchanges = reductions.count_nonzero(pivots != arange(pivots.shape[-1]), axis=-1)
     return 1 - 2 * (exchanges % 2)
 
@@ -69,7 +69,7 @@ def _det(a: Any) -> Any:
 
 @_det.defjvp
 def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """Of one matrix, or of a stack of small ones."""
+    """The JVP of det for one matrix, or for a stack of small ones."""
     derivative = vectorize(_det_and_derivative, signature="(n,n),(n,n)->(),()")
     return derivative(*primals, *tangents)
 
@@ -90,7 +90,7 @@ def _exchanged(chosen: Any, first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def _multiplier(pivot: Any, below: Any) -> Any:
-    """How often the pivot's row is taken from a row to make `below` zero; 0 for a pivot of 0."""
+    """The multiple of the pivot's row to subtract from a row to make `below` zero; 0 for a pivot of 0."""
     return where(pivot == 0, 0, below / where(pivot == 0, 1, pivot))
 
 
@@ -138,7 +138,7 @@ def _adjugate(u: Any) -> Any:
     inverse = linalg.triangular_solve(v, triangles.eye(len(u), dtype=u.dtype), left_side=True)
     places = arange(len(u))
     first, last = argmax(zeros), len(u) - 1 - argmax(zeros[::-1])
-    # For each zero the place of the next one; the last has none, and stands for itself.
+    # For each zero the place of the next one; for the last zero, its own place.
     later = where(zeros & (places > places[:, None]), places, last)
     following = reductions.min(later, axis=1)
     chain = where(zeros & (places != last), inverse[places, following], 1)
@@ -182,7 +182,8 @@ def _slogdet_lu(a: Any) -> Any:
 
 @_slogdet_lu.defjvp
 def _slogdet_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """d log(det(A)) = trace(A^-1 dA): the real part is that of log(abs(det)), the rest turns the sign."""
+    """d log(det(A)) = trace(A^-1 dA): the real part is log(abs(det))'s tangent, the imaginary part turns
+    the sign."""
     sign, logarithm = _slogdet_lu(*primals)
     moved = triangles.trace(solve(primals[0], tangents[0]))
     if iscomplexobj(moved):

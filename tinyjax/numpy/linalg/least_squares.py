@@ -1,4 +1,4 @@
-"""What singular values are good for: pinv, lstsq, matrix_rank, cond.
+"""Functions that use singular values: pinv, lstsq, matrix_rank, cond.
 
 Source, for the derivative of pinv: G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and
 nonlinear least squares problems whose variables separate" (1973)
@@ -32,7 +32,7 @@ _matmul = functools.partial(linear_algebra.matmul, precision=lax.Precision.HIGHE
 
 
 def _epsilon(x: Any) -> Any:
-    """The distance from 1 to the next number of x's dtype, as an array of it (of its real part's)."""
+    """The distance from 1 to the next number of x's (real) dtype, as an array of that dtype."""
     return constant(dtypes.finfo(x.dtype).eps, real_dtype(x.dtype))
 
 
@@ -92,8 +92,8 @@ def lstsq(
 
     a has shape (m, n), b (m,) or (m, k), x (n,) or (n, k); s are a's singular values, of which those below
     `rcond` times the largest one count as zero. With numpy_resid there are residuals only where NumPy has
-    some: for m > n and full rank. As numpy.linalg.lstsq. Raises TypeError for other ranks, ValueError if a
-    and b have not as many rows."""
+    some: for m > n and full rank. As numpy.linalg.lstsq. Raises TypeError for other ranks, ValueError if
+    a and b have different numbers of rows."""
     a, b = promote_dtypes_inexact(*ensure_arraylike("jnp.linalg.lstsq", a, b))
     if a.shape[:1] != b.shape[:1]:
         raise ValueError(
@@ -144,8 +144,9 @@ _lstsq = jitted(_least_squares, static_argnames=("numpy_resid",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Array:  # noqa: N803
     """How many singular values are above a threshold, `rtol`; as numpy.linalg.matrix_rank.
 
-    By default that is the largest one times max(m, n) times the dtype's spacing. As in JAX a given rtol is
-    compared with the values themselves; `tol` is its old name. Raises ValueError if both are given."""
+    By default the threshold is the largest singular value times max(m, n) times the dtype's spacing. As
+    in JAX, a given rtol is compared with the values themselves; `tol` is its old name. Raises ValueError
+    if both are given."""
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
@@ -181,5 +182,5 @@ def cond(x: Any, p: Any = None) -> Array:
         )
     else:
         out = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
-    # A singular matrix has an inverse of NaNs, and the condition inf.
+    # The inverse of a singular matrix is NaN, but its condition is inf.
     return where(isnan(out) & ~reductions.any(isnan(x), axis=(-2, -1)), np.inf, out)

@@ -35,8 +35,9 @@ __all__ = [
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """The norm of vectors (one axis) or matrices (two axes), of all elements by default.
 
-    As numpy.linalg.norm: ord 2 is Euclid's for vectors, 'fro' Frobenius' for matrices; numbers and inf
-    as there. Raises ValueError for an unknown ord, or more than two axes."""
+    As numpy.linalg.norm: ord 2 is the Euclidean norm of vectors, 'fro' the Frobenius norm of matrices;
+    numbers and inf mean the same as in NumPy. Raises ValueError for an unknown ord, or more than two
+    axes."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.norm", x))
     if axis is None:
         if ord is None:
@@ -68,7 +69,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _norm_of_singular_values(x: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
-    """Their largest, smallest or sum: of the matrices along two axes."""
+    """The largest, the smallest or the sum of the singular values of the matrices along two axes."""
     s = svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
     if ord == "nuc":
         out = reductions.sum(s, axis=-1)
@@ -183,5 +184,5 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    """The sums of those diagonals; as numpy.linalg.trace."""
+    """The sums of the diagonals of the matrices in the last two axes; as numpy.linalg.trace."""
     return triangles.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)

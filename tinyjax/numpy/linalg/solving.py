@@ -1,4 +1,4 @@
-"""Linear systems: cholesky, solve, inv, and the tensors that are matrices in disguise."""
+"""Linear systems: cholesky, solve, inv, and tensors used as matrices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tinyjax.transform.jit.api import jitted
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = a for positive definite matrices, NaN for all others.
 
-    With `upper`, U = L^H. (a + a^H) / 2 is taken for `a`, if `symmetrize_input`. Raises ValueError where
+    With `upper`, U = L^H. With `symmetrize_input`, the factor of (a + a^H) / 2. Raises ValueError where
     `a` is no square matrix; as numpy.linalg.cholesky."""
     (a,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.cholesky", a))
     check_matrices("Argument to linalg.cholesky", a)
@@ -63,7 +63,7 @@ def inv(a: Any) -> Array:
 def tensorinv(a: Any, ind: int = 2) -> Array:
     """The inverse of `a` as a linear map from tensors of shape a.shape[ind:] to those of a.shape[:ind].
 
-    Raises ValueError if these have not as many elements, or ind < 1; as numpy.linalg.tensorinv."""
+    Raises ValueError if the two shapes differ in size, or ind < 1; as numpy.linalg.tensorinv."""
     a = ensure_arraylike("jnp.linalg.tensorinv", a)
     if ind <= 0:
         raise ValueError(f"ind must be a positive integer; got ind={ind}")

@@ -1,4 +1,4 @@
-"""Calls of functions that have derivative rules of their own: what custom_jvp and custom_vjp share.
+"""Calls of functions with custom derivative rules: the common part of custom_jvp and custom_vjp.
 
 Such a function is bound as a primitive whose parameters are Python functions (the function, and its rules),
 so that each transformation can choose among them; a trace writes an equation that has the function as a jaxpr
@@ -42,8 +42,8 @@ from tinyjax.transform.transposition import backward_pass, transpose_rules
 class CallWithRules(Primitive):
     """Calls `fun`, a function of leaves with custom rules, which are functions of leaves too.
 
-    An equation has the jaxpr of `fun`, `call_jaxpr`, whose first `num_consts` arguments stand for
-    what `fun` closes over; `from_eqn` makes functions of such parameters when the equation is run."""
+    An equation has the jaxpr of `fun`, `call_jaxpr`, whose first `num_consts` arguments stand for the
+    values that `fun` closes over; `from_eqn` makes functions of such parameters when the equation is run."""
 
     takes_functions = True
 
@@ -70,13 +70,14 @@ def _stage(primitive: Primitive, trace: JaxprTrace, args: Sequence[Any], params:
 
 
 def trace_call(fun: Callable, in_avals: Sequence[ShapedArray]) -> tuple[ClosedJaxpr, Sequence[Any]]:
-    """The jaxpr of a function of leaves, and what that closes over: the jaxpr's first arguments."""
+    """The jaxpr of a function of leaves, and the closed-over values, which are the jaxpr's first
+    arguments."""
     closed = trace_to_jaxpr(fun, in_avals)
     return constvars_as_invars(closed), closed.consts
 
 
 def _run_linear_function(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> Any:
-    """Applied to a tangent, within the rule of another function, it is linear: it needs no rule."""
+    """Runs the function without its rule: applied to a tangent, in another function's rule, it is linear."""
     with set_current_trace(trace):
         return params["fun"](*args)
 
@@ -91,7 +92,7 @@ def _transpose_function(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **params:
 
 
 class BatchDims:
-    """The batch dims of a function's results: what runs first settles them, it or its rule."""
+    """The batch dims of a function's results, settled by whichever runs first, the function or its rule."""
 
     def __init__(self, axis: AxisData, in_dims: Sequence[int | None]):
         self.axis = axis
@@ -109,7 +110,7 @@ class BatchDims:
 
 
 def batched_function(fun: Callable, dims: BatchDims) -> Callable[..., list[Any]]:
-    """`fun` of a batch, which may be called under another trace than that which is current now."""
+    """`fun` of a batch. It may be called under another trace than the one that is current now."""
 
     def batched(*vals: Any) -> list[Any]:
         trace = BatchTrace(context.trace, dims.axis)
@@ -121,7 +122,7 @@ def batched_function(fun: Callable, dims: BatchDims) -> Callable[..., list[Any]]
 
 
 def cotangent_of_batch(ct: Any, dim: int | None, to: int | None, size: int) -> Any:
-    """A cotangent with its batch dim where the operand has it; summed for one that all share."""
+    """A cotangent with the operand's batch dim; summed over the batch if all examples share the operand."""
     if to is None and dim is not None:
         return primitives.reduce_sum(ct, (dim,))
     return move_batch_dim(ct, dim, to, size)
@@ -131,9 +132,9 @@ def cotangent_of_batch(ct: Any, dim: int | None, to: int | None, size: int) -> A
 
 
 class SymbolicZero:
-    """A tangent or cotangent that is zero, shown to rules that ask for it (symbolic_zeros=True).
+    """A tangent or cotangent that is zero, passed to rules with symbolic_zeros=True.
 
-    It has the shape and dtype of what it stands for, but no operation takes it."""
+    It has the shape and dtype of the zero array that it stands for, but operations do not accept it."""
 
     def __init__(self, aval: ShapedArray):
         self.aval = aval
@@ -146,7 +147,7 @@ class SymbolicZero:
 
 
 def zero_from_primal(primals: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangents of a pytree of arrays: arrays, or SymbolicZeros where these are asked for."""
+    """The zero tangents of a pytree of arrays: arrays, or SymbolicZeros if `symbolic_zeros` is set."""
     return tree_map(lambda x: to_symbolic_zero(zero_tangent(x), symbolic_zeros), primals)
 
 
@@ -158,14 +159,14 @@ def to_symbolic_zero(tangent: Any, symbolic_zeros: bool) -> Any:
 
 
 def from_symbolic_zero(tangent: Any) -> Any:
-    """What a rule gave as a tangent, with Zero for all that says nothing."""
+    """A tangent that a rule returned; a Zero instead of a SymbolicZero or a float0 array."""
     if type(tangent) is SymbolicZero or getattr(tangent, "dtype", None) == dtypes.float0:
         return Zero(get_aval(tangent) if type(tangent) is not SymbolicZero else tangent.aval)
     return tangent
 
 
 def tangent_aval_of(tangent: Any) -> ShapedArray:
-    """The type of a tangent, be it an array or one of the zeros."""
+    """The type of a tangent, whether an array or one of the zeros."""
     aval = tangent.aval if isinstance(tangent, (Zero, SymbolicZero)) else get_aval(tangent)
     return aval.strip_weak_type()
 
@@ -174,8 +175,8 @@ def tangent_aval_of(tangent: Any) -> ShapedArray:
 
 
 class FunctionWithRules:
-    """What custom_jvp and custom_vjp share: a function without rules yet, and the positions of those
-    arguments that its rules are given as they are."""
+    """The base of custom_jvp and custom_vjp: a function without rules yet, and the positions of its
+    nondifferentiable arguments, which its rules get unchanged."""
 
     rules: tuple[str, ...]
 
@@ -214,8 +215,8 @@ def positional(kind: str, fun: Callable, args: tuple, kwargs: dict) -> tuple:
 
 
 def with_user_source_info(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule that runs as the user wrote it: its equations are from its own lines, not from the line of the
-    equation that it is for. A rule of tinyjax's own stays as it is.
+    """A user's rule whose equations have the rule's source lines, instead of the line of the equation
+    that it differentiates. A rule of tinyjax's own is returned unchanged.
 
     (What a jaxpr is run with may be more than a line. Then it stays.)"""
     code = getattr(inspect.unwrap(rule), "__code__", None)
@@ -244,7 +245,7 @@ class TypedFun(FlatFun):
 
 
 def leaf_paths(treedef: PyTreeDef) -> list[str]:
-    """How each leaf is reached from the root, as in `['a'][0]`."""
+    """The path from the root to each leaf, as in `['a'][0]`."""
     tree = tree_unflatten(treedef, range(treedef.num_leaves))
     return [keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
 

@@ -1,8 +1,8 @@
-"""Rules that are closures, and functions that close over what is differentiated.
+"""Rules that are closures, and functions that close over differentiated values.
 
-A rule can't be kept as a Python function from the forward to the backward pass: what it closes over are
-tracers, which are valid only while their transformation runs. So it is traced, and what it closes over
-becomes residuals (custom_gradient) or arguments (closure_convert).
+A rule can't be kept as a Python function from the forward to the backward pass: it closes over tracers,
+which are valid only while their transformation runs. So it is traced, and the closed-over values become
+residuals (custom_gradient) or arguments (closure_convert).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class TracedRule:
 def custom_gradient(fun: Callable) -> custom_vjp:
     """A function whose result and rule `fun` gives together: `fun(*args) -> (out, rule)`.
 
-    The rule maps a cotangent of `out` to a tuple of the arguments' cotangents (or to that of the only
-    argument). It may use what `fun` has computed, but is traced: Python's `if` cannot look at that.
+    The rule maps a cotangent of `out` to a tuple of the arguments' cotangents (or to the cotangent of the
+    only argument). It may use what `fun` has computed, but is traced: Python's `if` cannot look at that.
     Raises TypeError if `fun` gives no pair."""
 
     def out_and_rule(*args: Any, **kwargs: Any) -> Any:
@@ -98,8 +98,8 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     The new function takes the arguments of `fun` (of the example's tree, shapes and dtypes), and then
     the values. So a function can be the nondiff argument of a custom_vjp function, which then has a
     cotangent for each of these values. As with jit, `fun` runs once for each kind of arguments; other
-    values that it closes over are those of that time.
-    Raises TypeError at a call with arguments of another tree."""
+    closed-over values are read at that time.
+    Calls raise TypeError if the arguments have another tree."""
     leaves, in_tree = tree_flatten((example_args, {}))
     key = (in_tree, tuple([get_aval(x) for x in leaves]), context.axis_env, config.key)
     conversions = memory_of(_conversions, fun)
@@ -119,7 +119,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
 def _converted(
     jaxpr: Jaxpr, is_hoisted: list[bool], kept: list[Any], in_tree: PyTreeDef, out_tree: PyTreeDef
 ) -> Callable:
-    """The jaxpr as a function of trees, and of the hoisted ones among its constants."""
+    """The jaxpr as a function of trees and of its hoisted constants."""
 
     def converted_fun(*args: Any) -> Any:
         num_args = len(args) - sum(is_hoisted)

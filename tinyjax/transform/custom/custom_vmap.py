@@ -67,7 +67,7 @@ def _jvp_of_rule(
     batched: Sequence[bool],
     vals: Sequence[Any],
 ) -> tuple[list[Any], list[bool]]:
-    """A primal and its tangent are batched together: where one of them is, both are."""
+    """A primal and its tangent are batched together: if one is, the other is too."""
     trace = JVPTrace(context.trace)
     tangents = iter(zip(vals[len(nonzeros) :], batched[len(nonzeros) :]))
     args, flags = [], []
@@ -117,7 +117,8 @@ class custom_vmap:  # noqa: N801  (used as a decorator)
     def def_vmap(self, vmap_rule: Callable) -> Callable:
         """Sets the rule `(axis_size, in_batched, *args) -> (out, out_batched)`, and gives it back.
 
-        in_batched is a list of trees of bools, as args are; what is batched is so along axis 0."""
+        in_batched is a list of trees of bools, one tree for each argument. Batched arrays have the batch
+        as axis 0."""
         self.vmap_rule = vmap_rule
         return vmap_rule
 
@@ -140,7 +141,7 @@ class custom_vmap:  # noqa: N801  (used as a decorator)
 
 
 class FlatRule:
-    """A user's rule as a function of flat lists; `in_tree` is that of (closed-over values, args)."""
+    """A user's rule as a function of flat lists; `in_tree` is the tree of (closed-over values, args)."""
 
     def __init__(self, rule: Callable, name: str, in_tree: PyTreeDef, out_tree: PyTreeDef):
         self.rule = rule

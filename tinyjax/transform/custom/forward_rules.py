@@ -92,7 +92,7 @@ def _stop_gradient(x: Any) -> Any:
 def _jvp_functions(
     *, call_jaxpr: ClosedJaxpr, num_consts: int, jvp: Callable, **params: Any
 ) -> dict[str, Any]:
-    """The parameters of an equation as functions; the rule does not get closed-over values."""
+    """An equation's parameters as functions. The rule does not get the closed-over values."""
 
     def rule(primals: Any, tangents: Any) -> Any:
         return _call_traced(jvp, primals[num_consts:], tangents[num_consts:])
@@ -216,7 +216,8 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         return jvp
 
     def defjvps(self, *jvps: Callable | None) -> None:
-        """Sets a rule an argument, `(tangent, out, *primals) -> tangent_out`; None for no dependence.
+        """Sets a rule for each argument, `(tangent, out, *primals) -> tangent_out`; None for no
+        dependence.
 
         Raises TypeError if there are nondiff_argnums."""
         if self.nondiff_argnums:
@@ -257,7 +258,7 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
 
 
 def _constant(x: Any) -> Any:
-    """An argument that is not differentiated: arrays in it are constants, all else is as it was."""
+    """An argument that is not differentiated: its arrays become constants, other values stay unchanged."""
     return tree_map(lambda leaf: stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf, x)
 
 
@@ -265,17 +266,17 @@ def _constant(x: Any) -> Any:
 
 
 def _with_zeros(rule: Callable) -> Callable:
-    """A rule that gives a Zero where the user's gives zeros in another way."""
+    """The user's rule with each zero tangent, in whatever form, returned as a Zero."""
     return lambda *args: tree_map(from_symbolic_zero, rule(*args))
 
 
 def _sum_of_rules(
     function: Callable, jvps: Sequence[Callable | None], primals: tuple, tangents: tuple
 ) -> tuple[Any, Any]:
-    """The result of `function`, and its tangent: the sum of what the rules make of the tangents.
+    """The result of `function`, and its tangent: the sum of the tangents that the rules return.
 
     The rule of an argument is called as rule(tangent, out, *primals); one that is None adds nothing.
-    The result, and so what each rule gives, may be a pytree: it is added up leaf by leaf."""
+    The result and each rule's tangent may be pytrees, which are added leaf by leaf."""
     out = function(*primals)
     zeros = tree_map(zero_tangent, out)
     parts = [rule(t, out, *primals) if rule else zeros for rule, t in zip(jvps, tangents)]

@@ -47,8 +47,8 @@ from tinyjax.transform.jvp import Zero
 
 @dataclass(slots=True)
 class CustomVJPPrimal:
-    """What a fwd rule with symbolic_zeros is given for each array: the value, and whether the
-    function is differentiated by it."""
+    """An argument of a fwd rule with symbolic_zeros: the array, and whether the function is
+    differentiated with respect to it."""
 
     value: Any
     perturbed: bool
@@ -69,10 +69,10 @@ class custom_vjp(FunctionWithRules):  # noqa: N801  (used as a decorator)
     """A function whose reverse-mode derivative is the pair of rules given to `defvjp`.
 
     It takes and gives pytrees of arrays; keyword arguments are resolved to positions. Arguments that
-    `nondiff_argnums` or `nondiff_argnames` name can be any Python values but tracers: fwd is given
-    them in their places, bwd first. Forward mode (jvp, jacfwd) raises TypeError.
-    Calls raise AttributeError as long as there is no rule; differentiation raises TypeError or
-    ValueError where the rules' results do not fit."""
+    `nondiff_argnums` or `nondiff_argnames` name can be any Python values but tracers: fwd gets them at
+    their positions, bwd gets them first. Forward mode (jvp, jacfwd) raises TypeError. Calls raise
+    AttributeError as long as there is no rule; differentiation raises TypeError or ValueError where the
+    rules' results do not fit."""
 
     rules = ("fwd", "bwd")
     fwd: Callable | None
@@ -134,7 +134,7 @@ def _check_for_tracers(name: str, position: int, value: Any) -> None:
         )
 
 
-# ---- a user's rules, and what they must give ----
+# ---- a user's rules, and checks of their results ----
 
 
 def _call_fwd(
@@ -168,7 +168,7 @@ def _call_fwd(
 def _flat_cotangents(
     who: str, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray], cts: Any
 ) -> list[Any]:
-    """The leaves of what bwd gave, one for each of the function's arguments; Zero for None."""
+    """The leaves of bwd's result, one for each of the function's arguments; Zero for None."""
     args_tree = in_tree.child_defs[0]
     if isinstance(cts, list) and len(cts) == len(args_tree.child_defs):
         cts = tuple(cts)
@@ -191,7 +191,7 @@ def _checked_ct(who: str, path: str, in_aval: ShapedArray, ct: Any) -> Any:
     if ct is None or expected.dtype == dtypes.float0:
         return Zero(expected)
     got = ct.aval if type(ct) is SymbolicZero else get_aval(ct)
-    # As JAX, does not insist on the dtype of a floating argument's cotangent.
+    # As in JAX, a floating argument's cotangent may have another dtype.
     if got.shape != expected.shape:
         raise ValueError(
             f"{who} must produce an output with the same type as the args tuple of the function, but at "

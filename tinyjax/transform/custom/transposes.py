@@ -1,4 +1,4 @@
-"""Linear functions with a transpose of their own: `linear_call`.
+"""Linear functions with a custom transpose: `linear_call`.
 
 custom_jvp replaces the derivative, custom_vjp both halves of reverse mode; here only the second half,
 transposition, is replaced: the function is linear, so its derivative is itself.
@@ -23,8 +23,8 @@ from tinyjax.transform.custom.calls import cotangent_of_batch, trace_call, with_
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
-# Operands: what the function closes over, residuals, linear operands. Parameters: callee, the function
-# as a jaxpr; transpose_thunk, which gives the transpose (a jaxpr) and what that closes over;
+# Operands: the values that the function closes over, residuals, linear operands. Parameters: callee, the
+# function as a jaxpr; transpose_thunk, which returns the transpose (a jaxpr) and its closed-over values;
 # num_callee_consts; num_res.
 linear_call_p = Primitive("linear_call", multiple_results=True, impl_binds_primitives=True)
 Transpose = tuple[ClosedJaxpr, Sequence[Any]]
@@ -103,8 +103,8 @@ no_rule_reasons[linear_call_p, "lowering"] = "compile/passes/inline.py replaces 
 def linear_call(
     fun: Callable, fun_transpose: Callable, residual_args: Any, linear_args: Any
 ) -> Any:
-    """`fun(residual_args, linear_args)`, a function that is linear in its second argument, and whose
-    transpose is `fun_transpose(residual_args, ct)`, of the tree, shapes and dtypes of linear_args.
+    """`fun(residual_args, linear_args)`, which is linear in its second argument. Its transpose is
+    `fun_transpose(residual_args, ct)`, which returns the tree, shapes and dtypes of linear_args.
 
     All arguments are pytrees of arrays. Raises TypeError when it is transposed and the transpose's
     result has another tree."""

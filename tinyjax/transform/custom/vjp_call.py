@@ -1,7 +1,7 @@
 """How a custom_vjp function is differentiated.
 
-fwd runs instead of the function and keeps residuals; the tangents' part is one equation,
-`custom_lin`, that can only be transposed, and its transpose is bwd.
+fwd runs instead of the function and keeps residuals. The linear part is one equation, `custom_lin`, that
+can only be transposed; its transpose is bwd.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
 """
@@ -100,7 +100,7 @@ class CustomVJPException(Exception):
 def _vjp_functions(
     *, call_jaxpr: ClosedJaxpr, num_consts: int, fwd: Callable, **params: Any
 ) -> dict[str, Any]:
-    """The parameters of an equation as functions; the rule does not get closed-over values."""
+    """An equation's parameters as functions. The rule does not get the closed-over values."""
 
     def rule(primals: Any, perturbed: Any) -> Any:
         if any(perturbed[:num_consts]):
@@ -190,7 +190,7 @@ def _batched_bwd(
     residuals: Sequence[Any],
     cts: Sequence[Any],
 ) -> list[Any]:
-    """The cotangents of a batch; an argument that all examples share has the sum of theirs."""
+    """The cotangents of a batch. An argument that all examples share gets the sum of their cotangents."""
     trace = BatchTrace(context.trace, batch.axis)
     with set_current_trace(trace):
         cts = [_example_ct(trace, ct, dim) for ct, dim in zip(cts, batch.out_dims)]

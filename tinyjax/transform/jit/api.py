@@ -43,8 +43,8 @@ from tinyjax.transform.jit.static_arguments import (
 
 # ---- jitted functions ----
 
-# function -> options of jit -> its traces (so that jit(f) again retraces nothing), and the non-arrays that it
-# closes over.
+# function -> options of jit -> its traces (so that a second jit(f) retraces nothing), and the non-arrays
+# that it closes over.
 Traces = dict[Any, tuple[tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]], list[Any]]]
 _caches: WeakKeyDictionary[Callable, dict[tuple, Traces]] = WeakKeyDictionary()
 
@@ -84,16 +84,17 @@ class PjitFunction:
             "keep_unused": keep_unused,
             "inline": inline,
         }
-        self.place = place  # a backend, by its name, is looked for at the first call
+        self.place = place  # a backend's name is looked up at the first call
         self.placements = placements  # in_shardings and out_shardings; None if neither is given
         options = (static_argnums, static_argnames, donate_argnums, donate_argnames, placements)
         self.cache = _cache_of(fun, options)
-        # What a shortcut knows of calls.
+        # A shortcut's cache of calls.
         self.calls: dict[Any, Any] = _cache_of(fun, (*options, "calls"))
 
     @property
     def device(self) -> Device | None:
-        """Where the function runs; None: where its arguments are. Raises RuntimeError for no backend."""
+        """Where the function runs; None for its arguments' device. Raises RuntimeError if there is no
+        such backend."""
         return devices(self.place)[0] if isinstance(self.place, str) else self.place
 
     @with_shortcut
@@ -166,12 +167,12 @@ class PjitFunction:
         return leaves, traced, consts
 
     def _debug_info(self, in_tree: PyTreeDef, args: tuple, leaves: list) -> DebugInfo:
-        """What errors about tracers say of this call."""
+        """The description of this call in errors about tracers."""
         static, types = positions(self.static_argnums, len(args)), tuple(map(type, leaves))
         return DebugInfo(self.fun, static, in_tree, None, "jax.jit", (), "static_argnames", types)
 
     def _donated(self, args: tuple, kwargs: dict) -> tuple[bool, ...]:
-        """For each dynamic leaf, whether the caller gives its memory away."""
+        """For each dynamic leaf, whether its memory is donated."""
         static = positions(self.static_argnums, len(args))
         donated = [(x, i in self.donate_argnums) for i, x in enumerate(args) if i not in static]
         donated += [
@@ -209,7 +210,7 @@ class PjitFunction:
         return tree_unflatten(out_tree, structs)
 
     def _cache_size(self) -> int:
-        """How many kinds of arguments there are traces for: tests of programs count retraces by it."""
+        """The number of cached traces. Users' tests count retraces with it."""
         return len(self.cache)
 
     def clear_cache(self) -> None:
@@ -225,7 +226,7 @@ class PjitFunction:
         return inspect.signature(self.fun)
 
     def __deepcopy__(self, memo: dict) -> PjitFunction:
-        return self  # as of Python's functions
+        return self  # as Python's functions have
 
 
 def _place_of(x: Any) -> DeviceOrSpread | None:
@@ -238,7 +239,7 @@ def _place_of(x: Any) -> DeviceOrSpread | None:
 def _place_before_call(
     jaxpr: ClosedJaxpr, places: Sequence[Any], name: str, out_places: Sequence[Any]
 ) -> DeviceOrSpread | None:
-    """As place_of_call, of arguments of which only the places are known."""
+    """place_of_call for arguments whose values are not known, only their places."""
     by_arguments = [
         PlacementRequest(f"argument args[{i}] of {name}", place)
         for i, (place, is_read) in enumerate(zip(places, read_arguments(jaxpr)))
@@ -249,15 +250,15 @@ def _place_before_call(
 
 
 def clear_caches() -> None:
-    """Forgets what all jitted functions, and the bodies of loops and branches, have traced and
-    compiled; not what is on disk."""
+    """Empties the caches of traced and compiled jitted functions, loop bodies and branches; not the cache
+    on disk."""
     forget_traces()
     for function in list(_jit_functions):
         function.clear_cache()
 
 
 def consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
-    """Constants that are an outer trace's tracers, or no arrays, become the first arguments."""
+    """Constants that are an outer trace's tracers, or not arrays, become the first arguments."""
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
     tracers = [pair for pair in pairs if _is_argument(*pair)]
     if not tracers:
@@ -344,7 +345,7 @@ def _placements(ins: Any, outs: Any, place: Device | str | None) -> Any:
 
 
 def _checked_place(device: Device | None, backend: str | None) -> Device | str | None:
-    """The one of the two that was given; warns of it."""
+    """Returns `device` or `backend`, whichever was given, with a deprecation warning."""
     if not isinstance(device, Device | None):
         raise TypeError(
             f"jit's device must be a Device such as jax.devices()[0], got {device!r}: to choose a "

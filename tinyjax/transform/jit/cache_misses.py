@@ -1,7 +1,7 @@
 """Why a jitted function is traced again: what `jax.explain_cache_misses()` logs.
 
 The key of the call (see api.py) is compared with that of the most similar call before it, and each part that
-differs is named with its argument, and with what to do. Nothing here is asked unless the flag is set.
+differs is named with its argument, and with what to do. This module runs only if the flag is set.
 
     traced again: step, called at train.py:12 (main)
       argument x: float32[32,8] now, float32[64,8] before (4 shapes so far; padding to one saves traces)
@@ -26,12 +26,13 @@ from tinyjax.core.tree_util.pytrees import PyTreeDef
 Key = tuple[PyTreeDef, tuple[ShapedArray, ...], Any, Any, tuple]
 
 MANY_SHAPES = 3
-# By the line on which they begin: the functions that were explained last.
+# First line of a function -> the function last explained there.
 _lines_traced: dict[tuple[str, int], weakref.ref] = {}
 
 
 def explain_miss(fun: Callable, static: Collection[int], key: Key, known: Sequence[Key]) -> None:
-    """Logs why `fun`, whose arguments `static` are static, is traced for `key`, and not only for `known`."""
+    """Logs why `fun`, with static arguments `static`, is traced for `key` although it was traced for
+    `known`."""
     caller = line_text(user_line())
     heading = "traced again" if known else "traced for the first time"
     lines = [f"{heading}: {fun_name(fun)}, called at {caller}"]
@@ -45,7 +46,7 @@ def explain_miss(fun: Callable, static: Collection[int], key: Key, known: Sequen
 def differences(
     fun: Callable, static: Collection[int], key: Key, known: Sequence[Key]
 ) -> list[str]:
-    """What differs from the most similar of the known keys, one line each."""
+    """The differences from the most similar of the known keys, one line each."""
     nearest = max(reversed(known), key=lambda other: _similarity(key, other))
     lines: list[str] = []
     if key[0] != nearest[0]:

@@ -1,7 +1,7 @@
-"""A call of a jitted function, to a trace: one equation of a primitive, `jit_p`, with a jaxpr in it.
+"""How a trace sees a jitted call: one equation of the primitive `jit_p`, with a jaxpr as a parameter.
 
-A jaxpr is compiled when it is first run on a device. Eagerly, `jit_p` is a call of the compiled program; to
-all other traces it is an equation as any other.
+A jaxpr is compiled when it is first run on a device. Eagerly, `jit_p` calls the compiled program; all
+other traces treat it like any other equation.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def place_of_call(
     name: str,
     requests: Sequence[PlacementRequest] = (),
 ) -> Any:
-    """Where those arguments were put that the jaxpr reads, or else the first place of `requests`; None
-    if there is none. Raises ValueError if two of them have other devices."""
+    """The place of the arguments that the jaxpr reads, or else the first place of `requests`; None if
+    there is none. Raises ValueError if two of them have other devices."""
     if not requests and not any(map(is_committed, arrays)):
         return None
     read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
@@ -113,14 +113,14 @@ def _compiled(jaxpr: ClosedJaxpr, *how: Any) -> Executable:
 
 @with_shortcut
 def build(jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...]) -> Executable:
-    """The executable, once its kernels are built."""
+    """Builds the executable's kernels and returns it."""
     from tinyjax.runtime.executable import compile_jaxpr  # the compiler is imported when first used
 
     return compile_jaxpr(jaxpr, device, name, donated)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:
-    """Where a result has a NaN that jax_debug_nans forbids: runs op by op, to name the primitive."""
+    """If a result has a NaN that jax_debug_nans forbids, runs op by op to name the primitive."""
     try:
         check_finite(f"jit({name})", outs)
     except FloatingPointError:

@@ -52,8 +52,8 @@ def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **pa
 def _jit_linearize(
     primals: Any, nonzeros: Any, *, jaxpr: ClosedJaxpr, **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """The results, by one jit, which gives the residuals too; and the linear function, which is one of the
-    linear jaxpr."""
+    """The results, by one jit that also gives the residuals; and the linear function, a jit of the linear
+    jaxpr."""
     parts = linearize_jaxpr(jaxpr, tuple(nonzeros))
     computed = jit_p.bind(*primals, **with_inputs(params, parts.known))
     outs, residuals = parts.values(primals, computed)
@@ -66,7 +66,8 @@ def _jit_linearize(
 
 
 def _jit_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) -> list[Any]:
-    """One jit for the known part, now, and one for the unknown part, later, whose residuals come last."""
+    """One jit of the known part, now, and one of the unknown part, later; its residuals are the last
+    operands."""
     unknown_ins = tuple([trace.is_unknown(x) for x in args])
     parts = partial_eval_jaxpr(params["jaxpr"], unknown_ins)
     known_args = drop(args, unknown_ins)
@@ -82,7 +83,7 @@ def _jit_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict) 
 
 
 def _bind_later(inputs: Sequence[Any], jaxpr: ClosedJaxpr, params: dict) -> list[Any]:
-    """The jit of the later part, if it does anything."""
+    """Binds the jit of the later part, if that has results or effects."""
     if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
         return []
     return jit_p.bind(*inputs, **with_inputs(params, jaxpr))

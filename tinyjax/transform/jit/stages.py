@@ -1,9 +1,9 @@
 """The stages of jit, one after the other: `jit(f).trace(x)`, `.lower()`, `.compile()`.
 
 A jitted function can be stopped at each stage: the jaxpr, the OpenCL program with its schedule, costs and
-memory, and the executable, which takes arguments of the traced types alone. `as_text(dialect)` prints what a
-stage of the compiler made, and `compiler_ir(dialect)` is that itself; the dialects are those of STAGES in
-compile/lowered.py.
+memory, and the executable, which takes arguments of the traced types alone. `as_text(dialect)` is a
+compiler stage's result as text, and `compiler_ir(dialect)` the result itself; the dialects are those of
+STAGES in compile/lowered.py.
 
 Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/jax.stages.html
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """A function that can be called, and taken through the stages instead: what `jit` gives."""
+    """The result of `jit`: a function that can be called, or taken through the stages."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -51,12 +51,12 @@ class Wrapped(Protocol):
     def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
 
 
-# ---- what all stages know ----
+# ---- shared by all stages ----
 
 
 @dataclass(frozen=True)
 class ArgInfo:
-    """The type of one argument, and whether the caller gives its memory away."""
+    """The type of one argument, and whether its memory is donated."""
 
     _aval: ShapedArray
     donated: bool
@@ -164,15 +164,15 @@ class Lowered(_Signature):
 
     @property
     def passes(self) -> list[PassRecord]:
-        """What each pass of the compiler was given, what it made of it, and each change with its reason:
-        print one of them, or all. (The function is lowered once more, with passes recorded.)"""
+        """The input and output of each compiler pass, and each change with its reason: print one pass or
+        all. (The function is lowered once more, with passes recorded.)"""
         return self.lowered.passes
 
     def compiler_ir(self, dialect: str = "kernel") -> Any:
-        """What a stage made, itself: a ClosedJaxpr for 'jaxpr' and 'simplified', a list of groups for
+        """A stage's result as an object: a ClosedJaxpr for 'jaxpr' and 'simplified', a list of groups for
         'groups', of Kernels for 'kernel', ...
 
-        Raises ValueError for a dialect that there is not."""
+        Raises ValueError for an unknown dialect."""
         return self.lowered.result(dialect)
 
     def cost_analysis(self) -> dict[str, float]:
@@ -183,10 +183,10 @@ class Lowered(_Signature):
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
 
     def with_schedule(self, kernel: str, directives: Sequence[Directive]) -> Lowered:
-        """The same with a custom schedule for a kernel: directives that rewrite its naive loop nest, such as
-        `[Split("i1", 8), Vectorize("i1_inner", 8)]` (they are in compile/schedules/). The beginning of a
-        kernel's name is enough. `as_text("loop nests")` shows the axes, `as_text("schedule of k0")` what
-        the compiler chose for k0.
+        """This program with a custom schedule for a kernel: directives that rewrite its naive loop nest,
+        such as `[Split("i1", 8), Vectorize("i1_inner", 8)]` (they are in compile/schedules/). The
+        beginning of a kernel's name is enough. `as_text("loop nests")` shows the axes, `as_text("schedule
+        of k0")` what the compiler chose for k0.
 
         Raises ValueError for a directive that can't be applied, and says why."""
         new = copy.copy(self)
@@ -219,18 +219,18 @@ class Compiled(_Signature):
         return self.executable.lowered.result(dialect)
 
     def runtime_executable(self) -> Executable:
-        """What runs: takes and gives flat lists of arrays, and checks nothing."""
+        """The program without checks: it takes and gives flat lists of arrays."""
         return self.executable
 
     @property
     def input_shardings(self) -> Any:
-        """Where the arguments are read: a tree of (args, kwargs); None, where nowhere."""
+        """The shardings of the arguments, as a tree of (args, kwargs); None for an unread argument."""
         places = placement.needed_places()
         return tree_unflatten(self.in_tree, places.input_shardings(self.traced, self.executable))
 
     @property
     def output_shardings(self) -> Any:
-        """Where the results are: the result's tree."""
+        """The shardings of the results, as the result's tree."""
         places = placement.needed_places()
         return tree_unflatten(self.out_tree, places.output_shardings(self.traced, self.executable))
 
@@ -242,7 +242,8 @@ class Compiled(_Signature):
         return plan_cost(self.executable.lowered.plan).as_dict()
 
     def memory_analysis(self) -> CompiledMemoryStats:
-        """The bytes that a call takes, known before; `as_text("memory")` has a line for each array."""
+        """The bytes that a call needs, known before it runs; `as_text("memory")` has a line for each
+        array."""
         from tinyjax.compile.cost import memory_stats
 
         lowered = self.executable.lowered
@@ -317,7 +318,7 @@ class Compiled(_Signature):
 
 
 def _text_of_stage(lowered: LoweredProgram, dialect: str | None, places: Sequence[Any]) -> str:
-    """What a stage of the compiler made, as text."""
+    """The result of a compiler stage, as text."""
     text = lowered.as_text(dialect)
     if placement.places is None or dialect not in (None, "schedule"):
         return text

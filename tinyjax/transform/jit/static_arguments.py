@@ -1,6 +1,6 @@
 """Static arguments: values that are part of a jitted function's cache key, and are not traced.
 
-They are split off before the others are flattened, and given to the function again when it is traced. A
+They are split off before the other arguments are flattened, and put back when the function is traced. A
 parameter is static by its position or by its name; both stand for the same one.
 
 Source: https://docs.jax.dev/en/latest/jit-compilation.html#marking-arguments-as-static
@@ -21,7 +21,7 @@ Static = tuple[tuple[int | str, type, Any], ...]  # (position or name, type, val
 def named_arguments(
     fun: Callable, argnums: Any, argnames: Any, what: str
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Positions and names of the same parameters: one that is named may be given by position.
+    """Positions and names of the same parameters: a parameter given by name may be passed by position.
 
     Raises ValueError for a position or name that `fun` does not have; `what` is the option's name."""
     numbers = () if argnums is None else as_argnums(argnums, what)
@@ -58,7 +58,7 @@ def named_arguments(
 
 
 def positions(argnums: tuple[int, ...], num_args: int) -> set[int]:
-    """The arguments, of `num_args` given by position, that `argnums` name."""
+    """Which of `num_args` positional arguments `argnums` name."""
     return {i % num_args for i in argnums if -num_args <= i < num_args} if argnums else set()
 
 
@@ -67,8 +67,8 @@ def split_static(
 ) -> tuple[tuple[tuple, dict], Static]:
     """The pair (args, kwargs) without the static arguments, and these, as (place, type, value) of each.
 
-    The place of an argument given by position is its number, counted from the front also where argnums
-    counts from the end; of one given by name, its name. Numbers come first, in order, and then names,
+    The place of a positional argument is its number, counted from the front even if argnums counts from
+    the end; the place of a keyword argument is its name. Numbers come first, in order, and then names,
     sorted. A number or name that the call does not have is no error."""
     if not argnums and not argnames:
         return (args, kwargs), ()

@@ -1,4 +1,4 @@
-"""What a compiled program says of arguments that are not those that it was compiled for."""
+"""The errors for arguments that a compiled program was not compiled for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tinyjax.core.tree_util.pytrees import PyTreeDef
 
 
 def tree_error(in_tree: PyTreeDef, given: PyTreeDef) -> TypeError:
-    """Of arguments (args, kwargs) whose tree is another one."""
+    """The error for arguments (args, kwargs) with another tree."""
     mismatches = [
         f"at {_place(path)}, compiled for {expected} but called with {got}, so {why}"
         for path, expected, got, why in equality_errors(in_tree, given)
@@ -25,7 +25,7 @@ def tree_error(in_tree: PyTreeDef, given: PyTreeDef) -> TypeError:
 
 
 def type_error(args_info: Any, pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> TypeError:
-    """Of arguments of other types: `pairs` of a type that was compiled for and one that came."""
+    """The error for arguments of other types: `pairs` of the compiled type and the given type."""
     mismatches = [
         f"{argument_name(args_info, i)} compiled with {want.str_short()} and called with {got.str_short()}"
         for i, (want, got) in enumerate(pairs)
@@ -38,7 +38,7 @@ def type_error(args_info: Any, pairs: Sequence[tuple[ShapedArray, ShapedArray]])
 
 
 def place_error(args_info: Any, number: int, passed: Any, required: Any) -> ValueError:
-    """Of an argument that was put elsewhere."""
+    """The error for an argument on another device."""
     return ValueError(
         "Computation was compiled for input shardings that disagree with the shardings of arguments passed "
         f"to it. Here is a mismatch:\nArgument {argument_name(args_info, number)}:\n"
@@ -48,7 +48,7 @@ def place_error(args_info: Any, number: int, passed: Any, required: Any) -> Valu
 
 
 def argument_name(args_info: Any, number: int) -> str:
-    """What an argument is called: args[0], args[1]['w'], kwargs['b']."""
+    """The name of an argument: args[0], args[1]['w'], kwargs['b']."""
     return _place(tree_flatten_with_path(args_info)[0][number][0])
 
 

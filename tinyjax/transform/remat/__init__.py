@@ -1,1 +1,1 @@
-"""jax.checkpoint: computed again in place of being kept."""
+"""jax.checkpoint: values are recomputed instead of kept."""

@@ -1,7 +1,7 @@
-"""`jax.checkpoint`: a function whose backward pass computes again what it would otherwise have kept.
+"""`jax.checkpoint`: a function whose backward pass recomputes values that it would otherwise keep.
 
-`checkpoint` around a layer saves memory: the backward pass recomputes values. A policy chooses what is kept
-(transform.remat.saved_residuals prints it).
+`checkpoint` around a layer saves memory: the backward pass recomputes values. A policy chooses which
+values are kept (transform.remat.saved_residuals prints them).
 
 Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 """
@@ -31,7 +31,8 @@ def checkpoint(
     static_argnums: int | tuple[int, ...] = (),
     static_argnames: str | Iterable[str] = (),
 ) -> Callable[..., Any]:
-    """`fun`, but its derivative keeps only the arguments, and what `policy` says, for the backward pass.
+    """`fun`, whose derivative keeps only the arguments and the values that `policy` saves for the
+    backward pass.
 
     The values are the same. `policy` (one of jax.checkpoint_policies) is asked about each primitive
     that runs forwards; None keeps nothing. `prevent_cse=False` lets a compiler find the recomputed
@@ -79,7 +80,7 @@ remat = checkpoint
 def _without_names(
     fun: Callable, static_argnames: str | Iterable[str], kwargs: dict[str, Any]
 ) -> tuple[Callable, dict[str, Any]]:
-    """`fun` as a function of what is traced, and the keyword arguments that are."""
+    """`fun` as a function of the traced arguments, and the traced keyword arguments."""
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     static = {name: x for name, x in kwargs.items() if name in names}
     traced = {name: x for name, x in kwargs.items() if name not in names}
@@ -92,7 +93,7 @@ def _without_static(
     """The arguments that are traced, and `fun` as a function of them."""
     if not (
         isinstance(static_argnums, tuple)
-        and all(type(i) is int for i in static_argnums)  # True is no argument's number
+        and all(type(i) is int for i in static_argnums)  # True is not an argument number
     ):
         raise TypeError(
             "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int or a tuple "

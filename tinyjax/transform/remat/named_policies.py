@@ -31,7 +31,7 @@ from tinyjax.transform.remat.policies import (
 name_p = Primitive("name", axes="elementwise", **MOVES)  # parameter: name
 impl_rules[name_p] = lambda x, *, name: x
 abstract_eval_rules[name_p] = lambda x, *, name: x
-# The tangent needs no name: policies ask about what is known in the forward pass.
+# The tangent needs no name: policies decide only about values known in the forward pass.
 jvp_rules[name_p] = lambda primals, tangents, *, name: (
     name_p.bind(*primals, name=name),
     tangents[0],
@@ -41,7 +41,7 @@ lowering_rules[name_p] = Elementwise(lambda ctx, x, *, name: x, cost=0)
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """`x`, a pytree of arrays, under a name that policies such as save_only_these_names know."""
+    """`x`, a pytree of arrays, with a name for policies such as save_only_these_names."""
     return tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 
@@ -86,13 +86,13 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Keeps everything. As in JAX, that includes what has one of these names: checkpoint_name gives the
-    value that it was given, which has no name before and may be kept."""
+    """Keeps everything. As in JAX, that includes values with one of these names, as the operand of
+    checkpoint_name, which has no name yet, may be kept."""
     return lambda *_, **__: True
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Keeps what either of the policies keeps."""
+    """Keeps values that either of the policies keeps."""
 
     def policy(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
         answers = policy_1(primitive, *avals, **params), policy_2(primitive, *avals, **params)
@@ -107,7 +107,7 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
 
 
 def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Policy:
-    """As dots_with_no_batch_dims_saveable, and asks that the products wait in another memory.
+    """Like dots_with_no_batch_dims_saveable, with the products offloaded to another memory.
 
     A device of tinyjax has one memory: the products are saved, and stay where they are."""
 
@@ -126,10 +126,10 @@ def save_and_offload_only_these_names(
     offload_src: Any,
     offload_dst: Any,
 ) -> Policy:
-    """As save_only_these_names with both, and asks that the second wait in another memory.
+    """Like save_only_these_names with both, with the second names' values offloaded to another memory.
 
     A device of tinyjax has one memory: the values are saved, and stay where they are.
-    Raises ValueError for a name that stands in both."""
+    Raises ValueError for a name that is in both."""
     saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
     if both := saved & offloaded:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A jaxpr in two parts, as a policy says: what runs now, and what is computed again later.
+"""Splitting a jaxpr by a policy: one part runs now, the other is recomputed later.
 
 Each equation whose operands are known runs now; if the policy does not save its results, the later part has a
 copy of it.
@@ -21,7 +21,7 @@ from tinyjax.transform.jit.rules import with_inputs
 
 
 class Answer:
-    """What a policy may return, besides True, which is Saveable, and False, which is Recompute."""
+    """A policy's result. It may also return True, which means Saveable, or False, which means Recompute."""
 
 
 class RecomputeType(Answer):
@@ -48,7 +48,7 @@ Policy = Callable[..., bool | Answer]
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Computes everything again: the policy of jax.checkpoint, unless it is given another."""
+    """Recomputes everything: the default policy of jax.checkpoint."""
     return False
 
 
@@ -58,8 +58,8 @@ def nothing_saveable(*_: Any, **__: Any) -> bool:
 class Split(NamedTuple):
     """`known` maps the known inputs to the known results and the residuals.
 
-    `staged` maps the residuals and the available inputs to the results that are available there. It computes
-    what is unknown, and again what is known and not saved."""
+    `staged` maps the residuals and the available inputs to the results that are available there. It
+    computes the unknown values, and recomputes the known values that are not saved."""
 
     known: ClosedJaxpr
     staged: ClosedJaxpr
@@ -69,7 +69,7 @@ class Split(NamedTuple):
 
 
 class EqnSplit(NamedTuple):
-    """The same for an equation; `residuals` are variables that `known` binds and `staged` uses."""
+    """The Split of one equation; `residuals` are variables that `known` binds and `staged` uses."""
 
     known: list[JaxprEqn]
     staged: list[JaxprEqn]
@@ -137,7 +137,7 @@ def _split_eqn(
     if any(unknown):
         return only_staged(eqn, available)
     no, yes = ([flag] * len(eqn.outvars) for flag in (False, True))
-    if has_effects(eqn) or is_saved(policy, eqn):  # effects must not happen twice
+    if has_effects(eqn) or is_saved(policy, eqn):  # an effect must not happen twice
         return EqnSplit([eqn], [], no, no, [])
     return EqnSplit([eqn], [eqn], no, yes, drop(eqn.invars, available))
 

@@ -1,7 +1,7 @@
-"""Rematerialisation: what the backward pass needs is computed again, rather than kept.
+"""Rematerialisation: values that the backward pass needs are recomputed instead of kept.
 
-grad keeps the inputs of a function under `jax.checkpoint`, and of all that is known when it runs forwards
-only what the policy saves. The rest is computed a second time, from these, when the linear part runs.
+grad keeps the inputs of a function under `jax.checkpoint`, and of the values known in the forward pass
+only those that the policy saves. The rest is recomputed from these when the linear part runs.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -97,7 +97,8 @@ def _remat_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict
     policy = params["policy"] or nothing_saveable
     split = split_by_policy(params["jaxpr"], unknown_ins, (True,) * len(args), policy)
     num_residuals, num_known = split.num_residuals, split.unknown_outs.count(False)
-    # Of the staged part, keep what the unknown results need; of the known part, what that uses.
+    # Keep the equations of the staged part that the unknown results need, then those of the known part
+    # that the staged part needs.
     later = tuple(pick(split.unknown_outs, split.available_outs))
     staged, used = dce_closed_jaxpr(split.staged, later)
     used_residuals, used_args = used[:num_residuals], used[num_residuals:]
@@ -124,7 +125,7 @@ def _remat_partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: dict
 
 @cached_on_jaxpr
 def with_rounded_residuals(closed_jaxpr: ClosedJaxpr, num_residuals: int) -> ClosedJaxpr:
-    """The last results, where the jaxpr uses them itself, are rounded to their dtype.
+    """The jaxpr with its last results rounded to their dtype if its equations also use them.
 
     A compiler may keep more bits between two operations; both passes must see the same number."""
     jaxpr = closed_jaxpr.jaxpr
@@ -162,9 +163,8 @@ def _remat_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) ->
 def _transposed(
     closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...], zero_cts: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The jaxpr that computes again what the linear part needs, then runs that backwards.
-
-    As transpose_jaxpr of transposition.py, for a jaxpr in which linear equations stand among others."""
+    """Like transpose_jaxpr, for a jaxpr that also has nonlinear equations. It recomputes the values that the
+    linear part needs, then runs that part backwards."""
     parts = partial_eval_jaxpr(closed_jaxpr, linear)
     in_avals = drop(closed_jaxpr.in_avals, linear)
     nonzero: list[bool] = []
@@ -203,7 +203,7 @@ dce_rules[remat_p] = _remat_dce
 
 
 def _params_of_part(eqn: JaxprEqn, jaxpr: ClosedJaxpr, is_staged: bool) -> dict[str, Any]:
-    """For a remat within another, of which both parts are remats."""
+    """For a nested remat: both parts of it are remats."""
     prevent_cse = eqn.params["prevent_cse"]
     return eqn.params | {
         "jaxpr": jaxpr,

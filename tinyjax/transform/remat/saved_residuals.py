@@ -1,4 +1,4 @@
-"""What grad keeps of a function for its backward pass: `print_saved_residuals`, a line an array.
+"""The arrays that grad keeps for the backward pass: `print_saved_residuals` prints a line for each.
 
 The forward pass is traced, and its residuals are looked up in the jaxpr; nothing is computed.
 
@@ -49,7 +49,7 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
 
 
 def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
-    """Prints what saved_residuals gives, a line each."""
+    """Prints the result of saved_residuals, a line for each array."""
     for aval, origin in saved_residuals(fun, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {origin}")
 
@@ -84,7 +84,7 @@ def _place_text(source_info: SourceLine | None) -> str | None:
 
 
 def _argument_names(fun: Callable, args: tuple, kwargs: dict) -> list[str]:
-    """The names of all leaves of the arguments, as x, x['a'] or, where there is no signature, args[0]."""
+    """The names of all leaves of the arguments: x, x['a'] or, without a signature, args[0]."""
     try:
         bound = inspect.signature(fun).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 A value that is a `float16` holds the elements of sixteen neighbours: they go through a loop together, each
 until its own condition fails. A bool is then an int with all bits equal, as C's comparisons of vectors give
-it. What C has no vector form of is written once for each element.
+it. Operations without a vector form in C are written once for each element.
 
 Source: the OpenCL C 1.2 specification, 6.1.2 (vectors) and 6.3 (operators)
 """
@@ -117,7 +117,7 @@ def _table_text(
 
 
 def _computed_in(first: Argument) -> np.dtype:
-    """The dtype of what is computed with: of an operation's first operand."""
+    """The dtype in which an operation computes: its first operand's."""
     if isinstance(first, Index):
         return INT32
     return FLOAT32 if first.dtype in HALVES else first.dtype

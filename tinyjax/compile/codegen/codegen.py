@@ -1,6 +1,6 @@
 """Code generation: a kernel of kernel_ir.py as OpenCL C.
 
-One statement becomes one line. What differs between devices stands in one small `Target`.
+One statement becomes one line. All differences between devices are in one small `Target`.
 
 Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 """
@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.scalar_ops import HALVES
 
 @dataclass(frozen=True)
 class Target:
-    """What a kind of device wants of a kernel.
+    """The properties of a kind of device that kernels depend on.
 
     `max_items`: how many work-items are worth having. `local_size`: work-items to a group, always
     given at launch (left to the driver, odd sizes can be very slow). `grain`: the elements that a
@@ -190,7 +190,7 @@ def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterato
 
 
 def _arrival_lines(ticket: ir.Buffer, scope: Scope) -> list[str]:
-    """Takes a ticket; of a group, the first work-item does, and tells the others."""
+    """Takes a ticket; in a group, the first work-item takes it and shares it with the others."""
     is_last = f"atomic_inc({ticket.name}) == {scope.items} - 1"
     if not scope.is_group:
         return ["mem_fence(CLK_GLOBAL_MEM_FENCE);", f"if ({is_last}) {{"]

@@ -1,4 +1,4 @@
-"""The C functions that a program has beside its kernels.
+"""The C helper functions of a program.
 
 Source: the OpenCL C 1.2 specification, 6.1.2 (vectors)
 """
@@ -20,7 +20,7 @@ from tinyjax.compile.kernel.scalar_ops import HALVES
 
 @dataclass(frozen=True)
 class Helper:
-    """A C function, and those that it calls itself."""
+    """A C function, and the functions that it calls."""
 
     name: str
     text: str
@@ -33,7 +33,7 @@ Callee = Helper | KernelFunction  # what C text calls
 
 
 class Calls(list[Callee]):
-    """What some C text calls, and whether it computes with float64: as the text is made, this fills up."""
+    """The functions that some C text calls, and whether it uses float64; filled in as the text is written."""
 
     has_double = False
 
@@ -44,7 +44,7 @@ class Calls(list[Callee]):
         return f"{name}({', '.join(args)})"
 
     def compute_with(self, *operands: Argument | Buffer) -> None:
-        """Takes note of operands: a program says at its start that there are float64s."""
+        """Notes the operands' dtypes: a program that uses float64 must declare it at its start."""
         dtypes = [x.dtype for x in operands if not isinstance(x, Index)]
         self.has_double |= FLOAT64 in dtypes
 
@@ -110,7 +110,7 @@ STREAMED = 2**25
 
 @functools.cache
 def memory_helper(kind: str, t: str, w: int) -> Helper:
-    """What loads or stores `w` neighbouring elements of the C type `t`."""
+    """The function that loads or stores `w` neighbouring elements of the C type `t`."""
     text, calls = MEMORY[kind]
     needs = (memory_helper(calls, t, w),) if calls else ()
     name, whole = f"tj_{kind}{w}_{t}", needs[0].name if needs else ""
@@ -136,7 +136,7 @@ __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
 
 @functools.cache
 def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
-    """What loads or stores every `s`-th element of the C type `t`, `w` of them."""
+    """The function that loads or stores `w` elements of the C type `t`, every `s`-th one."""
     name, whole = f"tj_{kind}{w}_by{s}_{t}", memory_helper("load", t, w)
     if kind == "store":
         return Helper(name, STORE_BY.format(name=name, t=t, w=w, s=s))

@@ -53,7 +53,7 @@ def program_text(kernels: Sequence[ir.Kernel | OtherKernel]) -> str:
 
 
 def with_needs(calls: Iterable[Callee]) -> list[Helper]:
-    """What is called, each once and after those that it needs."""
+    """The called functions, each once and after the functions that it needs."""
     found: dict[str, Helper] = {}
     for callee in calls:
         helper = callee if isinstance(callee, Helper) else function_helper(callee)

@@ -1,4 +1,4 @@
-"""Statements with other names and indices: what passes from kernel to kernel are made of.
+"""Statements with other names and indices: the tools for passes from kernel to kernel.
 
 Each index that is computed from a replaced variable is recomputed, and simplifies by the new ranges.
 """

@@ -265,7 +265,7 @@ def _bump(axes: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 def _printed_dot_general(eqn: Any, context: Any) -> list[tuple[str, Any]]:
-    """Hides parameters that are None and the result's sharding, which its type shows; dimension numbers
+    """Hides parameters that are None and the result's split, which its type shows; dimension numbers
     are shown as lists."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = eqn.params["dimension_numbers"]
     lists = ((list(lhs_contract), list(rhs_contract)), (list(lhs_batch), list(rhs_batch)))

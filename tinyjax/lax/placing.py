@@ -1,6 +1,6 @@
 """Placing a result by a function's `out_sharding=`.
 
-The argument is an object of the feature that shards arrays. It returns a parameter for the primitive that
+The argument is an object of the feature that splits arrays. It returns a parameter for the primitive that
 makes the result, and the result's type follows from that. In the rules of primitives such a parameter is
 called a place; None means unspecified.
 

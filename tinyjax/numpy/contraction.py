@@ -73,7 +73,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
 
 class _Placed(NamedTuple):
-    """dot_general of two operands, with the result's sharding by the letters of `output`."""
+    """dot_general of two operands, whose result is split by the letters of `output`."""
 
     dot: Callable
     output: str

@@ -128,7 +128,7 @@ def _leaves(data: Any) -> Any:
 
 
 def _is_joined(x: Any) -> bool:
-    """Whether `x` must be joined by operations: it has no value yet, or its type has a sharding."""
+    """Whether `x` must be joined by operations: it has no value yet, or its type is split."""
     return isinstance(x, Tracer) or isinstance(x, ArrayImpl) and x.aval.extra is not None
 
 
@@ -168,7 +168,7 @@ def copy(a: Any, order: str | None = None) -> Array:
 
 
 def _on_device(x: Any, device: Any, out_sharding: Any = None) -> Any:
-    """`x` on the given device or sharding. Raises ValueError if that is specified twice."""
+    """`x` at the given place. Raises ValueError if that is specified twice."""
     if device is not None and out_sharding is not None:
         raise ValueError(
             f"Only one of `device` or `out_sharding` can be set. Got {device=} and {out_sharding=}"

@@ -1,4 +1,4 @@
-"""What `jax.devices()` lists where there are several processes: the devices of all.
+"""`jax.devices()` with several processes: the devices of all of them.
 
 Each process can use its own devices alone; those of others are names, which meshes are made of.
 """

@@ -39,7 +39,7 @@ class Member:
         try:
             self.connection.sendall(f"{line}\n".encode())
         except OSError:
-            pass  # it is gone, which the next read of it will tell
+            pass  # it is gone, which the next read will detect
 
     def lines(self) -> list[str] | None:
         """The lines that have arrived; None at the end of the connection."""
@@ -95,7 +95,7 @@ class Server:
                     lines = strangers[connection].lines()
                     if lines is None or lines:
                         wrong = wrong or self._welcome(strangers.pop(connection), lines or [""])
-                else:  # nobody says anything before it is answered
+                else:  # no member sends more before it gets an answer
                     failed = known[connection].process
                     wrong = wrong or f"process {failed} has ended before all others were there"
                     self.mpi.pop(failed, None)

@@ -98,7 +98,7 @@ class SharedMemory:
         return [place.view(dtype) for place in self.turns[0]]
 
     def _wait(self) -> None:
-        """Until all are here; what they wrote before is seen from now on."""
+        """Waits until all are here. Their earlier writes are visible afterwards."""
         self.window.Sync()
         wait_for(self.comm.Ibarrier())
         self.window.Sync()

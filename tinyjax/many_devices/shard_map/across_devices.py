@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 def shard_map_on_devices(
     args: Sequence[Any], mesh: Mesh, params: dict[str, Any]
 ) -> list[ArrayImpl]:
-    """The results of a shard_map, each device's of its blocks."""
+    """The results of a shard_map: each device computes its blocks."""
     specs = params["in_specs"], params["out_specs"]
     parts = _parts(params["jaxpr"], mesh, params["newly_manual_axes"], *specs)
     arrays = [as_array(x) for x in args]

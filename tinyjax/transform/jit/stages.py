@@ -224,13 +224,13 @@ class Compiled(_Signature):
 
     @property
     def input_shardings(self) -> Any:
-        """The shardings of the arguments, as a tree of (args, kwargs); None for an unread argument."""
+        """The places of the arguments, as a tree of (args, kwargs); None for an unread argument."""
         places = placement.needed_places()
         return tree_unflatten(self.in_tree, places.input_shardings(self.traced, self.executable))
 
     @property
     def output_shardings(self) -> Any:
-        """The shardings of the results, as the result's tree."""
+        """The places of the results, as the result's tree."""
         places = placement.needed_places()
         return tree_unflatten(self.out_tree, places.output_shardings(self.traced, self.executable))
 

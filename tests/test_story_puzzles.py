@@ -43,6 +43,10 @@ class Numbers:
         operations = {"add": lambda x, y: x + y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
         operations |= {"sin": np.sin, "cos": np.cos}
         values = [x.value if isinstance(x, Number) else x for x in args]
+        if primitive is story.broadcast_p:
+            return Number(
+                np.repeat(np.expand_dims(values[0], params["axis"]), params["size"], params["axis"])
+            )
         return Number(operations[primitive.name](*values))
 
 

@@ -431,7 +431,7 @@ def test_a_primitive_may_have_three_results_one_or_none():
         x = np.ones(2, dtype)
         found = [np.asarray(one.bind(x)), np.asarray(one.bind(x))]
         assert [v.dtype.name for v in found] == [dtype] * 2
-        np.testing.assert_array_equal(found, [x + 1, x + 2], "each call is computed anew")
+        np.testing.assert_array_equal(found, [x + 1, x + 2], "each call is computed again")
 
 
 def test_a_tracer_without_its_trace_has_leaked():

@@ -88,7 +88,8 @@ def test_leaves_stand_in_order_whatever_they_are_nested_in():
     ):
         for is_leaf in (None, lambda _: False):
             leaves, treedef = tree_util.tree_flatten(nested, is_leaf)
-            again = treedef.unflatten(leaves)
+            with explain_errors("what is flattened can be put together again"):
+                again = treedef.unflatten(leaves)
             assert tree_util.tree_structure(again) == treedef and type(again) is type(nested)
             assert isinstance(nested, Box) or again == nested, "children without leaves are kept"
     part = [1, {"a": 2}]

@@ -25,7 +25,7 @@ def test_each_step_and_each_layer_has_a_key_of_its_own():
     near = [(step, layer) for step in range(12) for layer in range(12)]
     far = [(0, 99), (0, 100), (0, 1000), (99, 0), (100, 0), (1000, 0), (1000, 1000)]
     for large in (2**16, 100_000, 2**20, 2**31 - 1):
-        far += [(0, large), (large, 0), (1, large)]
+        far += [(0, large), (1, large)]
     made = {}
     for step, layer in near + far:
         where = made.setdefault(words(key_for(KEY, step, layer)), (step, layer))

@@ -87,7 +87,8 @@ def test_leaves_stand_in_order_whatever_they_are_nested_in():
         {"c": {}},
     ):
         for is_leaf in (None, lambda _: False):
-            printed = repr(tree_util.tree_flatten(nested, is_leaf)[1])
+            with explain_errors("the structure says what it is"):
+                printed = repr(tree_util.tree_flatten(nested, is_leaf)[1])
             assert printed.count("None") + printed.count("{}") == 1, (
                 "a child without leaves is kept"
             )

@@ -218,7 +218,7 @@ class _Walk:
     ) -> bool:
         """Whether what is wanted is what the loops `ended` stored for some values of their variables, with
         `places` for those around: a loop around the load that goes through the same values, any index
-        within constant bounds, or the first value."""
+        within constant bounds, or one of the first values."""
         if not ended:
             offset = as_index(linear(wanted.at), linear(renamed(stored.at, places)))
             if stored.end is not None:  # the very part
@@ -235,7 +235,7 @@ class _Walk:
         if loop.step == 1 and start.op == stop.op == "const":
             inside = (at for at in linear(wanted.at) if at and start.lo <= at.lo)
             found += [at for at in inside if at.hi < stop.lo]
-            found += [start] if start.lo < stop.lo else []
+            found += [index(n) for n in range(start.lo, min(stop.lo, start.lo + 4))]
         return any(
             self._is_iteration(wanted, stored, inner, {**places, loop.variable: at}) for at in found
         )

@@ -488,7 +488,7 @@ def test_an_argument_is_a_new_variable_of_its_shape():
     expect("their shapes after more: an array of three, a batch's tracer that shows three, a number, a "
            "matrix, an empty array, a number", [v.shape for v in trace.invars],
            [(3,), (), (3,), (3,), (), (2, 3), (0,), ()])  # fmt: skip
-    expect("each argument has a variable of its own, in order",
+    expect("each argument has its own variable, in order",
            [t.var is v for t, v in zip((x, y, *more), trace.invars)], [True] * 8)  # fmt: skip
     expect("all these are different", len({id(v) for v in trace.invars}), 8)
     outside = story.JaxprTrace().new_arg(ROWS)

@@ -203,7 +203,7 @@ def test_an_equation_knows_the_users_line_that_made_it():
     first = trace_to_jaxpr(lambda x: [mul(sin(x),
                                           add(x, x))], [scalar])  # fmt: skip
     lines = [eqn.source_info[1] for eqn in first.eqns]
-    assert lines[1] == lines[0] + 1, "each equation has the line of its own"
+    assert lines[1] == lines[0] + 1, "each equation has its own line"
 
 
 def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():

@@ -104,3 +104,5 @@ def test_full_takes_an_integer_that_only_the_given_dtype_holds():
     assert int(jnp.full((), 2**32 - 1, "uint32")) == 2**32 - 1
     assert int(jnp.full_like(jnp.uint32(0), 2**32 - 1)) == 2**32 - 1
     assert float(jnp.full((), 2**70, "float32")) == 2.0**70
+    with pytest.raises(OverflowError, match="Python integer .* is too large for int32"):
+        jnp.full((), 2**70, "int32")

@@ -342,7 +342,7 @@ def _is_unstable(found: Disagreement) -> bool:
     return False
 
 
-#: What adds up in an order of its own.
+#: Primitives that add their terms in an order which the implementation chooses.
 ADDING = ("dot_general", "reduce_sum", "conv_general_dilated", "cumsum", "reduce_window_sum")
 
 

@@ -270,8 +270,16 @@ def full(
 
 
 def _converted(value: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
-    """`value` in `dtype`, even if it is a Python int too large for the default integer."""
-    return convert(np.array(value).astype(dtype) if type(value) is int else value, dtype, weak_type)
+    """`value` in `dtype`, which may hold a Python int that is too large for the default integer.
+
+    Raises OverflowError for an int of more than 64 bits, if `dtype` is an integer's."""
+    if type(value) is not int:
+        return convert(value, dtype, weak_type)
+    if -(2**63) <= value < 2**64:
+        return convert(np.array(value).astype(dtype), dtype, weak_type)
+    if dtypes.kind(dtype) in "iu":
+        raise OverflowError(f"Python integer {value} is too large for {dtype.name}")
+    return convert(float(value), dtype, weak_type)
 
 
 def zeros_like(

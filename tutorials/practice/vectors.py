@@ -1,6 +1,6 @@
 """A loop as two: one in whole vectors, and one for the rest.
 
-Of a hundred elements, the first takes 96: `i < 96; i += 16`. In the language of toy_kernel.
+With a hundred elements, the first loop takes 96: `i < 96; i += 16`. The loops are in the language of toy_kernel.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def test_a_costly_value_that_is_read_at_two_places_is_stored():
     _, groups, _ = stages(f, aval(4, 4))
     assert len(groups) == 2, "each sine would be computed twice"
     (reason,) = groups[0].reasons
-    assert isinstance(reason, str) and reason, f"the reason is to be read, and is {reason!r}"
+    assert isinstance(reason, str) and reason, f"the reason must be a text, not {reason!r}"
 
 
 def test_a_costly_value_that_is_read_twice_at_one_place_is_not_stored():

@@ -87,7 +87,7 @@ def test_leaves_stand_in_order_whatever_they_are_nested_in():
         {"c": {}},
     ):
         for is_leaf in (None, lambda _: False):
-            with explain_errors("the structure says what it is"):
+            with explain_errors("a structure prints its children and aux data"):
                 printed = repr(tree_util.tree_flatten(nested, is_leaf)[1])
             assert printed.count("None") + printed.count("{}") == 1, (
                 "a child without leaves is kept"

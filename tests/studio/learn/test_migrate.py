@@ -72,7 +72,7 @@ def test_a_folder_of_a_lesson_that_is_two_today_is_two_folders(tmp_path):
     folder.notes["hints"] = {"less_work": 1, "sum_in_a_loop": 3}
     folder.save()
     told = migrate.renew(WorkFolder(folder.path))
-    assert f"Lesson {NAMES[there]} has a folder of its own" in "\n".join(told)
+    assert f"Lesson {NAMES[there]} has its own folder" in "\n".join(told)
     second = WorkFolder(tmp_path / NAMES[there])
     for lesson, work in ((here, WorkFolder(folder.path)), (there, second)):
         assert work.lesson == lesson and work.notes["passed"] == [e.name for e in of_lesson(lesson)]

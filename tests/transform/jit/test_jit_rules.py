@@ -142,7 +142,7 @@ def test_names_and_other_parameters_are_kept_by_both_rules():
         (eqn,) = [e for e in closed.eqns if e.primitive is jit_p]
         assert eqn.params["name"] == before.params["name"] == "three"
         for name in ("inline", "keep_unused"):
-            assert eqn.params[name] == before.params[name], f"the parameter {name} is to stay"
+            assert eqn.params[name] == before.params[name], f"the parameter {name} must stay"
 
 
 def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent(no_compiler):

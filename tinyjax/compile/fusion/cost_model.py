@@ -43,7 +43,7 @@ MIN_IN_PLACE = 64
 
 # Columns that are enough for a kernel by columns: fewer would not fill a vector.
 MIN_COLUMNS = 16
-# With at most so many rows, each element of a sum is computed by itself, like an elementwise operation.
+# With at most this many rows, each element of a sum is computed by itself, like an elementwise operation.
 FEW_TERMS = 16
 # Rows that are enough for several work-items of a GPU to share a column.
 MIN_ROWS = 64

@@ -71,7 +71,7 @@ def fuse(
 ) -> list[Group]:  # fmt: skip
     """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` has the values that some loops
     read; others read their operands. With `names`, the decisions are events of the current pass."""
-    alone: set[JaxprEqn] = set()  # values that would give a group too many arrays
+    alone: set[JaxprEqn] = set()  # equations that would give a group too many arrays
     while True:
         plan = _Plan(jaxpr, target, loop_inputs or {}, alone)
         groups = plan.group_all()
@@ -155,7 +155,7 @@ class _Plan:
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
         self.size: dict[Var, int] = defaultdict(int)  # the equations that compute a value
-        self.product: dict[Var, JaxprEqn] = {}  # the values recomputed for a value
+        self.product: dict[Var, JaxprEqn] = {}  # the product that is recomputed for a value
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that a value is computed from
         self.last_effect = 0  # the depth of the last equation with effects
         self.reasons: dict[Var, str] = {}
@@ -285,7 +285,9 @@ class _Plan:
             self.product.update((v, first) for v in eqn.outvars)
 
     def _sums_in(self, operands: set[Var]) -> list[Var]:
-        """The sums that are computed for long operands, with a function of each."""
+        """The sums that would be recomputed for each element of a long operand, below a costly function: their
+        loops would keep the outer sum from adding vectors.
+        """
         eqns = [
             eqn
             for v in operands - self.stored

@@ -60,8 +60,8 @@ def hoist_invariants(
 def _invariant(
     body: Jaxpr, same: set[Var], is_wanted: Callable[[JaxprEqn], bool]
 ) -> list[JaxprEqn]:
-    """Wanted equations whose operands are all the same in every iteration, and the equations that compute
-    these operands, in order.
+    """Wanted equations whose operands no iteration changes, and the equations that compute these
+    operands, in order.
     """
     invariant: list[JaxprEqn] = []
     for eqn in body.eqns:

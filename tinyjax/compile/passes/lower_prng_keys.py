@@ -90,7 +90,7 @@ def _eqn_has_keys(eqn: JaxprEqn) -> bool:
 
 
 def _handles_keys(step: Jaxpr | JaxprEqn) -> bool:
-    """Whether an equation takes or returns keys."""
+    """Whether a jaxpr or an equation takes or returns keys."""
     return any(v.aval.dtype == key_dtype for v in (*step.invars, *step.outvars))
 
 

@@ -102,7 +102,7 @@ def begin_with(
     given = handed_out(lesson, kept, exercises)
     sources, told = carried(moved, given)
     make(path, lesson, own_notes, given, sources)
-    return [f"Lesson {NAMES[lesson]} has a folder of its own, {path}: {names_of(moved)}.", *told]
+    return [f"Lesson {NAMES[lesson]} has its own folder, {path}: {names_of(moved)}.", *told]
 
 
 def bring(

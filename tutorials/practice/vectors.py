@@ -1,6 +1,6 @@
 """A loop as two: one in whole vectors, and one for the rest.
 
-With a hundred elements, the first loop takes 96: `i < 96; i += 16`. The loops are in the language of toy_kernel.
+With a hundred elements, the first loop takes 96: `i < 96; i += 16`. The language is that of toy_kernel.
 """
 
 from __future__ import annotations

@@ -285,8 +285,8 @@ class _Plan:
             self.product.update((v, first) for v in eqn.outvars)
 
     def _sums_in(self, operands: set[Var]) -> list[Var]:
-        """The sums that would be recomputed for each element of a long, costly operand: their loops would keep
-        the outer sum from adding vectors.
+        """The sums that would be recomputed for each element of a long, costly operand: their loops would
+        keep the outer sum from adding vectors.
         """
         eqns = [
             eqn

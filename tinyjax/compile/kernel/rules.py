@@ -106,13 +106,19 @@ class LoweringRuleContext:
     def op(self, name: str, *args: Argument | complex, dtype: np.dtype | None = None) -> Scalar:
         """Writes one operation, or its expansion on pairs. Python numbers take the dtype of the other
         operands, which is the result's too unless given."""
-        alike = args[1:] if name == "select" else args
-        of: Any = next((arg.dtype for arg in alike if hasattr(arg, "dtype")), dtype)
+        of: Any = dtype
+        for arg in args[1:] if name == "select" else args:
+            if hasattr(arg, "dtype"):
+                of = arg.dtype
+                break
         dtype = dtype or of
-        operands = [
-            self.constant(x, of) if isinstance(x, int | float | complex) else x for x in args
-        ]
-        if "c" in (dtype.kind, *(getattr(x, "dtype", dtype).kind for x in operands)):
+        is_complex = dtype.kind == "c"
+        operands: list[Argument] = []
+        for arg in args:
+            operand = self.constant(arg, of) if isinstance(arg, int | float | complex) else arg
+            is_complex = is_complex or getattr(operand, "dtype", dtype).kind == "c"
+            operands.append(operand)
+        if is_complex:
             from tinyjax.compile.kernel.complex_pairs import pair_operation  # for few programs
 
             return pair_operation(self.op, name, operands, dtype)

@@ -28,14 +28,15 @@ from tinyjax.studio.learn.functions import with_function
 from tinyjax.studio.learn.handed_out import module_name
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 2  # of the processor's time, for all tests of an answer
+SECONDS = 4  # of the processor's time, for a test
+SECONDS_OF_ALL = 60  # and for all tests of an answer
 MEMORY = 2 << 30  # that it may take beyond what this process has
 
 Answer = dict[str, Any]  # {"functions": [[file, name, text], ...], "tests": [...]}
 
 
 class EndlessError(Exception):
-    """The tests took too long."""
+    """A test took too long."""
 
 
 class Prover(InForks):
@@ -54,7 +55,7 @@ class Prover(InForks):
         self, answer: Answer, living: Living, items: list[pytest.Item]
     ) -> dict[str, str] | None:
         """What the first test that fails says; None if all pass."""
-        limit_time_and_memory()
+        limit_memory()
         try:
             codes = codes_for(answer)
         except SyntaxError as error:
@@ -62,6 +63,7 @@ class Prover(InForks):
         self.own = {(file, name) for file, name, _ in codes}
         enter(codes, living)
         for item in items:
+            limit_time()
             reports = runtestprotocol(item, log=False, nextitem=None)
             if self.failure:
                 return self.failure | {"test": item.nodeid}
@@ -112,11 +114,14 @@ def codes_for(answer: Answer) -> Codes:
     return [(str(in_clone(file)), name, codes[file][name]) for file, name, _ in answer["functions"]]
 
 
-def limit_time_and_memory() -> None:
+def limit_time() -> None:
     """From here on: an error after SECONDS, and again each second, as an error may be caught."""
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, SECONDS, 1)
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 10, SECONDS + 10))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_OF_ALL, SECONDS_OF_ALL))
+
+
+def limit_memory() -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc").exists() else 0
     if pages:
         most = pages * resource.getpagesize() + MEMORY

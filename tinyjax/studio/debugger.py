@@ -1,7 +1,7 @@
-"""debug.breakpoint: a small command line at a point of a running program, also of a compiled one.
+"""debug.breakpoint: a small command line at a point of a running program, even a compiled one.
 
-The Python frames are those of the time of tracing, and the tracers among their variables are the arguments of
-a debug.callback, which puts values in their places.
+The Python frames are saved while tracing. The tracers among their variables are the arguments of a
+debug.callback, which replaces them with their values.
 
 Source: https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
 """
@@ -29,7 +29,7 @@ from tinyjax.lax.debugging import debug_callback
 
 @dataclass
 class Frame:
-    """What is kept of a Python frame: where it was, and its variables."""
+    """A saved Python frame: its location and its variables."""
 
     file: str
     line: int
@@ -51,14 +51,14 @@ def _frames(start: FrameType | None, filter_frames: bool, num_frames: int | None
 
 
 def _without_tracers(frames: Sequence[Frame]) -> tuple[list[Tracer], Callable]:
-    """The tracers among the variables, and a function that puts values in their places."""
+    """The tracers among the variables, and a function that replaces them with values."""
     tracers: list[Tracer] = []
     traced: list[tuple[Frame, str, list[Any], Any]] = []  # variables that hold tracers, flat
     for frame in frames:
         for name, value in frame.variables.items():
             try:
                 leaves, tree = tree_flatten(value)
-            except Exception:  # a container of someone's, that can't be flattened
+            except Exception:  # a user's container that can't be flattened
                 continue
             found = [x for x in leaves if isinstance(x, Tracer)]
             if found:
@@ -117,7 +117,7 @@ class CommandLine(cmd.Cmd):
         return self.show(line, repr)
 
     def emptyline(self) -> bool:
-        return False  # cmd.Cmd would do the last command again
+        return False  # cmd.Cmd would repeat the last command
 
     def do_p(self, expression: str) -> None:
         """p expression: prints its value in this frame; the expression alone does the same."""
@@ -178,12 +178,12 @@ def breakpoint(
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> Any:
-    """Opens a command line here whenever the program runs, compiled or not: `help` lists its commands.
+    """Open a command line here whenever the program runs, compiled or not; `help` lists its commands.
 
-    It shows the `num_frames` innermost Python frames (None: all), by default without tinyjax's own.
-    `stdin` and `stdout` are files to use in place of the terminal. Under vmap it opens for each example.
-    `backend` chooses among JAX's debuggers; here is but one. With `token`, an array or a pytree of
-    arrays, it opens when that is computed, and gives it back: only if the program uses what it gives.
+    It shows the `num_frames` innermost Python frames (None: all), by default without tinyjax's own. `stdin`
+    and `stdout` are files to use instead of the terminal. Under vmap it opens for each example. `backend`
+    chooses among JAX's debuggers; here there is only one. With `token`, an array or a pytree of arrays, it
+    opens when the token is computed and returns it; it opens only if the program uses the returned value.
     Raises ValueError for both `ordered` and `token`."""
     if ordered and token is not None:
         raise ValueError(

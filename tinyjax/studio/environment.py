@@ -1,4 +1,4 @@
-"""What to write into a bug report: versions, devices, platform.
+"""Facts for a bug report: versions, devices, platform.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.print_environment_info.html
 """
@@ -16,7 +16,7 @@ from tinyjax.version import __version__
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Prints the versions of what is at work here, and the devices; or gives that as text."""
+    """Print the versions of the packages in use and the devices; or return them as text."""
     kinds = Counter(device.device_kind for device in devices())
     found = {
         "jax": f"{__version__}, as tinyjax has it",

@@ -1,4 +1,4 @@
-"""Events that a library reports, and functions that listen to them.
+"""Events reported by libraries, and listeners to them.
 
 `record_event("/checkpoint/saved")` calls every listener with the name and the keyword arguments. JAX itself
 reports its compilations in this way; tinyjax reports no events (`jax.config.update("jax_log_compiles", True)`
@@ -17,13 +17,13 @@ _listeners: dict[str, list[Listener]] = {"event": [], "duration": [], "time span
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Call each listener to events with the name, such as "/checkpoint/saved", and what else is given."""
+    """Call each event listener with the name, such as "/checkpoint/saved", and the keyword arguments."""
     for listener in _listeners["event"]:
         listener(event, **kwargs)
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Call each listener to durations with the name and the seconds that it took."""
+    """Call each duration listener with the name and the seconds."""
     for listener in _listeners["duration"]:
         listener(event, duration, **kwargs)
 
@@ -31,13 +31,13 @@ def record_event_duration_secs(event: str, duration: float, **kwargs: str | int)
 def record_event_time_span(
     event: str, start_time: float, end_time: float, **kwargs: str | int
 ) -> None:
-    """Call each listener to time spans with the name, and when it began and ended, in seconds."""
+    """Call each time span listener with the name, the start and the end, in seconds."""
     for listener in _listeners["time span"]:
         listener(event, start_time, end_time, **kwargs)
 
 
 def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
-    """Call each listener to scalars with the name and the number."""
+    """Call each scalar listener with the name and the number."""
     for listener in _listeners["scalar"]:
         listener(event, value, **kwargs)
 
@@ -63,7 +63,7 @@ def register_scalar_listener(callback: Listener) -> None:
 
 
 def unregister_event_listener(callback: Listener) -> None:
-    """Raises AssertionError, as JAX, if it is not registered; so do the next three."""
+    """Raises AssertionError, as JAX does, if it isn't registered; so do the next three."""
     _unregister("event", callback)
 
 

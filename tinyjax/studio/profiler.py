@@ -1,6 +1,6 @@
-"""Where the time of compiled functions goes: each kernel launch and host step, with its times.
+"""Profile compiled functions: the time of each kernel launch and host step.
 
-It shows the time of each kernel, and how much memory it moves a second:
+It shows each kernel's time and memory throughput:
 
     with jax.profiler.trace("/tmp/trace"):
         f(x).block_until_ready()
@@ -8,9 +8,9 @@ It shows the time of each kernel, and how much memory it moves a second:
     jax.profiler.events()             # the same as records
     jax.profiler.step_times(lambda: f(x))  # of each line of f's schedule
 
-`trace` and its parts are JAX's, and write the file that JAX writes: a Chrome trace, which Perfetto
-(https://ui.perfetto.dev) and TensorBoard show. `events`, `summary` and `step_times` are tinyjax's own. Eager
-operations, which run in NumPy, are not recorded. While nobody traces, queues take no times.
+`trace` and its parts are JAX's, and write the same file as JAX: a Chrome trace for Perfetto
+(https://ui.perfetto.dev) and TensorBoard. `events`, `summary` and `step_times` are tinyjax's own. Eager
+operations, which run in NumPy, are not recorded. Without a trace, queues measure no times.
 
 Source: https://docs.jax.dev/en/latest/profiling.html
 """
@@ -37,7 +37,7 @@ from tinyjax.studio.recorder import step_times as step_times
 
 _recorder: ProfileRecorder | None = None
 _log_dir: str | os.PathLike | None = None
-_perfetto = False  # whether it is asked for a second file
+_perfetto = False  # whether to write a second file
 _events: list[Event] = []  # of the last trace
 
 
@@ -45,7 +45,7 @@ def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False)
     """Begins to record; `stop_trace` writes the file below `log_dir`.
 
     Args:
-      create_perfetto_trace: whether the file is there once more, as perfetto_trace.json.gz.
+      create_perfetto_trace: whether to write the file a second time, as perfetto_trace.json.gz.
     Raises:
       RuntimeError: a trace has been started already."""
     global _recorder, _log_dir, _perfetto
@@ -59,7 +59,7 @@ def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False)
 
 
 def stop_trace() -> None:
-    """Waits for what has been launched, and writes <log_dir>/plugins/profile/<time>/<host>.trace.json.gz.
+    """Wait for all launches, and write <log_dir>/plugins/profile/<time>/<host>.trace.json.gz.
 
     Raises RuntimeError if no trace has been started."""
     global _recorder, _events
@@ -78,7 +78,7 @@ def stop_trace() -> None:
 
 @contextlib.contextmanager
 def trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False) -> Iterator[None]:
-    """Records within the block: start_trace, and stop_trace at the end."""
+    """Record within the block: start_trace, and stop_trace at the end."""
     start_trace(log_dir, create_perfetto_trace)
     try:
         yield
@@ -87,7 +87,7 @@ def trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False) -> It
 
 
 def events() -> list[Event]:
-    """What the last trace recorded, by start. Not in JAX."""
+    """The events of the last trace, by start. Not in JAX."""
     return list(_events)
 
 
@@ -95,7 +95,7 @@ def events() -> list[Event]:
 
 
 class TraceAnnotation(contextlib.ContextDecorator):
-    """`with TraceAnnotation("load"):` the block is an event of the trace, if there is one."""
+    """`with TraceAnnotation("load"):` makes the block an event of the current trace, if any."""
 
     def __init__(self, name: str, **kwargs: Any):
         self.name = name
@@ -121,11 +121,11 @@ class TraceAnnotation(contextlib.ContextDecorator):
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """`with StepTraceAnnotation("train", step_num=3):` the block is one step of a training."""
+    """`with StepTraceAnnotation("train", step_num=3):` marks the block as a training step."""
 
 
 def annotate_function(func: Callable, name: str | None = None, **decorator_kwargs: Any) -> Callable:
-    """`func`, each call of which is an event of the trace; usable as a decorator."""
+    """A decorator that makes each call of `func` an event of the trace."""
     label = name or getattr(func, "__qualname__", None) or str(func)
 
     @wraps(func)
@@ -140,12 +140,12 @@ def annotate_function(func: Callable, name: str | None = None, **decorator_kwarg
 
 
 WIDTH = 100  # columns of the table
-LONGEST = {0: 16, 1: 30}  # what a cell of functions, or of kernels, is cut to
+LONGEST = {0: 16, 1: 30}  # characters of a cell with functions or kernels
 
 
 def summary(recorded: list[Event] | None = None) -> str:
     """The kernels and host steps of the last trace (or of `recorded`) as a table, the longest time first.
-    GB/s is that of the arrays that a kernel reads and writes, each once. Not in JAX."""
+    GB/s counts each array that a kernel reads or writes once. Not in JAX."""
     lines: dict[tuple[str, str, str], list[Event]] = {}
     for event in _events if recorded is None else recorded:
         if event.kind in ("kernel", "host"):
@@ -170,7 +170,7 @@ def summary(recorded: list[Event] | None = None) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Lines of at most WIDTH columns; only numbers stand at the right of their cells."""
+    """Lines of at most WIDTH columns; only numbers are right-aligned."""
     rows = [tuple(_cut(cell, LONGEST.get(i, WIDTH)) for i, cell in enumerate(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
@@ -185,7 +185,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-HOST_PROCESS = 1  # in the file, a process is the host, or a device
+HOST_PROCESS = 1  # in the file, the host and each device are processes
 
 
 def chrome_trace(recorded: list[Event]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _process_name(number: int, name: str) -> dict[str, Any]:
 
 
 def _arguments(event: Event) -> dict[str, str]:
-    """What a viewer shows when one clicks at the event."""
+    """The details that a viewer shows for a selected event."""
     if event.kind == "annotation":
         return {name: str(value) for name, value in event.arguments}
     shown = {"jitted function": event.executable, "primitives": " ".join(event.primitives)}

@@ -1,7 +1,7 @@
-"""What runs in compiled functions, step by step, with its times: what the profiler listens with.
+"""The profiler's recorder of compiled functions: each step and launch, with its times.
 
-Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A
-The queues report each step and each launch to `ProfileRecorder`.
+Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. The queues
+report each step and each launch to `ProfileRecorder`.
 
 Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
 """
@@ -21,19 +21,19 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.queues import is_listened, listen
 from tinyjax.runtime.step_program import StepProgram
 
-MOST_CALLS = 100  # that step_times makes where the clock sees no time pass
+MOST_CALLS = 100  # calls of step_times if one is too short for the clock
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that took time; all times are microseconds since the trace began.
+    """A timed event; all times are microseconds since the trace began.
 
     `kind` is "kernel" (a launch), "host" (a step that NumPy computes), "loop" (a step that runs others,
     which have events of their own) or "annotation". `name` is the kernel's or the primitive's,
     `executable` the jitted function's, `lines` the numbers of the lines of its schedule (several, if they
     are one launch; for the steps of a loop's body, the body's), and `loops` those of the loops around it.
-    `nbytes` is what the kernel reads and writes at least: the size of its arguments. `queued` and
-    `submitted` are the times when the driver got it, and sent it to the device."""
+    `nbytes` is the size of the kernel's arguments, the least that it reads and writes. `queued` and
+    `submitted` are the times when the driver received it and sent it to the device."""
 
     kind: str
     name: str
@@ -56,24 +56,24 @@ class Event:
 
 
 def own_thread() -> int:
-    """The number of this thread, as the system has it: where it has none, as in a browser, Python's."""
+    """The system's number of this thread; where there is none, as in a browser, Python's."""
     return getattr(threading, "get_native_id", threading.get_ident)()
 
 
 class _CurrentStep(threading.local):
-    """Where a thread is: in which step, within which loops."""
+    """A thread's current step and the loops around it."""
 
     step: dict[str, Any]
     loops: tuple[int, ...] = ()
 
 
 class ProfileRecorder:
-    """Listens to all queues; `finished` gives what it heard."""
+    """Records the steps of all queues; `finished` returns the events."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter_ns()
         self.events: list[Event] = []
-        # Of each launch: its event, when it was heard of, and what it is.
+        # Of each launch: its OpenCL event, the time of the report, and its description.
         self.launches: list[tuple[Any, int, dict[str, Any]]] = []
         self.current = _CurrentStep()
 
@@ -81,7 +81,7 @@ class ProfileRecorder:
         return (time.perf_counter_ns() - self.began) / 1e3
 
     def on_step(self, step_program: StepProgram, step: Any, slots: list) -> None:
-        """Runs a step, and notes what it is."""
+        """Run a step and record it."""
         plan, queue = step_program.plan, step_program.queue
         numbers = next(
             n for known, n in zip(step_program.steps, step_program.numbers) if known is step
@@ -98,7 +98,7 @@ class ProfileRecorder:
             "device": queue.device,
         }
         launch = next((x for x in plan.launches if x.numbers[0] == number), None)
-        if launch is not None:  # of several kernels, perhaps
+        if launch is not None:  # possibly of several kernels
             buffers = [
                 b for kernel in launch.kernels for b in kernel.buffers if b.role != "scratch"
             ]
@@ -109,7 +109,7 @@ class ProfileRecorder:
         elif isinstance(group, KernelGroup):  # of arrays without elements
             step.run(queue, slots)
         else:
-            queue.finish()  # so that the step's time is its own
+            queue.finish()  # so that no earlier launch counts for this step
             start = self.now()
             self.current.loops += (number,)
             try:
@@ -125,10 +125,10 @@ class ProfileRecorder:
         self.launches.append((event, time.perf_counter_ns(), self.current.step))
 
     def finished(self) -> list[Event]:
-        """All events by their starts. All launches must be done."""
+        """All events by start. All launches must be done."""
         kernels = []
-        # The driver has another clock. A launch is noticed just after it was queued: the smallest difference
-        # of the two clocks is nearest to the true one.
+        # The driver's clock differs from Python's. A launch is reported just after it was queued, so the
+        # smallest difference of the two clocks is the best estimate of their offset.
         offsets: dict[Device, int] = {}
         for event, heard, what in self.launches:
             offset = heard - event.profile.queued

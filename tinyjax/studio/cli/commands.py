@@ -1,4 +1,4 @@
-"""The command `python -m tinyjax`, also installed as `tinyjax`: hands over to a module of this folder."""
+"""The command `python -m tinyjax`, also installed as `tinyjax`: calls a module of this folder."""
 
 import argparse
 import io
@@ -37,12 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return COMMANDS[options.command].run(options)
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to print
+        # for output that is still buffered
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 def make_printable() -> None:
-    """Let any text be printed: where output is closed, it is dropped; a terminal of ASCII shows escapes."""
+    """Make any text printable: closed output drops it, and an ASCII terminal shows escapes."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     elif isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":

@@ -1,4 +1,4 @@
-"""Say what works on this machine, and how to fix what does not: Python, OpenCL, MPI, graphs, a browser.
+"""Check Python, OpenCL, MPI, graphs and the browser on this machine, and print how to fix failures.
 
 Example: python -m tinyjax doctor
 """
@@ -33,7 +33,7 @@ SETTINGS = (
     "XLA_",
     "POCL_",
     "PYOPENCL_",
-)  # begin variables that change which devices there are
+)  # prefixes of variables that change the list of devices
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge")
 
 # Runs in a separate process: a broken driver may abort it.
@@ -64,7 +64,7 @@ LONGEST_PROBE = 120  # seconds
 
 @dataclass
 class Finding:
-    """What a check found. `works` is None where something optional is missing."""
+    """The outcome of a check. `works` is None if something optional is missing."""
 
     what: str
     works: bool | None
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what each check finds; return 0 if everything required works, else 1."""
+    """Print the findings; return 0 if everything required works, else 1."""
     findings = []
     for check in CHECKS:
         for finding in check():
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def as_text(finding: Finding) -> str:
-    """One line, and what to do below it."""
+    """A line of text, and the fix below it."""
     mark = {True: "ok", False: "FAILS", None: "missing"}[finding.works]
     line = f"{mark:>8}  {finding.what:10}  {finding.says}"
     fix = textwrap.wrap(finding.fix, 78) if finding.works is not True else []
@@ -112,7 +112,7 @@ def check_python() -> Iterator[Finding]:
 
 
 def check_packages() -> Iterator[Finding]:
-    """tinyjax and what it needs, by their versions."""
+    """The versions of tinyjax and of its requirements."""
     yield Finding("tinyjax", True, f"{jax.__version__} from {Path(jax.__file__).parent}")
     for name in ("numpy", "ml_dtypes", "graphviz"):
         yield Finding(name, True, metadata.version(name))
@@ -124,7 +124,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_cache() -> Iterator[Finding]:
-    """The folders that compiled kernels are written to."""
+    """The cache folders of compiled kernels."""
     for variable, folder in (("XDG_CACHE_HOME", user_folder()), ("POCL_CACHE_DIR", pocl_folder())):
         if reason := why_unwritable(folder):
             says = f"kernels can't be kept in {folder}: {reason}"
@@ -154,7 +154,7 @@ def check_devices() -> Iterator[Finding]:
 
 
 def failure_finding(kind: str, error: str) -> Finding:
-    """What to say of a kind of device that can't be used: `error` is the exception or the last words."""
+    """The finding for an unusable kind of device: `error` is the exception, or the process's last line."""
     if kind == "gpu" and "Unknown backend" in error:
         fix = "An OpenCL driver comes with your GPU's own driver; tinyjax doesn't need one."
         return Finding("GPU", None, "OpenCL knows of none", fix)
@@ -177,13 +177,13 @@ def device_finding(found: tuple[str, str, str, str, bool, float]) -> Finding:
 
 
 def check_mpi() -> Iterator[Finding]:
-    """Two processes meet."""
+    """Two processes exchange a value."""
     works, says, fix = mpi_finding()
     yield Finding("MPI", works, says, fix)
 
 
 def check_graphs() -> Iterator[Finding]:
-    """A small graph is laid out."""
+    """Graphviz lays out a small graph."""
     program = layout_program()
     try:
         graph = viz.dot(jax.make_jaxpr(lambda x: jax.numpy.sin(x) * x)(3.0))
@@ -198,7 +198,7 @@ def check_graphs() -> Iterator[Finding]:
 
 
 def check_browser() -> Iterator[Finding]:
-    """Something that shows the pages of `tinyjax explain`."""
+    """A browser for the pages of `tinyjax explain`."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         try:

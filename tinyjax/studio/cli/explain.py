@@ -1,7 +1,7 @@
-"""Show what becomes of a function, in a page for a browser: Python, jaxpr, kernels, times, and what is whose.
+"""Show a function's stages in a browser page: Python, jaxpr, kernels, times, and the links between them.
 
 Example: python -m tinyjax explain model.py:loss --args "jnp.ones(1000)" --transform grad
-With --live the page follows what you write.
+With --live the page is updated whenever the file is saved.
 """
 
 import argparse
@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
         return print_stages(options)
     try:
         page = viz.explain(options.function, *options.args, transforms=options.transform)
-    except Exception as error:  # of the function, or of a transformation that it does not fit
+    # raised by the function, or by a transformation that doesn't accept it
+    except Exception as error:
         print(functions.in_short(error), file=sys.stderr)
         return 1
     try:
@@ -129,7 +130,7 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
 
 
 def _changes(records: Sequence[PassRecord]) -> str:
-    """What the passes changed; in a terminal, new and old lines are lit."""
+    """The passes' changes; a terminal shows new and old lines in colour."""
     text = changes_text(records)
     if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
         return text

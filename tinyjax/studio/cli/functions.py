@@ -1,4 +1,4 @@
-"""The function, arguments and transformations that a command line names."""
+"""Parse the function, arguments and transformations of a command line."""
 
 import argparse
 import difflib
@@ -22,7 +22,7 @@ from tinyjax.studio.tracebacks import users_part
 from tinyjax.studio.viz.event_text import place_text
 from tinyjax.studio.viz.events import CodeLine
 
-COMMAND_LINE = "<command line>"  # the file name of a call that was asked for there
+COMMAND_LINE = "<command line>"  # the file name of code from the command line
 
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "grad": jax.grad,
@@ -39,11 +39,11 @@ The module is looked for in the current folder too, and may be a file: model.py:
 Python expression. It can use the module's own names, such as "init(jax.random.key(0))", and jax, jnp and np.
 The transformation named first is applied first: grad,vmap,jit is jit(vmap(grad(function)))."""
 
-TOOLS = {"jax": jax, "jnp": jnp, "np": np}  # names that every expression of --args can use
+TOOLS = {"jax": jax, "jnp": jnp, "np": np}  # names available in all --args expressions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that name a function, its arguments and its transformations, for `find`."""
+    """Add the command-line options for a function, its arguments and its transformations; see `find`."""
     parser.add_argument("function", metavar="module:function", help="such as model.py:loss")
     parser.add_argument(
         "--args",
@@ -62,16 +62,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find(options: argparse.Namespace) -> None:
-    """Replaces the texts of `function` and `args` by the function and the values of its arguments.
+    """Replace the texts in `function` and `args` with the function and its argument values.
 
-    Raises ArgumentTypeError if one can't be found or evaluated, or they don't go together."""
+    Raises ArgumentTypeError if one can't be found or evaluated, or if they don't match."""
     options.function, module = function_at(options.function)
     options.args = [value_of(expression, module) for expression in options.args]
     check_arguments(options.function, options.args)
 
 
 def transformed(options: argparse.Namespace) -> Callable[..., Any]:
-    """The function with the transformations that were asked for."""
+    """The function with the requested transformations applied."""
     function = options.function
     for transform in options.transform:
         function = transform(function)
@@ -114,13 +114,13 @@ def _module_of_file(file: str) -> ModuleType:
         raise ImportError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(name, module)
-    sys.path.insert(0, str(Path(file).resolve().parent))  # for what it imports from there
+    sys.path.insert(0, str(Path(file).resolve().parent))  # for its imports from the same folder
     spec.loader.exec_module(module)
     return module
 
 
 def value_of(expression: str, module: ModuleType | None = None) -> Any:
-    """The value of a Python expression over the names of `module`, and jax, jnp and np."""
+    """Evaluate a Python expression with the names of `module`, and jax, jnp and np."""
     names = TOOLS | (vars(module) if module else {})
     try:
         return eval(compile(expression.strip(), COMMAND_LINE, "eval"), names)
@@ -130,7 +130,7 @@ def value_of(expression: str, module: ModuleType | None = None) -> Any:
 
 
 def _why_not(error: Exception, names: Collection[str], module: ModuleType | None) -> str:
-    """What was wrong with an expression, and what works instead."""
+    """Why an expression failed, and an example of a valid one."""
     if isinstance(error, SyntaxError):
         return f"{error.msg}. Each is a Python expression in quotes, such as 'jnp.ones(3)'"
     if users := _users_lines(error):  # in a function that it calls
@@ -144,10 +144,10 @@ def _why_not(error: Exception, names: Collection[str], module: ModuleType | None
 
 
 def check_arguments(function: Callable[..., Any], args: Sequence[Any]) -> None:
-    """Raises ArgumentTypeError if the function takes more or fewer arguments."""
+    """Raises ArgumentTypeError if the number of arguments is wrong."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of what is written in C, it is not known
+    except (TypeError, ValueError):  # functions written in C have no signature
         return
     try:
         signature.bind(*args)
@@ -159,7 +159,7 @@ def check_arguments(function: Callable[..., Any], args: Sequence[Any]) -> None:
 
 
 def transforms_named(names: str) -> list[Callable[..., Any]]:
-    """The transformations in a list such as grad,vmap,jit."""
+    """The transformations named in a list such as grad,vmap,jit."""
     unknown = [name for name in names.split(",") if name not in TRANSFORMS]
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(TRANSFORMS)}")

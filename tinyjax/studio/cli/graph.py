@@ -1,4 +1,4 @@
-"""Draw a function at any stage: its jaxpr, its values, a transformation at work, its kernels with times.
+"""Draw a function at any stage: its jaxpr, values, a transformation's steps, or kernels with times.
 
 Example: python -m tinyjax graph model.py:loss --args "jnp.ones(3)" --transform grad --stage jvp -o loss.svg
 """
@@ -27,7 +27,7 @@ def _kernels(function: Callable[..., Any], *args: Any) -> graphviz.Digraph:
     return viz.kernels(compiled, jax.profiler.step_times(lambda: compiled(*args)))
 
 
-# name -> (what draws it, what is drawn)
+# name -> (drawing function, description)
 STAGES: dict[str, tuple[Callable[..., graphviz.Digraph], str]] = {
     "jaxpr": (_jaxpr, "the equations of the function"),
     "values": (viz.values, "the same, with the values that they give"),
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw what is asked for; return the exit status."""
+    """Draw the requested stage; return the exit status."""
     draw, _ = STAGES[options.stage]
     try:
         functions.find(options)
@@ -64,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
         return 2
     try:
         graph = draw(functions.transformed(options), *options.args)
-    except Exception as error:  # of the function, or of a transformation that it does not fit
+    # raised by the function, or by a transformation that doesn't accept it
+    except Exception as error:
         print(functions.in_short(error), file=sys.stderr)
         return 1
     try:

@@ -102,10 +102,10 @@ def run(options: argparse.Namespace) -> int:
         return 1
     except KeyboardInterrupt:
         return stopped(options.learn_command)
-    except BrokenPipeError:  # as of `learn start 02 | head -1`
+    except BrokenPipeError:  # closed early, as by `learn start 02 | head -1`
         if options.learn_command not in ("start", "reset"):
-            raise  # what only prints is quiet, as all other commands are
-        # What is still to be printed goes nowhere: else Python would complain when it ends.
+            raise  # commands that only print exit quietly, as other programs do
+        # Drop the buffered output: otherwise Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return stopped(options.learn_command)
     except OSError as error:
@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def stopped(command: str) -> int:
-    """Say what became of a command that was interrupted; return the exit status."""
+    """Print the outcome of an interrupted command; return the exit status."""
     if command == "watch":
         return 130
     print(
@@ -146,8 +146,8 @@ def test(options: argparse.Namespace) -> int:
 
 
 def test_functions(folder: WorkFolder, exercise: str, function: str | None) -> int:
-    """Judge each function of an exercise beside the reference's others, and print how it stands; 0 if all
-    that are asked for pass."""
+    """Judge each function of an exercise alone, with the reference's others, and print the verdicts; return 0
+    if all requested ones pass."""
     e = catalogue.find(folder.exercises, exercise)
     if lines := unreadable(folder):
         print("No test could run:", *lines, sep="\n")
@@ -163,8 +163,8 @@ def test_functions(folder: WorkFolder, exercise: str, function: str | None) -> i
 
 
 def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
-    """Run the tests and print how each exercise stands; 0 if nothing is left. `is_brief`: print those that
-    fail, and what comes next."""
+    """Run the tests and print each exercise's state; return 0 if all pass. `is_brief`: print only failures
+    and the next step."""
     if changed := migrate.originals(folder):
         print(*changed, "", sep="\n")
     run, verdicts = judge_fairly(folder)
@@ -216,7 +216,7 @@ def show_test(folder: WorkFolder, is_brief: bool = False) -> int:
 
 
 def print_pointer(folder: WorkFolder, passed_now: list[Exercise]) -> None:
-    """Name the exercises that passed just now and of which there is more to read. Not in an assignment."""
+    """Name the exercises that just passed and have further reading. Assignments print nothing."""
     numbers = [e.number for e in passed_now if has_more(e)]
     if numbers and not folder.notes.get("assignment"):
         also = f" ({', '.join(numbers[1:])} too)" if len(numbers) > 1 else ""
@@ -224,7 +224,7 @@ def print_pointer(folder: WorkFolder, passed_now: list[Exercise]) -> None:
 
 
 def remember(folder: WorkFolder) -> None:
-    """Write the folder's notes; where that cannot be done, say so and go on."""
+    """Write the folder's notes; if that fails, print a warning and continue."""
     try:
         folder.save()
     except OSError as error:
@@ -232,13 +232,13 @@ def remember(folder: WorkFolder) -> None:
 
 
 def unfinished(folder: WorkFolder, v: Verdict) -> str:
-    """What is still to be written of an exercise that is begun."""
+    """The functions that are still empty in an exercise already begun."""
     left = [name for file, name in v.exercise.places if folder.is_empty_function(file, name)]
     return f": {' and '.join(left)} to be written" if 0 < len(left) < len(v.exercise.places) else ""
 
 
 def needs_first(v: Verdict, verdicts: list[Verdict]) -> list[str]:
-    """The exercises before this one that are not right either, and whose functions its test calls."""
+    """Earlier exercises that fail too and whose functions this one's test calls."""
     called = v.failure.get("called", [])
     earlier = verdicts[: verdicts.index(v)]
     wrong = [e.exercise for e in earlier if e.state == "failed" and e.exercise.name in called]
@@ -247,14 +247,14 @@ def needs_first(v: Verdict, verdicts: list[Verdict]) -> list[str]:
 
 
 def explained_failure(v: Verdict) -> list[str]:
-    """What the failed test checks, and the first useful lines about its failure."""
+    """The failed test's promise, and the first useful lines of its failure."""
     lines = why(v.failure)
     needs_another = lines and lines[0].startswith("needs another first")
     return lines if needs_another or not v.test else [f"test: {promise(v.test)}", *lines]
 
 
 def told(v: Verdict) -> list[str]:
-    """The first useful lines about a failure, and how to see all of it."""
+    """The first useful lines of a failure, and the command that shows all of it."""
     lines = explained_failure(v)
     needs_another = lines and lines[0].startswith("needs another first")
     more = [f"all of it: python -m pytest {v.test}"]
@@ -267,7 +267,8 @@ def watch(options: argparse.Namespace) -> int:
     """run the tests whenever a file is saved, until Ctrl-C"""
     folder = this_folder()
     while True:
-        saved = folder.saved()  # before the tests: what is saved meanwhile counts
+        # read before the tests run, so that files saved meanwhile count as changed
+        saved = folder.saved()
         show_test(folder, is_brief=True)
         print(
             f"\n{time.strftime('%H:%M:%S')}  waiting for a file to be saved (Ctrl-C ends)",
@@ -287,7 +288,7 @@ def hint(options: argparse.Namespace) -> int:
         return 0
     hints = (
         e.hints[:-1] if folder.notes.get("assignment") else e.hints
-    )  # the last one says nearly all
+    )  # the last hint gives most of the answer away
     given = min(folder.notes["hints"].get(e.name, 0) + 1, len(hints))
     folder.notes["hints"][e.name] = given
     remember(folder)

@@ -1,4 +1,4 @@
-"""`learn` for classes: what a student submits, and what a teacher gets of it (docs/teachers.md)."""
+"""`learn` for classes: submissions of students, and grades for teachers (docs/teachers.md)."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from tinyjax.studio.learn.work_folder import WorkFolder, start
 
 
 def start_assignment(path: Path) -> int:
-    """Make a work folder for each lesson of an assignment, with its exercises alone."""
+    """Make a work folder for each lesson of an assignment, with only the assigned exercises."""
     assignment = read_assignment(path)
     for lesson in assignment.lessons:
         place = (course() / NAMES[lesson]).resolve()
@@ -31,7 +31,7 @@ def start_assignment(path: Path) -> int:
 
 
 def test_as_json(folder: WorkFolder) -> int:
-    """Print how the exercises of a folder stand, a point a test, as JSON; 0 if all pass."""
+    """Print the state of a folder's exercises as JSON, one point per test; return 0 if all pass."""
     run, verdicts = judge_fairly(folder)
     assignment = Assignment(NAMES[folder.lesson], tuple(folder.exercises))
     results = {v.exercise.name: of_verdict(v, run, assignment) for v in verdicts}
@@ -65,7 +65,7 @@ def grade_(options: argparse.Namespace) -> int:
 
 
 def _assignment(path: Path | None, place: Path, submissions: list[Path]) -> Assignment:
-    """The assignment that is named, or else stands in the folder, or else all lessons that were submitted."""
+    """The named assignment, else the folder's own, else all submitted lessons."""
     if path or (place / assignments.FILE).exists():
         return read_assignment(path or place / assignments.FILE)
     lessons: set[int] = set()

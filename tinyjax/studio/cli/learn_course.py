@@ -1,4 +1,4 @@
-"""The course as a whole: its exercises, how far a learner is, and its end."""
+"""Commands about the course as a whole: its exercises, the learner's progress, its end."""
 
 import argparse
 import shlex

@@ -1,4 +1,4 @@
-"""The folders of `learn`: made, found, and put back to what they were."""
+"""The work folders of `learn`: create, find and reset them."""
 
 import argparse
 import shlex
@@ -17,25 +17,25 @@ from tinyjax.studio.learn.work_folder import WorkFolder, check_place, start
 
 
 def enclosing_folder() -> Path | None:
-    """The work folder that the shell is in."""
+    """The work folder around the shell's current folder."""
     here = Path.cwd()
     for path in (here, *here.parents):
-        put_in_place(path)  # what an earlier command was making when it was ended
+        put_in_place(path)  # left unfinished by an interrupted command
         if (path / NOTES).exists():
             return path
     return None
 
 
 def course() -> Path:
-    """The folder of work folders: the one around that which the shell is in, else the shell's, if there are
-    some in it, else learn/ here."""
+    """The folder of work folders: the parent of the current work folder, else the current folder if it holds
+    some, else learn/ here."""
     inside, here = enclosing_folder(), Path.cwd()
     return inside.parent if inside else here if progress.paths(here) else here / "learn"
 
 
 def this_folder(lesson: str | None = None) -> WorkFolder:
-    """The work folder that the shell is in, or else the one used last of the course; if a lesson is named, of
-    those for that lesson. Renewed if tinyjax has changed."""
+    """The current work folder, else the one last used in the course (for the named lesson, if any). It is
+    renewed if tinyjax has changed."""
     if (PACKAGE.parent.parent / NOTES).exists():
         copy = shlex.quote(str(PACKAGE.parent.parent))
         raise LearnError(f"This ran the copy that you work on. First: cd {copy}")
@@ -57,8 +57,8 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
 
 
 def folder_of(exercise: str | None) -> WorkFolder:
-    """The work folder of the lesson of an exercise that is named by its number ("11.3") or its name, else
-    this one."""
+    """The work folder for an exercise's lesson, by number ("11.3") or name; without one, the current
+    folder."""
     lesson, dot, _ = (exercise or "").partition(".")
     if dot and lesson[:1].isdecimal():
         return this_folder(lesson)
@@ -67,13 +67,13 @@ def folder_of(exercise: str | None) -> WorkFolder:
 
 
 def shown(path: Path) -> str:
-    """A path as one would type it here."""
+    """A path relative to the current folder."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
-    """The exercise that is named, or else the first that has neither passed nor been skipped."""
+    """The named exercise, or else the first one neither passed nor skipped."""
     if text is not None:
         return catalogue.find(folder.exercises, text)
     left = [e for e in folder.exercises if e.name not in folder.notes["passed"]]
@@ -87,7 +87,7 @@ def start_(options: argparse.Namespace) -> int:
     """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
     lesson = catalogue.lesson_number(options.lesson)
     path = (options.folder or course() / NAMES[lesson]).resolve()
-    put_in_place(path)  # an earlier `start` may have been ended at its very end
+    put_in_place(path)  # an earlier `start` may have been interrupted in its last step
     again = options.keep and (path / NOTES).exists() and WorkFolder(path).lesson == lesson
     if not again:
         check_place(lesson, path)
@@ -103,7 +103,8 @@ def start_(options: argparse.Namespace) -> int:
         return 0
     folder = start(lesson, path, kept.sources, kept.exercises)
     print(f"{shown(path)} is ready. To be written there:\n")
-    first = 1 if lesson == 0 else len(folder.exercises)  # the story's puzzles come one by one
+    # the story's puzzles are given one at a time
+    first = 1 if lesson == 0 else len(folder.exercises)
     for e in folder.exercises[:first]:
         print_exercise(folder, e)
     if lesson == 0:

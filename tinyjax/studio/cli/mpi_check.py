@@ -34,7 +34,7 @@ FIX = (
 
 
 def mpi_finding() -> tuple[bool | None, str, str]:
-    """Whether two processes add their numbers (None: MPI is missing), what to say, and how to fix it."""
+    """Whether two processes add their numbers (None: MPI is missing), the finding's text, and the fix."""
     beside = Path(sys.executable).parent / "mpiexec"
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
     if util.find_spec("mpi4py") is None or mpiexec is None:
@@ -52,7 +52,7 @@ def mpi_finding() -> tuple[bool | None, str, str]:
 
 
 def error_line(stderr: str) -> str:
-    """The exception that ended a process, else the last line that it wrote, else ""."""
+    """The exception that ended a process, else the last line of its output, else ""."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     exceptions = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     return (exceptions or lines or [""])[-1]

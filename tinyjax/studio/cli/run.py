@@ -1,4 +1,4 @@
-"""Run a program that says `import jax` with tinyjax instead.
+"""Run a program with tinyjax as its `jax`.
 
 Examples: python -m tinyjax run train.py --steps 10
           python -m tinyjax run -m package.train --steps 10
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the program as Python would; its exit is ours."""
+    """Run the program as Python would; its exit status is ours."""
     install_as_jax()
     sys.argv = [options.program, *options.arguments]
     if options.is_module:

@@ -1,4 +1,4 @@
-"""Run a function or a script, then step through what happened: bind, rules, equations, kernels.
+"""Run a function or a script, then step through its events: bind, rules, equations, kernels.
 
 Examples:
 
@@ -48,7 +48,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the program, answer commands about what happened; return the exit status."""
+    """Run the program, then answer commands about its events; return the exit status."""
     try:
         program = _program(options)
     except argparse.ArgumentTypeError as error:
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _answer(stepper: Stepper) -> None:
-    """Ctrl-C leaves a command, not the stepper."""
+    """Answer a command; Ctrl-C ends the command, not the stepper."""
     stepper.show()
     while True:
         try:
@@ -77,7 +77,7 @@ def _answer(stepper: Stepper) -> None:
 
 
 def _program(options: argparse.Namespace) -> Callable[[], Any]:
-    """The program, as a function without arguments. Raises ArgumentTypeError if it can't be found."""
+    """The program as a function without arguments. Raises ArgumentTypeError if it can't be found."""
     _, colon, function = options.program.rpartition(":")
     if not colon:
         return _script(options.program, options.rest)
@@ -91,7 +91,7 @@ def _program(options: argparse.Namespace) -> Callable[[], Any]:
     for transform in functions.transforms_named(options.transform) if options.transform else ():
         called, text = transform(called), f"{transform.__name__}({text})"
     text += f"({', '.join(options.args)})"
-    # Its source is what was asked for on the command line.
+    # Its source is the command line.
     linecache.cache[COMMAND_LINE] = (len(text), None, [text + "\n"], COMMAND_LINE)
     code = compile("called(*args)", COMMAND_LINE, "eval")
 
@@ -118,7 +118,7 @@ def _script(file: str, arguments: list[str]) -> Callable[[], Any]:
         finally:
             sys.argv, sys.path[:] = before
             for name in _own_modules(Path(file)) - loaded:
-                del sys.modules[name]  # the next run imports it again, as this one did
+                del sys.modules[name]  # so that the next run imports it again
 
     return script
 
@@ -136,8 +136,8 @@ def _own_modules(script: Path) -> set[str]:
 def _recorded(
     program: Callable[[], Any], run_at: dict[int, Callable[..., Any]]
 ) -> tuple[Recording, BaseException | None]:
-    """A run of the program with nothing remembered from runs before, so that events have the same numbers
-    each time; and what it raised."""
+    """Record a run with cleared caches, so that events have the same numbers each time; also the exception it
+    raised."""
     jax.clear_caches()
     recorder = Recorder()
     recorder.run_at.update(run_at)

@@ -1,6 +1,6 @@
-"""Train a network on handwritten digits, and see each step from Python to OpenCL on the way.
+"""Train a network on handwritten digits, and show each step from Python to OpenCL.
 
-Uses tinyjax as any program would: everything here runs on JAX too, but for the graphs.
+Uses tinyjax as any program would: all of it but the graphs runs on JAX too.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tinyjax.studio import viz
 from tinyjax.studio.data import digits
 
 LAYERS = (64, 32, 10)
-TRAINING_IMAGES = 1437  # four fifths; the rest is held out
+TRAINING_IMAGES = 1437  # four fifths of the images; the rest are for the test
 BATCH = 128
 STEPS = 300
 LEARNING_RATE = 0.2
@@ -44,7 +44,7 @@ def loss(params, image, target):
 
 
 def batch_loss(params, images, targets):
-    """The mean loss over a batch: vmap turns the loss of one image into that of many."""
+    """The mean loss over a batch: vmap turns the loss of one image into the losses of many."""
     return jnp.mean(jax.vmap(loss, in_axes=(None, 0, 0))(params, images, targets))
 
 
@@ -66,7 +66,7 @@ def initial_params(key):
 
 
 def accuracy(params, images, labels):
-    """The part of the images whose highest score is that of the digit they show."""
+    """The share of images for which the right digit has the highest score."""
     scores = jax.vmap(predict, in_axes=(None, 0))(params, images)
     return jnp.mean(jnp.argmax(scores, axis=1) == labels)
 
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def go_through(folder: Path) -> None:
-    """The program, what becomes of it, its training, its times, and its page."""
+    """Show the program, its stages, its training, its times, and its page."""
     images, labels = digits()
     order = jax.random.permutation(jax.random.key(0), len(images))
     images, labels = jnp.asarray(images)[order], jnp.asarray(labels)[order]
@@ -182,7 +182,7 @@ def show_jaxpr(folder: Path, name: str, jaxpr: Any) -> None:
 
 
 def draw(folder: Path, name: str, graph: Any) -> None:
-    """Write the graph and say where, or why it could not be drawn."""
+    """Write the graph; print where, or why it could not be drawn."""
     try:
         print(f"\ngraph: {viz.save(graph, folder / f'{name}.svg')}")
     except viz.DotNotFound as error:
@@ -190,7 +190,7 @@ def draw(folder: Path, name: str, graph: Any) -> None:
 
 
 def show_kernels(folder: Path, program: str, schedule: str, longest: int = 16) -> None:
-    """Print the shortest kernel, and the schedule; write all of it to a file."""
+    """Print the shortest kernel and the schedule; write the whole to a file."""
     path = folder / "step_kernels.txt"
     path.write_text(f"{program}\n\n{schedule}\n", encoding="utf-8")
     if kernels := re.findall(r"^ *\d+ __kernel.*?^ *\d+ }$", program, re.MULTILINE | re.DOTALL):
@@ -210,7 +210,7 @@ def jit_runs(device: jax.Device) -> str:
 
 
 def show_page(folder: Path, *args: Any) -> None:
-    """Write the page that explains the gradient of the loss; open it where there is somebody to see it."""
+    """Write the page that explains the gradient of the loss; open it if there is a display."""
     page = viz.explain(loss, *args, transforms=[jax.grad])
     path = page.save(folder / "explain.html").resolve()
     print(f"{page.title}\n{page.summary}\n")
@@ -219,14 +219,14 @@ def show_page(folder: Path, *args: Any) -> None:
 
 
 def has_display() -> bool:
-    """Whether a browser can show a page to the person who runs this: not in CI, nor through a pipe."""
+    """Whether a browser can show a page to a person: not in CI, nor through a pipe."""
     is_terminal = sys.stdout.isatty() and "CI" not in os.environ
     has_windows = sys.platform in ("win32", "darwin") or "DISPLAY" in os.environ
     return is_terminal and (has_windows or "WAYLAND_DISPLAY" in os.environ)
 
 
 def show_progress(done: int, total: int, message: str) -> None:
-    """A bar that is redrawn in place on a terminal; elsewhere, a line for each fifth of the way."""
+    """A progress bar, redrawn in place on a terminal; elsewhere, a line for each fifth."""
     width = max(min(30, shutil.get_terminal_size().columns - len(message) - 10), 1)
     bar = ("#" * (width * done // total)).ljust(width, ".")
     line = f"[{bar}] {100 * done // total:3}%  {message}"
@@ -237,7 +237,7 @@ def show_progress(done: int, total: int, message: str) -> None:
 
 
 def milliseconds(function: Callable[..., Any], *args: Any, repeat: int) -> float:
-    """The median time of a call which is waited for, after one that is not measured."""
+    """The median time of a call and its result, after a warm-up call."""
     jax.block_until_ready(function(*args))
     times = []
     for _ in range(repeat):

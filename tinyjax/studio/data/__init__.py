@@ -1,6 +1,4 @@
-"""Data that ships with the package: after `digits()` or `karate_club()` you have something real to
-train on.
-"""
+"""Data sets that ship with the package: `digits()` and `karate_club()`."""
 
 import json
 from importlib import resources

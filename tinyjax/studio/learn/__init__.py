@@ -1,1 +1,1 @@
-"""Exercises: functions of tinyjax's own source, to be written again. `python -m tinyjax learn`."""
+"""Exercises: rewrite functions of tinyjax's own source. `python -m tinyjax learn`."""

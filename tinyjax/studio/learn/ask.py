@@ -11,15 +11,15 @@ from tinyjax.studio.learn.cells import Cell, Question, read_cells
 
 
 def ask_first() -> None:
-    """The first line of each lesson: nothing, unless the script was called with --ask. Then the lesson runs
-    with its questions, and Python ends."""
+    """Called in the first line of each lesson. With --ask on the command line, run the lesson with its
+    questions and exit; otherwise do nothing."""
     if "--ask" in sys.argv[1:]:
         go_through(Path(sys.argv[0]), sys.modules["__main__"])
         sys.exit()
 
 
 def as_module(path: Path) -> types.ModuleType:
-    """An empty module for a lesson's cells, which may import what stands beside the lesson."""
+    """An empty module for a lesson's cells, which may import files beside the lesson."""
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module  # where inspect looks for the source of its classes
@@ -28,8 +28,8 @@ def as_module(path: Path) -> types.ModuleType:
 
 
 def go_through(path: Path, module: types.ModuleType) -> None:
-    """Run a lesson cell by cell: its headings, each program, and what that shows. A question stands between a
-    program and what it shows."""
+    """Run a lesson cell by cell: print its headings, each program, and the program's output. A question is
+    asked between a program and its output."""
     question = None
     for cell in read_cells(path.read_text(encoding="utf-8")):
         if cell.kind == "markdown":
@@ -47,15 +47,15 @@ def go_through(path: Path, module: types.ModuleType) -> None:
 
 
 def ask(question: Question) -> None:
-    """Wait for what the reader thinks; it is for the reader alone."""
+    """Wait for the reader's answer, which isn't checked."""
     print(f"\n{question.plain()}")
     try:
         input("Your answer (or Enter): ")
-    except EOFError:  # nobody is there to answer
+    except EOFError:  # there is no input to read
         print()
 
 
 def run(cell: Cell, path: Path, module: types.ModuleType) -> None:
-    """Run a cell as a part of the script."""
+    """Run a cell as part of the script."""
     code = compile("\n" * (cell.line - 1) + cell.text, str(path), "exec")
     exec(code, module.__dict__)

@@ -29,8 +29,8 @@ _KEYS = {"title", "exercises", "points", "hidden"}
 
 @dataclass(frozen=True)
 class Assignment:
-    """`exercises` have the hidden tests among their tests; `hidden` are the files of these, to be copied to
-    tests/, which students don't have. `points` are by the exercise's name."""
+    """An assignment. The tests of `exercises` include the hidden ones; `hidden` lists their files, which are
+    copied to tests/ and which students don't have. `points` maps exercise names to points."""
 
     title: str
     exercises: tuple[Exercise, ...]

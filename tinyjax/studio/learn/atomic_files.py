@@ -1,10 +1,10 @@
-"""Files that are written whole or not at all, so that nothing of the learner's is lost half way.
+"""Atomic file writes, so that an interruption loses none of the learner's work.
 
-When the disk is full or the command is interrupted, what is left is the old file, or the new one; and the old
-folder, or a new one that the next command puts in place.
+When the disk is full or the command is interrupted, either the old file or the new one remains, and either
+the old folder or a complete new one, which the next command moves into place.
 
-What replaces a part of a work folder is made in its folder `.new`, with lesson.json as the last file of all.
-From then on `put_in_place` only renames, and goes on where it was ended.
+Replacements for a part of a work folder are made in its folder `.new`; lesson.json is the last file. After
+that `put_in_place` only renames files, and an interrupted run of it is resumed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import Any
 
 from tinyjax.studio.learn.exercises import LearnError
 
-NOTES = "lesson.json"  # what makes a folder a work folder
+NOTES = "lesson.json"  # a folder with this file is a work folder
 NEW = ".new"
 BEFORE = (
-    "before"  # where that goes which is replaced; before_2 and so on, if it has the same already
+    "before"  # receives replaced files; before_2 and so on, if it already has a file of that name
 )
 
 # ---- files ----
 
 
 def read(path: Path) -> str:
-    with open(path, encoding="utf-8", newline="") as file:  # newline="": as it is, to the byte
+    with open(path, encoding="utf-8", newline="") as file:  # newline="": unchanged, byte for byte
         return file.read()
 
 
 def read_source(path: Path) -> str:
-    """The text of a Python file, without the byte-order mark that some editors begin it with. Raises
-    SyntaxError if it isn't UTF-8, as Python does."""
+    """The text of a Python file without a byte-order mark. Raises SyntaxError if it isn't UTF-8, as Python
+    does."""
     content = path.read_bytes()
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
@@ -51,7 +51,7 @@ def read_source(path: Path) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file, or leave the one that is there."""
+    """Write a file atomically: on an error, the old one stays."""
     new = path.with_name(f".{path.name}.new")
     try:
         with open(new, "w", encoding="utf-8", newline="") as file:
@@ -65,7 +65,7 @@ def write(path: Path, text: str) -> None:
 
 
 def load_json(file: Path) -> dict[str, Any]:
-    """What a file of notes says. Raises LearnError if it is none."""
+    """The contents of a JSON file. Raises LearnError if it can't be parsed."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -75,7 +75,7 @@ def load_json(file: Path) -> dict[str, Any]:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a folder. Files that another process is just writing, or has just replaced, are left out."""
+    """Copy a folder, except files that another process is writing or has just replaced."""
     for folder, _, files in os.walk(source):
         there = target / Path(folder).relative_to(source)
         there.mkdir(parents=True, exist_ok=True)
@@ -93,15 +93,15 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 def begin_new(path: Path) -> Path:
-    """An empty folder, for the new contents of `path`."""
+    """An empty folder for the new contents of `path`."""
     shutil.rmtree(path / NEW, ignore_errors=True)
     (path / NEW).mkdir(parents=True)
     return path / NEW
 
 
 def put_in_place(path: Path) -> Path | None:
-    """Move what was made in `.new` to where it belongs, and what stands there aside: gives where to.
-    Nothing happens if what is in `.new` was not finished."""
+    """Move the files in `.new` to their destinations and the replaced ones aside; return the folder of the
+    latter. Does nothing if `.new` is incomplete."""
     new = path / NEW
     if not (new / NOTES).exists():
         return None
@@ -121,7 +121,7 @@ def put_in_place(path: Path) -> Path | None:
 
 
 def put_aside(path: Path, names: Iterable[str]) -> Path:
-    """Copy files of a work folder to where those go that are replaced; gives that folder."""
+    """Copy files of a work folder to the folder of replaced files; return that folder."""
     there = [name for name in names if (path / name).exists()]
     places = places_aside(path)
     aside = next(p for p in places if not any((p / name).exists() for name in there))
@@ -132,7 +132,7 @@ def put_aside(path: Path, names: Iterable[str]) -> Path:
 
 
 def places_aside(path: Path) -> Iterator[Path]:
-    """`before`, `before_2` and so on: the last that there is has what was replaced last."""
+    """`before`, `before_2` and so on: the last existing one has the most recently replaced files."""
     return (path / (BEFORE if i == 1 else f"{BEFORE}_{i}") for i in itertools.count(1))
 
 
@@ -141,7 +141,7 @@ _NOT_OURS = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def explained(error: OSError) -> LearnError | None:
-    """What to do about a disk that takes nothing; None for any other error."""
+    """Advice for an error of a full or read-only disk; None for any other error."""
     where = error.filename2 or error.filename or "a file"
     if error.errno in _FULL:
         return LearnError(

@@ -1,8 +1,8 @@
-"""Finds the answer that is wrong where a test of another exercise fails.
+"""Find the wrong answer when another exercise's test fails.
 
-Exercises build on each other, so a wrong answer may pass its own tests and break those of the next. An
-exercise that fails is judged again with the reference's answers to all others. If it passes then, another
-answer is wrong: the one without which it passes.
+Exercises build on each other, so a wrong answer may pass its own tests and break those of the next. A failing
+exercise is judged again with the reference's answers to all others. If it then passes, another answer is
+wrong: the one whose replacement makes it pass.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tinyjax.studio.learn.judge import Begun, Run, Verdict, judge, verdict_of_wr
 from tinyjax.studio.learn.judging_copy import JudgingCopy
 from tinyjax.studio.learn.work_folder import WorkFolder
 
-# Runs the tests of all exercises that are written, with the learner's answers to some of them only.
+# Runs the tests of all written exercises, with the learner's answers to only some of them.
 RunWith = Callable[[list[Exercise]], Run]
 
 
 def judge_fairly(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, list[Verdict]]:
-    """As `judge`, but "failed" are the exercises whose answers are wrong."""
+    """Like `judge`, but "failed" marks the exercises whose own answers are wrong."""
     run, verdicts = judge(folder, begun)
     written = [v.exercise for v in verdicts if v.state in ("passed", "failed")]
     if len(written) < 2 or all(v.state != "failed" for v in verdicts):
@@ -37,7 +37,7 @@ def judge_fairly(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[
                 put_in(sources, folder, exercise)
             return copy.run(sources, written)
 
-        # An answer that can't be put into the copy would seem to pass there: the reference would run.
+        # An answer that can't be put into the copy would seem to pass, as the reference would run.
         apart = {e.name for e in written if put_in({}, folder, e)}
         blame(verdicts, run_with, apart)
     return run, verdicts
@@ -46,8 +46,8 @@ def judge_fairly(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[
 def judge_functions(
     folder: WorkFolder, exercise: Exercise, function: str | None = None
 ) -> dict[str, Verdict]:
-    """A verdict for each function of an exercise, or the one that is named: alone, with the reference's
-    answers to all else. Raises LearnError if the exercise has no such function."""
+    """A verdict for each function of an exercise, or for the named one: each is judged alone, with the
+    reference's answers to all else. Raises LearnError if the exercise has no such function."""
     chosen = {
         name: replace(exercise, functions=(place,))
         for place, (_, name) in zip(exercise.functions, exercise.places)
@@ -73,7 +73,7 @@ def _judge_alone(folder: WorkFolder, exercise: Exercise, copy: JudgingCopy) -> V
 
 def blame(verdicts: list[Verdict], run_with: RunWith, apart: Set[str] = frozenset()) -> None:
     """Change the verdict of each exercise that fails because of another one: it becomes "passed", and the
-    other one's "failed". The exercises named in `apart` can't be judged without the others, and keep theirs.
+    other one's "failed". Exercises in `apart` can't be judged without the others, and keep their verdicts.
     """
     written = [v for v in verdicts if v.state in ("passed", "failed")]
     for v in written:
@@ -88,7 +88,7 @@ def blame(verdicts: list[Verdict], run_with: RunWith, apart: Set[str] = frozense
 
 
 def _suspects(v: Verdict, written: list[Verdict]) -> list[Verdict]:
-    """The other exercises, those first that fail too, then those whose functions the failed test called."""
+    """The other exercises: first those that fail too, then those whose functions the failed test called."""
     called = v.failure.get("called", [])
     others = [w for w in written if w is not v]
     return sorted(others, key=lambda w: (w.state == "passed", w.exercise.name not in called))

@@ -1,6 +1,6 @@
-"""A learner's function put into a fresh file of tinyjax, with what it needs.
+"""Insert a learner's function and its dependencies into a fresh file of tinyjax.
 
-The learner's own functions, classes and constants that it uses, and imports, come with it.
+The dependencies are the learner's own functions, classes, constants and imports that it uses.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Carried:
     """A fresh file with a learner's function in it."""
 
     source: str
-    helpers: list[str]  # the learner's own functions, classes and constants that came along
-    signature: str  # that of the fresh file, if the learner's is another
-    missing: list[str]  # what the function uses and the file does not have
+    helpers: list[str]  # the learner's own functions, classes and constants that were copied too
+    signature: str  # the fresh file's, if the learner's differs
+    missing: list[str]  # names that the function uses and the file lacks
 
 
 def carry(fresh: str, name: str, theirs: str, old_name: str) -> Carried:
-    """Put the function `old_name` of the learner's file `theirs` into a fresh file, as `name`, with what
-    the learner has put beside it."""
+    """Insert the function `old_name` of the learner's file `theirs` into a fresh file as `name`, with the
+    learner's helpers."""
     old, new = old_name.rpartition(".")[2], name.rpartition(".")[2]
     text = re.sub(rf"\b{old}\b", new, function_text(theirs, old_name))
     text = with_names_of_today(text, fresh)
@@ -55,8 +55,8 @@ def carry(fresh: str, name: str, theirs: str, old_name: str) -> Carried:
 
 
 def definitions_beside(theirs: str, fresh: str, name: str, text: str) -> dict[str, str]:
-    """The functions, classes and constants of the learner's file that the function uses, its class's methods
-    among them, and that the fresh file does not have."""
+    """The functions, classes, constants and sibling methods of the learner's file that the function uses and
+    the fresh file lacks."""
     texts = {f: function_text(theirs, f) for f in functions_of(theirs)} | classes_and_constants(
         theirs
     )
@@ -88,7 +88,7 @@ def classes_and_constants(source: str) -> dict[str, str]:
 
 
 def missing_in(fresh: str, text: str) -> list[str]:
-    """The names that statements use, at the top as well, and that the module `fresh` does not have."""
+    """The names that statements use, at module level too, and that the module `fresh` lacks."""
     at_the_top = {
         node.id
         for statement in ast.parse(text).body
@@ -100,8 +100,8 @@ def missing_in(fresh: str, text: str) -> list[str]:
 
 
 def with_imports(fresh: str, theirs: str, words: list[str]) -> str:
-    """`fresh` with the imports by which the learner's file has these names, except tinyjax imports that no
-    longer exist: files may have moved."""
+    """`fresh` with the learner's imports of these names, except tinyjax imports that no longer exist: files
+    may have moved."""
     wanted = [
         ast.unparse(part)
         for part in other_statements(theirs)
@@ -120,7 +120,7 @@ def with_imports(fresh: str, theirs: str, words: list[str]) -> str:
 
 
 def is_there(part: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import of one name works, as far as it is of tinyjax."""
+    """Whether an import of one name from tinyjax works; other imports are assumed to."""
     module = part.module or "" if isinstance(part, ast.ImportFrom) else part.names[0].name
     if isinstance(part, ast.ImportFrom) and part.level:
         return False

@@ -1,7 +1,7 @@
-"""Carry my code on: what a learner wrote in earlier lessons, in the copy of a later one.
+"""Carry over the learner's code from earlier lessons to the copy of a later one.
 
-The functions of each exercise that passes in the folder of its lesson, and together with all others, are
-carried over. The rest stays tinyjax's, and is listed.
+An exercise's functions are carried over if it passes both in its own lesson's folder and together with all
+others. The rest keeps the reference's functions, and is listed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SKIPPED = "is skipped"
 
 @dataclass
 class Kept:
-    """What is carried on: the files with the learner's functions in them, and of which exercises these are;
-    and the exercises whose functions are tinyjax's, with the reason."""
+    """The result of carrying over: the files with the learner's functions and their exercises; and the
+    exercises that keep tinyjax's functions, with the reason."""
 
     sources: dict[str, str] = field(default_factory=dict)
     exercises: list[Exercise] = field(default_factory=list)
@@ -40,8 +40,8 @@ class Kept:
 def carried_on(
     folders: Iterable[WorkFolder], lesson: int | None, say: Callable[[str], None]
 ) -> Kept:
-    """The functions to carry over from the folders of lessons before this one (of all, if it is None), judged
-    as they are now. `say` is called with progress messages and changes. Raises LearnError where they can't be
+    """The functions to carry over from the folders of earlier lessons (of all, if `lesson` is None), judged
+    as they are now. `say` is called with progress messages and changes. Raises LearnError if they can't be
     determined."""
     last = len(catalogue.NAMES) if lesson is None else lesson
     earlier = [
@@ -61,7 +61,7 @@ def carried_on(
 
 
 def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
-    """The folder, with a fresh copy if tinyjax has changed, and judged again if the learner's files have."""
+    """The folder, renewed if tinyjax has changed, and judged again if the learner's files have."""
     if told := migrate.renew(folder):
         say("\n".join([f"{folder.path}:", *told]))
         folder = WorkFolder(folder.path)
@@ -76,13 +76,14 @@ def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
         for line in run.broken:
             say(line)
         folder.note_passed([v.exercise.name for v in verdicts if v.state == "passed"])
-        with contextlib.suppress(OSError):  # what cannot be noted is found out again
+        # notes that can't be written are computed again next time
+        with contextlib.suppress(OSError):
             folder.save()
     return folder
 
 
 def gathered(folders: Iterable[WorkFolder], apart: Set[str]) -> Kept:
-    """The functions of all exercises that pass, in one set of files; without the exercises in `apart`."""
+    """The functions of all passing exercises in one set of files; without the exercises in `apart`."""
     folders = list(folders)
     homes = {e: f for f in folders for e in f.exercises if e.name in f.notes["passed"]}
     kept = Kept()
@@ -111,7 +112,7 @@ def why_not(exercise: Exercise, folders: list[WorkFolder]) -> str:
 
 
 def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> str:
-    """Put the learner's functions of an exercise into `sources`, or say why that cannot be done."""
+    """Put the learner's functions of an exercise into `sources`, or return why that is impossible."""
     new = dict(sources)
     for file, name in exercise.places:
         theirs, reference = folder.source(file), read(in_clone(file))
@@ -135,15 +136,16 @@ def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> s
 
 
 def unlike(theirs: str, fresh: str, reference: str, name: str) -> list[str]:
-    """The learner's own functions that a function uses, and that are others in the fresh file already."""
+    """The learner's own helpers that a function uses and that the fresh file already has in another
+    version."""
     own = functions_of(theirs).keys() & functions_of(fresh).keys() - functions_of(reference).keys()
     used = names_used(function_text(theirs, name))
     return [n for n in sorted(own & used) if function_text(theirs, n) != function_text(fresh, n)]
 
 
 def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None]) -> set[str]:
-    """The exercises that do not pass in one copy with everything that is carried over, and nothing yet of
-    this lesson; only those on which tinyjax is built. `say` is called when a lesson's tests begin."""
+    """The exercises that fail in one copy with everything that is carried over and nothing yet of this
+    lesson; only exercises of tinyjax itself count. `say` is called when a lesson's tests begin."""
     judged = [e for e in kept.exercises if not e.stands_alone]
     if not judged:
         return set()
@@ -163,7 +165,7 @@ def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None])
 
 
 def by_lesson(exercises: list[Exercise], say: Callable[[str], None]) -> Callable[[str], None]:
-    """Called as each test begins: prints the lesson, with what is tested of it, once."""
+    """A callback for each test's start: prints each lesson once."""
     lessons = {test: e.lesson for e in reversed(exercises) for test in e.tests}
     lessons |= {test.partition("[")[0]: lesson for test, lesson in lessons.items()}
     said: set[int] = set()
@@ -181,8 +183,7 @@ def by_lesson(exercises: list[Exercise], say: Callable[[str], None]) -> Callable
 
 
 def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:
-    """Of the functions that were carried on to a folder, those that are written otherwise now in the folder
-    of their own lesson."""
+    """Functions carried over to a folder that have since changed in their own lesson's folder."""
     found = []
     for noted in folder.notes["kept"]:
         homes = [f for f in folders if any(e.name == noted["name"] for e in f.exercises)]
@@ -196,7 +197,7 @@ def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:
 
 
 def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
-    """What is carried on, in lines; and what is not written yet, in one."""
+    """A line for each lesson that is carried over, and one for all that is not written yet."""
     lines = []
     for number, earlier in enumerate(catalogue.NAMES):
         functions = [name for e in kept.exercises if e.lesson == number for _, name in e.places]

@@ -1,7 +1,7 @@
-"""A lesson as cells: texts, programs, and questions that are asked before their answers are shown.
+"""A lesson as cells: texts, programs, and questions asked before the output that answers them.
 
-It is a plain script, in cells as VS Code and Jupytext know them: `# %% [markdown]` opens a text, `# %%` a
-program. A text may end with a question about what the next cell will show:
+A lesson is a plain script in VS Code's and Jupytext's cell format: `# %% [markdown]` opens a text, `# %%` a
+program. A text may end with a question about the next cell's output:
 
     # <details><summary>How often is <code>f</code> called?</summary>
     #
@@ -17,23 +17,23 @@ from typing import NamedTuple
 
 
 class Question(NamedTuple):
-    question: str  # in HTML, as Markdown takes it in a summary
+    question: str  # HTML, as in a Markdown summary
     answer: str  # in Markdown
 
     def plain(self) -> str:
-        """The question as a terminal shows it."""
+        """The question as plain text for a terminal."""
         return html.unescape(re.sub("</?code>", "`", self.question))
 
 
 class Cell(NamedTuple):
     kind: str  # "markdown", "code", or "varies": code whose output differs from run to run
     text: str
-    line: int  # of the file, where the text begins
-    question: Question | None = None  # that a text ends with, and of which it is freed
+    line: int  # line of the file where the text begins
+    question: Question | None = None  # the question at a text's end, removed from the text
 
 
 def read_cells(text: str) -> list[Cell]:
-    """The cells of a lesson, empty ones left out, and what stands above the first."""
+    """The non-empty cells of a lesson, and the text above the first."""
     cells, kind, start = [], "", 0
     lines = text.splitlines()
     for number, line in enumerate([*lines, "# %%"]):
@@ -48,7 +48,7 @@ def read_cells(text: str) -> list[Cell]:
 
 
 def without_question(cell: Cell) -> Cell:
-    """The cell, with the question that it ends with set apart."""
+    """The cell with its final question split off."""
     folded = r"<details><summary>(?P<question>.*?)</summary>\n(?P<answer>.*?)</details>\s*\Z"
     if cell.kind != "markdown" or not (found := re.search(folded, cell.text, re.DOTALL)):
         return cell

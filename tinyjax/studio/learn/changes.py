@@ -1,4 +1,4 @@
-"""What a learner has changed besides the exercises: found by reading the files, not by importing them.
+"""Find a learner's changes outside of the exercises by reading the files, without importing them.
 
 New functions and new imports are not reported.
 """
@@ -14,11 +14,11 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 
 
 def unreadable(folder: WorkFolder) -> list[str]:
-    """Each changed file that is no Python: where and why, in lines."""
+    """A message for each changed file that isn't valid Python: where and why."""
     told = []
     for file in folder.changed_files():
         try:
-            # the whole path: Python reads the line that it shows from the file of this name
+            # the whole path, from which Python reads the line that it shows
             compile(folder.source(file), str(folder.path / "src" / file), "exec")
         except FileNotFoundError:
             told.append(f"src/{file} is gone: `learn reset {file}` puts it back.")
@@ -29,7 +29,7 @@ def unreadable(folder: WorkFolder) -> list[str]:
 
 
 def others(folder: WorkFolder) -> list[str]:
-    """What has been changed or deleted that is not the learner's to write, a line each."""
+    """A line for each change or deletion outside of the learner's own functions."""
     told = []
     for file in folder.changed_files():
         if not in_clone(file).exists():
@@ -55,7 +55,7 @@ def kept_functions(folder: WorkFolder, file: str) -> list[str]:
 
 
 def differences(before: str, after: str, own: set[str]) -> list[str]:
-    """What differs between two versions of a file, but for the bodies of the functions `own`."""
+    """The differences between two versions of a file, except the bodies of the functions `own`."""
     told = []
     old, new = functions_of(before), functions_of(after)
     for name, node in old.items():
@@ -76,7 +76,7 @@ def differences(before: str, after: str, own: set[str]) -> list[str]:
 
 
 def parameters(node: Function) -> str:
-    """As they stand in the signature, without types."""
+    """The parameters of the signature, without types."""
     bare = copy.deepcopy(node.args)
     for part in ast.walk(bare):
         if isinstance(part, ast.arg):
@@ -85,7 +85,7 @@ def parameters(node: Function) -> str:
 
 
 def other_statements(source: str) -> list[ast.stmt]:
-    """The statements of a module that are no functions and no classes; of an import, a part a name."""
+    """The statements of a module except functions and classes; an import is split by name."""
     parts: list[ast.stmt] = []
     for node in ast.parse(source).body:
         if isinstance(node, ast.Import):

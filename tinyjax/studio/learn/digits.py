@@ -1,9 +1,9 @@
-"""The end of the course: a network learns to read digits. Lesson 16 explains the program.
+"""The end of the course: train a network to read digits. Lesson 16 explains the program.
 
     python -m tinyjax.studio.learn.digits FUNCTIONS_FILE
 
-`learn finish` runs it on a copy of tinyjax that has the learner's functions in it; the file, in JSON, says
-which they are: [["tinyjax/core/bind.py", "Primitive.bind"], ...].
+`learn finish` runs it on a copy of tinyjax with the learner's functions, which the JSON file lists:
+[["tinyjax/core/bind.py", "Primitive.bind"], ...].
 """
 
 import json
@@ -31,7 +31,7 @@ EPOCHS = 30
 
 
 def f(x: jax.Array) -> jax.Array:
-    """The lessons' example: here it is what bends."""
+    """The lessons' example, used here as the activation function."""
     return jnp.sin(x) * x
 
 
@@ -58,8 +58,8 @@ def first_params(key: jax.Array, sizes: tuple[int, ...] = (64, 32, 10)) -> Any:
 
 
 def trainer() -> tuple[Any, Any, Any]:
-    """A first state; a function from a state to that after all images, in batches of an order that the key
-    says, and the mean loss; and a function from a state to the parameters."""
+    """The initial state; a function that trains a state for one epoch, in batches shuffled by a key, and
+    returns the new state and the mean loss; and a function from a state to its parameters."""
     init, update, get_params = optimizers.adam(0.01)
     state = init(first_params(random.key(0)))
     return state, jax.jit(partial(epoch, update, get_params)), get_params
@@ -84,7 +84,7 @@ def epoch(
 
 
 def functions_at_work(action: Callable[[], Any]) -> tuple[Any, set[tuple[str, str]]]:
-    """The result of `action`, and the file and name of each function of tinyjax that ran meanwhile."""
+    """The result of `action`, and the file and name of each tinyjax function that it called."""
     seen = set()
 
     def note(frame: FrameType, event: str, arg: Any) -> None:
@@ -130,7 +130,7 @@ def main(functions: set[tuple[str, str]]) -> None:
 
 
 def show(images: np.ndarray, answers: np.ndarray, count: int) -> None:
-    """The first images side by side, as text, and what each is read as."""
+    """The first images side by side as text, and the digit predicted for each."""
     print()
     for row in range(8):
         pixels = [image[8 * row :][:8] for image in images[:count]]

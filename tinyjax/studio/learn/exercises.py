@@ -1,4 +1,4 @@
-"""The lessons, and the exercises of each, as tutorials/exercises.toml has them."""
+"""The lessons and their exercises, read from tutorials/exercises.toml."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 from tinyjax.studio.learn.functions import functions_of
 
-PACKAGE = Path(__file__).parents[2]  # the tinyjax that runs this command: the reference
-COURSE = PACKAGE.parent / "tinyjax_course"  # where an installed package has tests/ and tutorials/
+PACKAGE = Path(__file__).parents[2]  # the installed tinyjax: the reference
+COURSE = PACKAGE.parent / "tinyjax_course"  # tests/ and tutorials/ of an installed package
 ROOT = COURSE if COURSE.is_dir() else PACKAGE.parent  # in a clone they are beside the package
 PRACTICE = "practice"  # in tutorials/: toys of the lessons' pages, and programs that use tinyjax
-STORY = "story.py"  # lesson 0's own script, tutorials/00_story.py, as its work folder has it
-PACKAGES = (PACKAGE.name, PRACTICE)  # that a learner gets a copy of
+STORY = "story.py"  # lesson 0's script, tutorials/00_story.py, as named in its work folder
+PACKAGES = (PACKAGE.name, PRACTICE)  # copied into a work folder
 
 
 class LearnError(Exception):
@@ -26,7 +26,7 @@ class LearnError(Exception):
 
 # ---- lessons ----
 
-# Each lesson, and those that it builds on directly.
+# Each lesson and its direct prerequisites.
 LESSONS: dict[str, tuple[str, ...]] = {
     "00_story": (),
     "01_primitives": ("00_story",),
@@ -50,17 +50,17 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "18_devices": ("16_training",),
     "19_kernels": ("09_custom_rules", "12_fusion"),
 }
-NAMES = tuple(LESSONS)  # in order: the program counts lessons by their place here
+NAMES = tuple(LESSONS)  # in order: the code numbers lessons by their index here
 
 
 def label_of(lesson: int) -> str:
-    """What people call a lesson: "01", or "11b" for the second part of lesson 11. Files have it too, as it
-    stays when a lesson is put in between."""
+    """A lesson's label: "01", or "11b" for the second part of lesson 11. File names use it too, as it doesn't
+    change when a lesson is inserted."""
     return NAMES[lesson].partition("_")[0]
 
 
 def lesson_number(text: str) -> int:
-    """The place of the lesson meant by "8", "08", "08_grad" or "11b". Raises LearnError if there is none."""
+    """The index of the lesson named "8", "08", "08_grad" or "11b". Raises LearnError if there is none."""
     label = text.partition("_")[0]
     for lesson in range(len(NAMES)):
         if label in (label_of(lesson), label_of(lesson).removeprefix("0")):
@@ -89,17 +89,17 @@ class Exercise:
 
     @cached_property
     def places(self) -> list[tuple[str, str]]:
-        """Of each function, its file within the package and its qualified name there."""
+        """Each function's file within the package and its qualified name."""
         return [place_of(function) for function in self.functions]
 
     @property
     def stands_alone(self) -> bool:
-        """Whether all its functions are in practice/ or in the story: nothing in tinyjax is built on them,
-        and they may use what a later lesson empties."""
+        """Whether all its functions are in practice/ or in the story: tinyjax doesn't depend on them, and
+        they may use functions that a later lesson empties."""
         return not any(file.startswith(f"{PACKAGE.name}/") for file, _ in self.places)
 
     def message(self, name: str) -> str:
-        """What an emptied function says when it is called."""
+        """The error message of an emptied function."""
         return f"exercise {self.number} ({self.name}): write {name}"
 
 
@@ -120,7 +120,7 @@ def place_of(function: str, src: Path | None = None) -> tuple[str, str]:
 
 
 def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
-    """All exercises in order. Raises LearnError where the file is not there, or an entry is not right."""
+    """All exercises in order. Raises LearnError if the file is missing or an entry is invalid."""
     if not path.exists():
         raise LearnError(
             "The exercises, their tests and the lessons are not installed: this tinyjax was built without "
@@ -131,7 +131,7 @@ def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
 
 @functools.lru_cache
 def _load(path: Path, saved: int) -> list[Exercise]:
-    """The same of a file as it was `saved`: commands ask for it two dozen times."""
+    """`load` for a file's modification time `saved`; cached, as commands call it two dozen times."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("exercise", [])
     except tomllib.TOMLDecodeError as error:
@@ -155,7 +155,7 @@ def _load(path: Path, saved: int) -> list[Exercise]:
 
 
 def complaints(exercise: Exercise) -> list[str]:
-    """What is not right with an exercise, as far as reading it tells."""
+    """Mistakes in an exercise's entry that reading it can find."""
     found = []
     if exercise.grade not in (1, 2, 3):
         found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
@@ -180,7 +180,7 @@ def complaints(exercise: Exercise) -> list[str]:
 
 
 def find(exercises: list[Exercise], text: str) -> Exercise:
-    """The exercise meant by its number ("02.1") or its name. Raises LearnError if there is none."""
+    """The exercise with this number ("02.1") or name. Raises LearnError if there is none."""
     for exercise in exercises:
         if text in (exercise.number, exercise.number.removeprefix("0"), exercise.name):
             return exercise

@@ -1,7 +1,7 @@
-"""The end of the course: digits read by a network that learned with the learner's own tinyjax.
+"""The end of the course: train a digit classifier on the learner's own tinyjax.
 
-It runs in a copy of tinyjax with the functions of all exercises that pass, alone and together; what is left
-is tinyjax's own, and is named.
+It runs in a copy of tinyjax with the functions of all exercises that pass alone and together; the rest are
+the reference's, and are listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tinyjax.studio.learn.work_folder import WorkFolder, write_copy
 
 
 def finish(folders: Iterable[WorkFolder], say: Callable[[str], None]) -> None:
-    """Put all that passes into one copy, and train there. Raises LearnError if the training fails."""
+    """Put all passing answers into one copy, and train there. Raises LearnError if the training fails."""
     kept = carried_on(folders, None, say)
     say("\n".join(shares(kept)))
     say("Training a network on a copy of tinyjax with these functions in it ...")
@@ -31,7 +31,7 @@ def finish(folders: Iterable[WorkFolder], say: Callable[[str], None]) -> None:
 
 
 def shares(kept: Kept) -> list[str]:
-    """Of each lesson, how many functions are the learner's, and which are not; in lines."""
+    """For each lesson, a line with the number of the learner's functions, and those that are missing."""
     everything = catalogue.load()
     names = {e.name for e in kept.exercises}
     own, total = progress.functions(everything, names)

@@ -1,7 +1,7 @@
-"""Functions as text: found in a file, emptied, and put in place of each other.
+"""Functions as text: find them in a file, empty them, replace them.
 
-A function that is emptied keeps its decorators, signature and docstring. All other text of the file stays as
-it is, byte for byte.
+An emptied function keeps its decorators, signature and docstring. All other text of the file is unchanged,
+byte for byte.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @functools.lru_cache(256)
 def functions_of(source: str) -> Mapping[str, Function]:
-    """The functions of a module and the methods of its classes, by qualified name; of two with one
-    name, the last. Raises SyntaxError if `source` is no Python."""
+    """The functions of a module and the methods of its classes, by qualified name; a later definition wins.
+    Raises SyntaxError if `source` isn't Python."""
     found: dict[str, Function] = {}
 
     def visit(nodes: list[ast.stmt], prefix: str) -> None:
@@ -38,19 +38,19 @@ def functions_of(source: str) -> Mapping[str, Function]:
 
 
 def lines_of(node: Function) -> slice:
-    """Where the function stands among the lines of its file, decorators included."""
+    """The range of the function's lines in its file, decorators included."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return slice(first - 1, node.end_lineno)
 
 
 def function_text(source: str, name: str) -> str:
-    """The function as it stands in the file, but not indented. Raises KeyError if it is not there."""
+    """The function's text, dedented. Raises KeyError if it is missing."""
     lines = _lines(source)
     return textwrap.dedent("".join(lines[lines_of(functions_of(source)[name])]))
 
 
 def with_function(source: str, name: str, text: str) -> str:
-    """`source` with `text` in place of the function `name`. Raises KeyError if it is not there."""
+    """`source` with the function `name` replaced by `text`. Raises KeyError if it is missing."""
     node = functions_of(source)[name]
     lines = _lines(source)
     lines[lines_of(node)] = [textwrap.indent(text.rstrip("\n") + "\n", " " * node.col_offset)]
@@ -58,8 +58,8 @@ def with_function(source: str, name: str, text: str) -> str:
 
 
 def emptied(source: str, name: str, message: str, comment: str = "") -> str:
-    """`source` with the body of the function `name` replaced: it raises a NotImplementedError that
-    says `message`, below a comment. Comments in the body go too. Raises KeyError if there is no such
+    """`source` with the body of the function `name` replaced by a comment and a raise of
+    NotImplementedError(message). Comments in the body are removed too. Raises KeyError if there is no such
     function."""
     comments = [f"# {line}" for line in textwrap.wrap(comment, 100)]
     return with_body(source, name, [*comments, f"raise NotImplementedError({_quoted(message)})"])
@@ -77,7 +77,7 @@ def with_body(source: str, name: str, body: list[str]) -> str:
 
 
 def is_empty(node: Function) -> bool:
-    """Whether the body is what `emptied` leaves, as far as Python reads it."""
+    """Whether the body is the one that `emptied` writes, comments aside."""
     body = node.body[ast.get_docstring(node) is not None :]
     return [ast.unparse(s).startswith("raise NotImplementedError('exercise ") for s in body] == [
         True
@@ -85,7 +85,7 @@ def is_empty(node: Function) -> bool:
 
 
 def is_empty_text(text: str) -> bool:
-    """The same of a function's text."""
+    """`is_empty` for a function's text."""
     return any(is_empty(node) for node in functions_of(text).values())
 
 
@@ -93,18 +93,18 @@ def is_empty_text(text: str) -> bool:
 
 
 def names_missing(source: str, text: str) -> list[str]:
-    """The names that a function takes from its module, and that the module `source` does not have."""
+    """The module-level names that a function uses and that the module `source` lacks."""
     return sorted(names_used(text) - names_of_module(source) - set(dir(builtins)))
 
 
 def names_of_module(source: str) -> set[str]:
-    """The names that a module has at its top."""
+    """The module-level names of a module."""
     module = symtable.symtable(source, "", "exec").get_symbols()
     return {s.get_name() for s in module if s.is_assigned() or s.is_imported()}
 
 
 def names_used(text: str) -> set[str]:
-    """The names that functions take from their module."""
+    """The module-level names that functions use."""
     used = set()
     tables = symtable.symtable(text, "", "exec").get_children()
     while tables:
@@ -118,7 +118,7 @@ def names_used(text: str) -> set[str]:
 
 
 def _lines(source: str) -> list[str]:
-    """The lines as Python numbers them: a form feed, say, ends none."""
+    """The lines as Python numbers them: a form feed, for example, doesn't end a line."""
     return io.StringIO(source).readlines()
 
 
@@ -126,14 +126,14 @@ def _end_of_heading(node: Function, lines: list[str]) -> int:
     """The number of lines up to the end of the signature, or of the docstring."""
     if ast.get_docstring(node) is not None:
         return node.body[0].end_lineno or 0
-    end = node.body[0].lineno - 1  # comments may stand between: the signature ends above them
+    end = node.body[0].lineno - 1  # comments may follow the signature: it ends above them
     while end > node.lineno and not lines[end - 1].partition("#")[0].strip():
         end -= 1
     return end
 
 
 def _heading_of_a_line(node: Function, lines: list[str]) -> list[str]:
-    """The signature, as a line, where the body begins in the same line: `def f(x): return x`."""
+    """The signature of a function whose body begins on the same line: `def f(x): return x`."""
     first = node.body[0]
     before = lines[first.lineno - 1].encode()[: first.col_offset].decode().rstrip()
     return [f"{before}\n"] if before else []

@@ -1,9 +1,9 @@
-"""Judges the submissions of a class: a fresh process for each, and nothing in a submission is trusted.
+"""Judge the submissions of a class, each in a fresh process, trusting nothing in a submission.
 
-From a submission only the functions that the assignment asks for are taken, with what they need, into a copy
-of tinyjax that has the reference's answers to all else and not theirs. They are read first (screen.py), and
-then run under guard.py, within limits of time and memory. An exercise that fails beside the student's other
-answers is judged once more alone, so that each mistake is counted once.
+Only the assigned functions of a submission and their helpers are copied, into a tinyjax with the reference's
+answers to everything else. The answers are screened first (screen.py), then run under guard.py within limits
+of time and memory. An exercise that fails beside the student's other answers is judged again alone, so that
+each mistake is counted once.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from tinyjax.studio.learn.judging_copy import JudgingCopy
 from tinyjax.studio.learn.screen import refusals
 from tinyjax.studio.learn.submission import Submission, read_submission
 
-LONG = 6  # lines of a function: two that are as long and the same were hardly written apart
+LONG = 6  # lines of a function: two equal ones of this length were probably copied
 
 
 @dataclass
 class Result:
-    """How an exercise of a student stands: "passed", "failed", "empty", "refused" or "unreadable"."""
+    """The state of a student's exercise: "passed", "failed", "empty", "refused" or "unreadable"."""
 
     state: str
     points: float = 0.0
     passed: int = 0  # of its tests
     tests: int = 0
-    lines: list[str] = field(default_factory=list)  # what failed first, or why it is refused
+    # the first failure, or the reason of the refusal
+    lines: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -60,8 +61,8 @@ class Graded:
 def grade(
     paths: Sequence[Path], assignment: Assignment, say: Callable[[str], None]
 ) -> list[Graded]:
-    """The results of the submissions in these files, in their order. `say` gets a line for each. Raises
-    LearnError if a file of hidden tests isn't there."""
+    """The results of the submissions in these files, in order. `say` is called with a line for each. Raises
+    LearnError if a file of hidden tests is missing."""
     if missing := [file for file in assignment.hidden if not file.is_file()]:
         raise LearnError(
             f"There is no file {missing[0]}, which the assignment has hidden tests in."
@@ -127,7 +128,7 @@ def _of_lesson(
 ) -> dict[str, Result]:
     """The results of a student's exercises of one lesson."""
     results: dict[str, Result] = {}
-    answers: list[Exercise] = []  # that can be run
+    answers: list[Exercise] = []  # runnable ones
     for exercise in assignment.of_lesson(lesson):
         if refused := _not_run(submission, exercise):
             results[exercise.name] = refused
@@ -141,7 +142,7 @@ def _of_lesson(
 
     run = run_with(answers)
     verdicts = [verdict_of_written(exercise, run) for exercise in answers]
-    if run.broken and len(answers) > 1:  # perhaps by one of them alone
+    if run.broken and len(answers) > 1:  # possibly because of only one of them
         for exercise in answers:
             alone = run_with([exercise])
             found_alone = verdict_of_written(exercise, alone)
@@ -181,7 +182,7 @@ def _together(submission: Submission, exercises: Iterable[Exercise]) -> dict[str
 
 
 def of_verdict(verdict: Verdict, run: Run, assignment: Assignment) -> Result:
-    """Points are for tests passed: all of them, or so large a share."""
+    """The result for a verdict: points in proportion to the passed tests."""
     exercise, state = verdict.exercise, verdict.state
     lines = [] if state in ("passed", "empty") else run.broken or why(verdict.failure)
     if run.broken and run.broken[0].startswith("refused: "):
@@ -200,7 +201,7 @@ def of_verdict(verdict: Verdict, run: Run, assignment: Assignment) -> Result:
 def _note_the_same(
     submissions: list[Submission | Graded], graded: list[Graded], assignment: Assignment
 ) -> None:
-    """Notes long answers that are the same in two submissions, or the same as the reference's."""
+    """Note long answers that equal another submission's, or the reference's."""
     for exercise in assignment.exercises:
         written = {
             s.student: _form(s.source(exercise.lesson, file), name)
@@ -223,7 +224,7 @@ def _note_the_same(
 
 
 def _form(source: str, name: str) -> str | None:
-    """The function without docstring, types and its own names: what stays when it is copied and renamed. None
+    """The function without docstring, types and its own names, which stays equal when a copy is renamed. None
     if it is short."""
     node = functions_of(source)[name]
     body = node.body[ast.get_docstring(node) is not None :]
@@ -248,7 +249,7 @@ def _form(source: str, name: str) -> str | None:
 
 
 def table(graded: list[Graded], assignment: Assignment) -> str:
-    """A line a student: points of each exercise, and in all; then what to look at."""
+    """A line for each student with the points of each exercise and in all; then notes for the teacher."""
     heads = ["student", *(e.number for e in assignment.exercises), "points"]
     rows = [
         [g.student, *(_cell(g, e) for e in assignment.exercises), f"{g.points:g}"] for g in graded
@@ -275,7 +276,7 @@ def _cell(graded: Graded, exercise: Exercise) -> str:
 
 
 def write_csv(path: Path, graded: list[Graded], assignment: Assignment) -> None:
-    """A row a student and exercise, for a spreadsheet or a learning platform."""
+    """Write a row for each student and exercise, for a spreadsheet or a learning platform."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(
@@ -308,12 +309,12 @@ def write_csv(path: Path, graded: list[Graded], assignment: Assignment) -> None:
 
 
 def _plain(cell: str | float) -> str | float:
-    """A text that a spreadsheet takes for no formula."""
+    """The text, escaped so that a spreadsheet doesn't read it as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
 
 
 def as_json(results: Mapping[str, Result], assignment: Assignment) -> dict[str, object]:
-    """Results as JSON: for each exercise its state, points, and what failed first."""
+    """Results as JSON: for each exercise its state, points, and first failure."""
     exercises = [
         {
             "number": e.number,

@@ -1,8 +1,8 @@
-"""The conftest.py of a work folder: reports whether each exercise passes, and what fails first.
+"""The conftest.py of a work folder: reports which exercises pass, and the first failure.
 
-`learn` copies this file; it imports no tinyjax, as the learner's may not import. Plain pytest runs the
-lesson's tests and prints in a line what keeps the package from importing. Under `learn test` this file also
-writes a line of JSON about each test, and limits the time and the memory that a test can take.
+`learn` copies this file. It doesn't import tinyjax, as the learner's copy may be broken. Plain pytest runs
+the lesson's tests and prints a line about a failing import of the package. Under `learn test` this file also
+writes a line of JSON for each test, and limits each test's time and memory.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ SRC = FOLDER / "src"
 LESSON = json.loads((FOLDER / "lesson.json").read_text(encoding="utf-8"))
 REPORT = os.environ.get("TINYJAX_LEARN_REPORT")  # a file, under `learn test`
 STACK = open(f"{REPORT}.stack", "w", encoding="utf-8") if REPORT else sys.stderr  # noqa: SIM115
-# That a test may take of the processor's time, so that a busy machine makes none fail; and ten times as
-# long by the clock, for one that waits. 0: nobody watches.
+# The limit of a test's processor time, which a busy machine doesn't change; ten times as long by the clock,
+# for a test that waits. 0: no limit.
 SECONDS = int(os.environ.get("TINYJAX_LEARN_SECONDS", "20"))
-BYTES = int(os.environ.get("TINYJAX_LEARN_BYTES", "0"))  # of memory that a test may take; 0: any
+BYTES = int(os.environ.get("TINYJAX_LEARN_BYTES", "0"))  # limit of a test's memory; 0: none
 sys.path.insert(0, str(SRC))
-os.environ.setdefault("TINYJAX_FAST", "0")  # what runs is what the lesson tells of
+# the tests run the code of the lesson, without shortcuts
+os.environ.setdefault("TINYJAX_FAST", "0")
 
 
 def tell(**what: Any) -> None:
-    """Writes a line for `learn test`."""
+    """Write a line for `learn test`."""
     if REPORT:
         with open(REPORT, "a", encoding="utf-8") as file:
             file.write(json.dumps(what) + "\n")
@@ -53,13 +54,13 @@ def tell(**what: Any) -> None:
 
 
 def place(frame: traceback.FrameSummary) -> str:
-    """As "src/tinyjax/core/bind.py:12, in bind: the line", which a terminal may know as a link."""
+    """A place such as "src/tinyjax/core/bind.py:12, in bind: the line", which many terminals make a link."""
     inside = "" if frame.name.startswith(("<", "test_")) else f", in {frame.name}"
     return f"{Path(frame.filename).relative_to(FOLDER).as_posix()}:{frame.lineno}{inside}: {frame.line}"
 
 
 def frames(tb: TracebackType | None, folder: Path) -> list[traceback.FrameSummary]:
-    """The frames of a traceback that are in files of the folder, the innermost last."""
+    """A traceback's frames in files of the folder, the innermost last."""
     return [f for f in traceback.extract_tb(tb) if Path(f.filename).is_relative_to(folder)]
 
 
@@ -71,7 +72,7 @@ def is_changed(file: str) -> bool:
 
 
 def why_no_import(error: BaseException) -> list[str]:
-    """What keeps the package from importing: where, and why."""
+    """Why the package can't be imported: the place and the error."""
     if isinstance(error, SyntaxError) and error.filename:
         path = Path(error.filename)
         name = path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name
@@ -90,7 +91,7 @@ def why_no_import(error: BaseException) -> list[str]:
 
 
 def first_lines(error: BaseException, most: int = 3) -> list[str]:
-    """The kind of an error and the first lines of its message which say something."""
+    """The class of an error and the first non-empty lines of its message."""
     lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
     lines = [line for line in lines if not line.strip().startswith("Use -v ")]
     shown = what_differs(lines) or lines[:most]
@@ -103,8 +104,8 @@ def first_lines(error: BaseException, most: int = 3) -> list[str]:
 
 
 def what_differs(lines: list[str], most: int = 8) -> list[str]:
-    """Where NumPy compared two arrays: what the test says of them, and both, or if they are large, one
-    element of each."""
+    """For a failed comparison of two arrays: the test's message and both arrays, or one element of each if
+    they are large."""
     begin = [i for i, line in enumerate(lines) if line.startswith(" ACTUAL:")]
     if not begin:
         return []
@@ -128,8 +129,8 @@ def frames_of_exercises(tb: TracebackType | None) -> list[traceback.FrameSummary
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """The failure: the line of the test, the innermost line of a function to write, or else of a file that
-    the learner has changed, and the message."""
+    """The failure: the line of the test; the innermost line of an exercise's function, or else of a file that
+    the learner has changed; and the message."""
     tests = frames(error.__traceback__, FOLDER / "tests")
     mine = frames_of_exercises(error.__traceback__)
     message = first_lines(error)
@@ -162,7 +163,7 @@ def functions_of_exercises() -> dict[tuple[str, str], str]:
 
 
 def called_by(test: Any) -> list[str]:
-    """The exercises of which the test calls a function: it is run a second time, and only looked at."""
+    """The exercises whose functions the test calls: runs the test again with a profiling hook."""
     known = functions_of_exercises()
     called: dict[str, None] = {}
 
@@ -195,7 +196,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def check_that_the_copy_ran() -> None:
-    """Stops if any part of tinyjax is not the learner's: an installed one, say, steps in for a lost file."""
+    """Stop if a module of tinyjax isn't from the learner's copy: an installed package, for example, can
+    replace a lost file."""
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if file and name.partition(".")[0] == "tinyjax" and not Path(file).is_relative_to(SRC):
@@ -204,24 +206,22 @@ def check_that_the_copy_ran() -> None:
 
 
 def stop(*lines: str) -> NoReturn:
-    """No test counts; pytest prints the lines and ends."""
+    """Count no test; pytest prints the lines and exits."""
     tell(broken=lines)
     raise pytest.UsageError("\n".join(lines)) from None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without arguments, pytest runs the lesson's tests, and nothing else of their files."""
+    """Without arguments, pytest runs only the lesson's tests of their files."""
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         wanted = {test for exercise in LESSON["exercises"] for test in exercise["tests"]}
         items[:] = [i for i in items if {i.nodeid, i.nodeid.partition("[")[0]} & wanted]
 
 
 def pytest_exception_interact(call: pytest.CallInfo, report: Any) -> None:
-    """Where a file of tests cannot be read: usually because of a file of the learner's that it imports."""
+    """For a test file that can't be imported: usually because of the learner's file that it imports."""
     if isinstance(report, pytest.CollectReport) and call.excinfo:
-        error = (
-            call.excinfo.value.__cause__ or call.excinfo.value
-        )  # pytest's own is around an ImportError
+        error = call.excinfo.value.__cause__ or call.excinfo.value  # pytest wraps an ImportError
         tell(broken=[f"{report.nodeid} cannot be read.", *why_no_import(error)])
 
 
@@ -245,7 +245,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     if call.excinfo is not None and lacks_small_dtypes(call.excinfo.value):
         tell(failed=item.nodeid, message=[f"was skipped: {call.excinfo.value}"], skipped=True)
     elif call.excinfo is not None and report.failed:
-        # Not of one that takes long, or all memory: a test has only so much of both.
+        # Not for a test at its limit of time or memory: a second run would exceed it.
         is_cheap = call.duration < 1 and not isinstance(call.excinfo.value, MemoryError)
         again = REPORT and call.when == "call" and is_cheap
         called = called_by(item.runtest) if again else []
@@ -260,7 +260,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
 
 
 def lacks_small_dtypes(error: BaseException) -> bool:
-    """Whether a test needs bfloat16 in a browser, which has no ml_dtypes."""
+    """Whether a test needs bfloat16 in a browser, where ml_dtypes is missing."""
     return find_spec("ml_dtypes") is None and "need the package ml_dtypes" in str(error)
 
 
@@ -269,23 +269,25 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     try:
         return (yield)
     except MemoryError:
-        limit_memory(False)  # what failed is still in memory, and pytest needs some to report it
+        # the failed test's data is still in memory, and the report needs memory too
+        limit_memory(False)
         raise
 
 
 def watch_over(seconds: int) -> None:
-    """Limit the time and the memory of what follows. After the time limit, Python writes where it is, and
-    ends; too much memory raises MemoryError."""
+    """Limit the time and the memory from here on. After the time limit, Python writes its stack and exits;
+    too much memory raises MemoryError."""
     if REPORT and SECONDS:
         limit_memory(True)
         faulthandler.dump_traceback_later(10 * seconds, exit=True, file=STACK)
         if hasattr(signal, "setitimer"):  # Windows has none
-            faulthandler.register(signal.SIGPROF, STACK, chain=True)  # and then the signal ends it
+            # then the signal ends the process
+            faulthandler.register(signal.SIGPROF, STACK, chain=True)
             signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def limit_memory(is_limited: bool) -> None:
-    """Limit what this process can allocate, or lift the limit; where there is no such limit, do nothing."""
+    """Limit this process's memory, or lift the limit; do nothing on systems without such limits."""
     if BYTES and resource is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (BYTES if is_limited else hard, hard))

@@ -1,8 +1,8 @@
-"""A pytest plugin that watches a process while it runs somebody else's answers.
+"""A pytest plugin that supervises a process while it runs untrusted answers.
 
-It is copied beside the judged copy of tinyjax, and imports nothing of tinyjax. Python tells an audit hook of
-each file that is opened and each process that is started, whoever does it and by whichever name; a hook can't
-be removed (PEP 578). After each test the functions that judge must be those of before.
+It is copied beside the judged copy of tinyjax, and imports nothing of tinyjax. Python calls an audit hook for
+each opened file and each started process, whichever code causes it; a hook can't be removed (PEP 578). After
+each test, the functions that judge must be unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 COPY = str(HERE.parent) + os.sep
-BESIDE = str(HERE.parent.parent) + os.sep  # the copies of other students
+BESIDE = str(HERE.parent.parent) + os.sep  # other students' copies
 FORBIDDEN = tuple(json.loads((HERE / "forbidden.json").read_text(encoding="utf-8")))
 REPORT = os.environ.get("TINYJAX_LEARN_REPORT", "")
 STARTS = (
@@ -38,18 +38,19 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 JUDGES = (builtins, math, np, numpy.testing, np.linalg, pytest)
 _compare_arrays = numpy.testing._private.utils.assert_array_compare
 _found: list[str] = []
-_at_first: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []  # name, what is now, what was
+# name, current function, original function
+_at_first: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
 
 
 def compare_arrays(comparison: Any, x: Any, y: Any, *args: Any, **options: Any) -> Any:
-    """What NumPy's assertions call. To them an empty array and a masked one equal any number."""
+    """Called by NumPy's assertions. These accept an empty or masked array as equal to any number."""
     if np.ma.isMaskedArray(x) or (np.size(x) == 0) != (np.size(y) == 0):
         raise AssertionError(f"an empty or masked array is no answer: {x!r}")
     return _compare_arrays(comparison, x, y, *args, **options)
 
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
-    """Raises PermissionError for what an answer must not do."""
+    """The audit hook: raises PermissionError for an action that answers must not take."""
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
         path = os.path.realpath(os.fsdecode(arguments[0]))
         in_copy = path.startswith(COPY)
@@ -63,12 +64,12 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
         refuse(f"starts another program ({event})")
 
 
-# Python's importer and pytest, which keep compiled files in the copy.
+# Python's importer and pytest write compiled files into the copy.
 COMPILERS = ("<frozen importlib._bootstrap_external>", "_pytest/assertion/rewrite.py")
 
 
 def is_called_by(*files: str) -> bool:
-    """Whether what is watched was called from a file that ends so."""
+    """Whether the audited action was called from a file with this suffix."""
     return Path(sys._getframe(2).f_code.co_filename).as_posix().endswith(files)
 
 
@@ -78,7 +79,7 @@ def refuse(what: str) -> None:
 
 
 def remember_judges() -> None:
-    """Note what the tests run: NumPy, pytest, and all of the copy."""
+    """Remember the functions that judge: those of NumPy, pytest and the copy."""
     for module in JUDGES:
         _at_first.append((module.__name__, vars(module), dict(vars(module))))
     for module in list(sys.modules.values()):
@@ -91,7 +92,7 @@ def remember_judges() -> None:
 
 
 def methods_of(cls: type) -> dict[str, Any]:
-    """The methods that are written in the class: others may be put there later, by a feature's module."""
+    """The methods defined in the class body: features may add others later."""
     return {
         name: method
         for name, method in vars(cls).items()
@@ -100,10 +101,10 @@ def methods_of(cls: type) -> dict[str, Any]:
 
 
 def replaced() -> Iterator[str]:
-    """What judges, and is not what it was."""
+    """The judging functions that have been replaced."""
     for name, now, before in _at_first:
         for key, value in before.items():
-            if now.get(key) is not value and key != "_":  # the interpreter's last result
+            if now.get(key) is not value and key != "_":  # the interpreter's last value
                 yield f"replaces {name}.{key}"
 
 

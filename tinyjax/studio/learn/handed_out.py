@@ -1,7 +1,7 @@
-"""What a learner is handed: a lesson's functions are empty, and those of later lessons out of sight.
+"""The files given to a learner: a lesson's functions are empty, and those of later lessons hidden.
 
-A function that a later lesson asks for is, in the files that a lesson's learner writes in and in all programs
-of practice/, its docstring and a call of the finished one, which is in the folder `later` of the package.
+A function of a later lesson is reduced to its docstring and a call of the finished one in the package's
+folder `later`: in all files that the learner writes in, and in all programs of practice/.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def of_lesson(lesson: int) -> list[Exercise]:
 def handed_out(
     lesson: int, kept: Mapping[str, str] | None = None, only: Iterable[Exercise] | None = None
 ) -> dict[str, str]:
-    """The files of a lesson's folder that differ from tinyjax's; `kept` are those that already have functions
-    of the learner. `only` are the exercises to write, if not all of the lesson."""
+    """The files of a lesson's folder that differ from tinyjax's. `kept` are those that already contain the
+    learner's functions; `only` lists the exercises to write, if not all of the lesson."""
     exercises = of_lesson(lesson) if only is None else list(only)
     sources = empty_sources(exercises, kept)
     files = {file for e in exercises for file, _ in e.places}
@@ -56,12 +56,12 @@ def handed_out(
 def empty_sources(
     exercises: Iterable[Exercise], kept: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Each file that has a function of an exercise, with these functions emptied; and the files `kept`."""
+    """Each file with functions of an exercise, with these emptied; and the files `kept`."""
     sources = dict(kept or {})
     for exercise in exercises:
         for place, (file, name) in enumerate(exercise.places):
             source = sources.get(file) or read(in_clone(file))
-            says = file == STORY and place == 0  # the story's blanks say what to write
+            says = file == STORY and place == 0  # the story's blanks are described in the story
             goal = f"{exercise.number}: {exercise.goal}" if says else ""
             sources[file] = emptied(source, name, exercise.message(name), goal)
     return sources
@@ -73,8 +73,8 @@ def empty_sources(
 def out_of_sight(
     sources: Mapping[str, str], later: Iterable[tuple[int, str, str]]
 ) -> dict[str, str]:
-    """The files, in which these functions (a lesson, a file, a name each) call their finished selves; and the
-    files in which those are."""
+    """The files in which these functions (each a lesson, a file and a name) call the finished versions; and
+    the files with the finished versions."""
     found = dict(sources)
     finished: dict[str, list[str]] = {}
     for lesson, file, name in later:
@@ -93,7 +93,7 @@ def out_of_sight(
 
 
 def module_of(file: str, source: str, names: list[str]) -> str:
-    """The text of the module that has these functions of a file."""
+    """The text of a module with these functions of a file."""
     texts = [bare(function_text(source, name), name.replace(".", "_")) for name in names]
     used = names_used("\n".join(texts)) & names_of_module(source)
     imports = [f"from {module_name(file)} import {name}\n" for name in sorted(used)]
@@ -101,7 +101,7 @@ def module_of(file: str, source: str, names: list[str]) -> str:
 
 
 def bare(text: str, name: str) -> str:
-    """A function by this name, without its decorators, which are where it is called; and without types."""
+    """The function under this name, without types and without its decorators, which stay at the caller."""
     (node,) = functions_of(text).values()
     node.name, node.decorator_list, node.returns = name, [], None
     for part in ast.walk(node.args):
@@ -111,7 +111,7 @@ def bare(text: str, name: str) -> str:
 
 
 def arguments(parameters: ast.arguments) -> str:
-    """The arguments that hand all parameters on, as text."""
+    """The arguments that pass all parameters on, as text."""
     plain = [a.arg for a in [*parameters.posonlyargs, *parameters.args]]
     more = [f"*{parameters.vararg.arg}"] if parameters.vararg else []
     named = [f"{a.arg}={a.arg}" for a in parameters.kwonlyargs]
@@ -120,7 +120,7 @@ def arguments(parameters: ast.arguments) -> str:
 
 
 def beside(file: str) -> str:
-    """Where the finished functions of a file are."""
+    """The file of a file's finished functions."""
     package, _, rest = file.partition("/")
     return f"{package}/later/{rest.replace('/', '_')}"
 

@@ -16,7 +16,7 @@ from tinyjax.studio.learn.exercises import Exercise, LearnError, find, in_clone,
 from tinyjax.studio.learn.functions import emptied, function_text, functions_of
 from tinyjax.studio.learn.in_process import judge_text
 
-_answers: dict[str, str] = {}  # the cells by the numbers of their exercises
+_answers: dict[str, str] = {}  # the cells by exercise number
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -26,14 +26,14 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def answer(line: str, cell: str) -> None:
-    """Keep the text of a cell as the answer to the exercise that the line names. Raises SyntaxError if it is
-    no Python."""
+    """Keep the text of a cell as the answer to the exercise named in the line. Raises SyntaxError if it isn't
+    Python."""
     functions_of(cell)
     _answers[find(load(), line.strip()).number] = cell
 
 
 def check(number: str) -> None:
-    """Judge the answer to an exercise. Raises AssertionError with what failed first."""
+    """Judge the answer to an exercise. Raises AssertionError with the first failure."""
     exercise = find(load(), number)
     if exercise.number not in _answers:
         raise AssertionError(f"Run the cell that begins with %%exercise {exercise.number} first.")
@@ -45,8 +45,8 @@ def check(number: str) -> None:
 
 
 def texts_of(exercise: Exercise, cell: str) -> dict[str, str]:
-    """The text of each function, which stand in the cell under their last names, in the exercise's order.
-    Raises LearnError if one isn't there."""
+    """The text of each function in the exercise's order; in the cell, methods have no class name. Raises
+    LearnError if one is missing."""
     nodes = {name: function_text(cell, name) for name in functions_of(cell)}
     texts = {}
     for function, (_, name) in zip(exercise.functions, exercise.places):
@@ -61,7 +61,7 @@ def texts_of(exercise: Exercise, cell: str) -> dict[str, str]:
 
 
 def nbgrader_cells(exercises: list[Exercise]) -> list[dict[str, Any]]:
-    """Cells for the exercises: what to do, the answer with the reference as the solution, and the tests, a
+    """Cells for the exercises: the task, the answer with the reference as the solution, and the tests, one
     point each."""
     cells = [_cell("code", "%load_ext tinyjax.studio.learn.in_notebook", "setup", locked=True)]
     for e in exercises:
@@ -75,7 +75,7 @@ def nbgrader_cells(exercises: list[Exercise]) -> list[dict[str, Any]]:
 
 
 def _solution(exercise: Exercise) -> str:
-    """The functions with their reference between nbgrader's marks."""
+    """The functions with the reference bodies between nbgrader's marks."""
     texts = []
     for file, name in exercise.places:
         text = function_text(in_clone(file).read_text(encoding="utf-8"), name)

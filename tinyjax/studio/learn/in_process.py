@@ -1,4 +1,4 @@
-"""Judges an exercise in this process, for environments without others, such as a browser.
+"""Judge an exercise in this process, for environments without subprocesses, such as a browser.
 
 The copy of the package with the learner's functions is imported instead of this one, the exercise's tests
 run, and then all modules are restored. The tests, the grader and the verdict are those of `learn test`. A
@@ -34,12 +34,12 @@ ELSEWHERE = "On your own machine all tests run: python -m tinyjax learn start"
 
 
 def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """How the exercise `number`, such as "02.1", stands with these texts of its functions, by their names in
-    exercises.toml; one that is left out is as it was handed out.
+    """The verdict on the exercise `number`, such as "02.1", with these texts of its functions, by their names
+    in exercises.toml; a missing one stays as it was given.
 
     `state` is "passed", "failed", "empty" or "not run"; `passed` of its `of` tests pass; `lines`
-    say what failed first, and count lines from the first of a text. A test that cannot run here is left out,
-    and told. Raises LearnError if there is no such exercise."""
+    describe the first failure, with line numbers within the text. Tests that can't run here are skipped and
+    listed. Raises LearnError if there is no such exercise."""
     exercise = find(load(), number)
     folder = _folder(exercise.lesson)
     first_lines = _write(folder, exercise, texts)
@@ -70,17 +70,17 @@ def _folder(lesson: int) -> WorkFolder:
 def _write(
     folder: WorkFolder, exercise: Exercise, texts: Mapping[str, str]
 ) -> dict[tuple[str, str], int]:
-    """Writes the texts into the files, which have the answers to the lesson's other exercises, and returns
-    the line of the file where each function begins."""
+    """Write the texts into the files, which have the answers to the lesson's other exercises; return each
+    function's first line."""
     first_lines: dict[tuple[str, str], int] = {}
     sources = {file: read(in_clone(file)) for file, _ in folder.places} | empty_sources([exercise])
     for function, (file, name) in zip(exercise.functions, exercise.places):
         if function in texts:
-            # After a syntax error, the rest of the file cannot be found; that is reported later.
+            # After a syntax error, functions further down can't be found; the error is reported later.
             with contextlib.suppress(SyntaxError, KeyError):
                 first_lines[file, name] = _first_line(sources[file], name)
                 sources[file] = with_function(sources[file], name, texts[function])
-    for file, name in first_lines:  # those above may have moved it
+    for file, name in first_lines:  # texts above may have moved it
         with contextlib.suppress(SyntaxError, KeyError):
             first_lines[file, name] = _first_line(sources[file], name)
     for file, source in sources.items():
@@ -101,7 +101,7 @@ def _in_function(
     texts: Mapping[str, str],
     first_lines: Mapping[tuple[str, str], int],
 ) -> str:
-    """The line of a verdict, with a place in a file replaced by the line of the text that is there."""
+    """The line of a verdict, with a place in a file replaced by the line number within the text."""
     found = re.match(r"src/(?P<file>\S+?\.py):(?P<number>\d+)(, in [\w.<>]+)?", line)
     for function, place in zip(exercise.functions, exercise.places):
         if found and found["file"] == place[0] and place in first_lines:
@@ -112,7 +112,7 @@ def _in_function(
 
 
 def _run(folder: WorkFolder, exercise: Exercise) -> Run:
-    """Runs the tests of the exercise by pytest, as the grader has it."""
+    """Run the tests of the exercise by pytest with the grader's plugin."""
     run, report = Run(), folder.path / "report"
     report.write_text("")
     settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": "0"}
@@ -130,7 +130,7 @@ def _run(folder: WorkFolder, exercise: Exercise) -> Run:
 
 @contextlib.contextmanager
 def _its_modules(folder: WorkFolder, settings: Mapping[str, str]) -> Iterator[None]:
-    """Within the block tinyjax is the folder's copy; all is as before afterwards."""
+    """Within the block, tinyjax is the folder's copy; afterwards, all modules are restored."""
     modules, path, environment = dict(sys.modules), list(sys.path), dict(os.environ)
     place, recursion = os.getcwd(), sys.getrecursionlimit()
     for name in [name for name, module in modules.items() if _is_ours(name, module)]:
@@ -153,8 +153,8 @@ def _its_modules(folder: WorkFolder, settings: Mapping[str, str]) -> Iterator[No
 
 
 def _is_ours(name: str, module: Any) -> bool:
-    """Whether there may be another of this module in a work folder: tinyjax, by any of its names, practice,
-    and what tests import."""
+    """Whether a work folder may have its own version of this module: tinyjax under any name, practice, and
+    the tests' helpers."""
     known = name.partition(".")[0] in (*PACKAGES, "jax", "jaxlib", "conftest")
     return known or _is_of(module, ROOT / "tests")
 

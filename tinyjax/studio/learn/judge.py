@@ -1,4 +1,4 @@
-"""Runs a lesson's tests on the learner's copy, and says of each exercise how it stands.
+"""Run a lesson's tests on the learner's copy, and give a verdict on each exercise.
 
 An exercise passes when all of its functions are written, all of its tests have passed, and the package that
 the tests ran is the learner's.
@@ -23,27 +23,27 @@ from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise
 from tinyjax.studio.learn.work_folder import WorkFolder
 
-SECONDS = 20  # that a test may take, of the processor's time
-LEAST_BYTES = 2**32  # of memory that a test may always take; else half of the machine's
-GUARD = "guard"  # the folder of guard.py, where somebody else judges
-PRINTED = 8  # lines of a failed test's output that are shown
-SECONDS_BETWEEN = 0.5  # two looks at which test runs
-Begun = Callable[[str], None]  # called when a test has begun
+SECONDS = 20  # a test's limit of processor time
+LEAST_BYTES = 2**32  # a test's limit of memory is at least this, else half of the machine's
+GUARD = "guard"  # the folder of guard.py, for judging others' answers
+PRINTED = 8  # lines shown of a failed test's output
+SECONDS_BETWEEN = 0.5  # between two reads of the report
+Begun = Callable[[str], None]  # called when a test begins
 
 
 @dataclass
 class Run:
-    """What happened to the tests of a lesson."""
+    """The outcomes of a lesson's tests."""
 
-    broken: list[str] = field(default_factory=list)  # what kept all tests from running, in lines
+    broken: list[str] = field(default_factory=list)  # why no test could run, in lines
     passed: set[str] = field(default_factory=set)
     failures: dict[str, dict[str, Any]] = field(default_factory=dict)  # by test
 
 
 @dataclass
 class Verdict:
-    """How an exercise stands: "passed", "empty", "skipped", "not run", or "failed" with the first test that
-    did."""
+    """The state of an exercise: "passed", "empty", "skipped", "not run", or "failed" with the first failed
+    test."""
 
     exercise: Exercise
     state: str
@@ -53,7 +53,8 @@ class Verdict:
 
 
 def judge(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, list[Verdict]]:
-    """Run the lesson's tests; a verdict for each exercise. `begun` is called for tests that have begun."""
+    """Run the lesson's tests; return the run and a verdict for each exercise. `begun` is called with each
+    test that begins."""
     lines = unreadable(folder)
     run = Run(broken=lines) if lines else run_tests(folder, begun)
     verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
@@ -80,7 +81,7 @@ def verdict_of_written(exercise: Exercise, run: Run) -> Verdict:
 
 
 def outcome(test: str, run: Run) -> str:
-    """ "passed", or the first failed test of this name (one with parameters is several), or "not run"."""
+    """ "passed", or the first failed test of this name (a parametrized test is several), or "not run"."""
     for failed in run.failures:
         if is_of(test, failed):
             return failed
@@ -89,7 +90,7 @@ def outcome(test: str, run: Run) -> str:
 
 
 def why(failure: dict[str, Any]) -> list[str]:
-    """The first useful lines about a failure."""
+    """The most useful lines of a failure."""
     if failure.get("message", [""])[0].startswith("NotImplementedError: exercise "):
         return [f"needs another first: {failure['message'][0].partition(': ')[2]}"]
     lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
@@ -98,7 +99,7 @@ def why(failure: dict[str, Any]) -> list[str]:
 
 
 def promise(test: str) -> str:
-    """What a test checks, in words: its name is a sentence."""
+    """The sentence that a test's name is."""
     name = test.rpartition("::")[2].partition("[")[0]
     return name.removeprefix("test_").replace("_", " ")
 
@@ -107,12 +108,12 @@ def promise(test: str) -> str:
 
 
 def is_of(test: str, ran: str) -> bool:
-    """Whether a test that ran is the one named; one with parameters is several."""
+    """Whether the test that ran is the named one, or one of its parameters."""
     return ran == test or ran.startswith(f"{test}[")
 
 
 def run_tests(folder: WorkFolder, begun: Begun = lambda test: None) -> Run:
-    """Run the tests of what the learner has written."""
+    """Run the tests of the functions that the learner has written."""
     folder.forget_compiled()
     written = [e for e in folder.exercises if not folder.is_empty(e) and not folder.is_skipped(e)]
     return run_exercises(folder.path, written, begun)
@@ -121,15 +122,15 @@ def run_tests(folder: WorkFolder, begun: Begun = lambda test: None) -> Run:
 def run_exercises(
     path: Path, written: list[Exercise], begun: Begun = lambda test: None, guarded: bool = False
 ) -> Run:
-    """Run the tests of these exercises in a process of their own; after a test that ends it, in another.
-    `guarded`: under guard.py, which is then in the folder."""
+    """Run the tests of these exercises in a separate process; after a test that ends the process, in a new
+    one. `guarded`: under guard.py, which is then in the folder."""
     run = Run()
     tests = list(dict.fromkeys(test for e in written for test in e.tests))
     while tests:
         ended_in = run_once(path, tests, run, begun, guarded)
         at = [i for i, test in enumerate(tests) if is_of(test, ended_in)]
         tests = tests[at[0] + 1 :] if at and not run.broken else []
-        # An exercise whose test did not end has failed: its other tests would take as long again.
+        # Skip the other tests of an exercise whose test did not end: they would take as long again.
         left = [e for e in written if not any(is_of(test, ended_in) for test in e.tests)]
         tests = [test for test in tests if any(test in e.tests for e in left)]
     return run
@@ -138,13 +139,13 @@ def run_exercises(
 def run_once(
     path: Path, tests: list[str], run: Run, begun: Begun = lambda test: None, guarded: bool = False
 ) -> str:
-    """Run these tests and add to `run` what happened. Gives the test in which the process ended, or ""."""
+    """Run these tests and add their outcomes to `run`. Returns the test in which the process ended, or ""."""
     with tempfile.TemporaryDirectory() as temporary:
         report, stack = Path(temporary, "report"), Path(temporary, "report.stack")
         report.touch()
         settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
         settings |= {"TINYJAX_LEARN_BYTES": str(memory_limit())}
-        settings |= {"PYTHONPATH": str(path / "src"), "PYTHONOPTIMIZE": ""}  # asserts judge
+        settings |= {"PYTHONPATH": str(path / "src"), "PYTHONOPTIMIZE": ""}  # asserts must stay on
         options = ["--tb=native", "-p", "no:cacheprovider"]
         if guarded:
             settings["PYTHONPATH"] += os.pathsep + str(path / GUARD)
@@ -181,7 +182,7 @@ def run_once(
 
 
 def memory_limit() -> int:
-    """The bytes that a test may take: enough for OpenCL and its compiler."""
+    """A test's limit of bytes: enough for OpenCL and its compiler."""
     try:
         half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, ValueError):  # Windows has no sysconf
@@ -190,7 +191,7 @@ def memory_limit() -> int:
 
 
 def watched(process: subprocess.Popen, report: Path, begun: Begun) -> tuple[str, str]:
-    """A process's output, when it has ended. Meanwhile `begun` is called for the tests in its report."""
+    """Wait for a process and return its output; `begun` is called for new tests in its report."""
     printed, told = None, 0
     with process:
         try:
@@ -201,19 +202,19 @@ def watched(process: subprocess.Popen, report: Path, begun: Begun) -> tuple[str,
                 for test in tests[told:]:
                     begun(test)
                 told = len(tests)
-        except BaseException:  # Ctrl-C, say
+        except BaseException:  # such as Ctrl-C
             process.kill()
             raise
     return printed
 
 
 def reported(report: Path) -> list[dict[str, Any]]:
-    """What the grader has reported; a line that it is still writing is left out."""
+    """The grader's report so far, without an incomplete last line."""
     return [json.loads(line) for line in read(report).splitlines(keepends=True) if line[-1] == "\n"]
 
 
 def note(report: list[dict[str, Any]], run: Run) -> tuple[str, bool]:
-    """Add to `run` what the grader reported. Gives the test that has not ended, and whether all have."""
+    """Add the grader's report to `run`. Returns the test that has not ended, and whether all have."""
     under_way, finished = "", False
     for line in report:
         if "broken" in line:
@@ -231,7 +232,7 @@ def note(report: list[dict[str, Any]], run: Run) -> tuple[str, bool]:
 
 
 def innermost(stack: str, src: Path) -> str:
-    """Of the stack that faulthandler writes: the innermost line in the learner's package."""
+    """The innermost line in the learner's package, from faulthandler's stack."""
     for file, line, name in re.findall(r'File "(.*)", line (\d+) in (.*)', stack):
         if Path(file).is_relative_to(src):
             return f"src/{Path(file).relative_to(src).as_posix()}:{line}, in {name}"

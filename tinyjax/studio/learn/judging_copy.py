@@ -1,7 +1,7 @@
 """A copy of tinyjax with chosen answers in it, and the tests that judge them.
 
-Its files are written for one run of the tests, and put back for the next. It serves to exchange a learner's
-answers with the reference's, and to judge those of a class.
+Its files are written for one run of the tests and restored for the next. It is used to exchange a learner's
+answers with the reference's, and to judge a class.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tinyjax.studio.learn.work_folder import write_copy, write_judges
 
 
 class JudgingCopy:
-    """A copy in `path` for the exercises of a lesson, with further files of tests."""
+    """A copy in `path` for the exercises of a lesson, with additional test files."""
 
     def __init__(self, path: Path, lesson: int, hidden: Iterable[Path] = ()):
         self.path = path
@@ -31,7 +31,7 @@ class JudgingCopy:
         self._changed: set[str] = set()
 
     def add_guard(self, submissions: Iterable[Path] = ()) -> None:
-        """From now on `run` runs under guard.py: no test opens a file of the clone, or a submission."""
+        """Run under guard.py from now on: tests can't open files of the clone, or submissions."""
         folder = self.path / GUARD
         folder.mkdir()
         shutil.copy(Path(__file__).with_name("guard.py"), folder)
@@ -42,7 +42,7 @@ class JudgingCopy:
         write(folder / "forbidden.json", json.dumps(forbidden))
 
     def run(self, sources: Mapping[str, str], written: list[Exercise]) -> Run:
-        """Runs the tests of the exercises with these files in place of the reference's."""
+        """Run the tests of the exercises with these files instead of the reference's."""
         for file in self._changed - set(sources):
             self._write(file, read(in_clone(file)))
         for file, source in sources.items():

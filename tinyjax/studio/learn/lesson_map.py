@@ -1,8 +1,8 @@
-"""A picture of the lessons, each below those that it builds on.
+"""A picture of the lessons, each below its prerequisites.
 
     viz.save(lesson_map({"01_primitives": 1.0, "02_jvp": 0.5}), "map.svg")
 
-A lesson is filled as far as it is done.
+A lesson's box is filled in proportion to its finished part.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
 
 
 def _fill(share: float) -> str:
-    """The colour of a node that is filled from the left, as far as `share` says."""
+    """The colour of a node that is filled from the left up to `share`."""
     if 0 < share < 1:
         return f"{shade('green')};{share:.2f}:{shade('grey')}"
     return "green" if share else "grey"

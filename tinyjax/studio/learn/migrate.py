@@ -1,6 +1,6 @@
-"""Fresh copies: when the installed package has changed, and when the learner begins again.
+"""Make fresh copies when the installed package has changed or the learner starts over.
 
-Files that are replaced go into the folder `before`.
+Replaced files are moved to the folder `before`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tinyjax.studio.learn.work_folder import (
     test_files,
 )
 
-# A function of the learner's: its place today, the learner's file, and its name there.
+# A learner's function: its current place, the learner's file, and its name in that file.
 Written = tuple[tuple[str, str], str, str]
 
 # ---- when the installed package has changed, or what earlier lessons have made ----
@@ -63,7 +63,7 @@ def renew(folder: WorkFolder) -> list[str]:
 
 
 def split_off(folder: WorkFolder, kept: list[Written]) -> tuple[list[Written], list[str]]:
-    """Move exercises that are another lesson's today into a folder of that lesson, beside this one. Returns
+    """Move exercises that now belong to another lesson into a folder of that lesson, beside this one. Returns
     the other functions, and messages."""
     told: list[str] = []
     names = {e["name"] for e in folder.notes["exercises"]}
@@ -87,7 +87,7 @@ def begin_with(
     moved: list[Written],
     kept: Mapping[str, str],
 ) -> list[str]:
-    """Make a folder for a lesson, with these functions of it, and the notes on them. Returns messages."""
+    """Make a folder for a lesson with these functions and their notes. Returns messages."""
     exercises = of_folder(lesson, notes)
     names = {e.name for e in exercises}
     whole = {e.name for e in exercises if set(e.places) <= {place for place, _, _ in moved}}
@@ -108,8 +108,8 @@ def begin_with(
 def bring(
     folder: WorkFolder, sources: Mapping[str, str], kept_exercises: Iterable[Exercise]
 ) -> list[str]:
-    """Make a fresh copy with what is carried over from earlier lessons now, and with what the learner has
-    written of this one. Returns messages, in lines; none if all of it is there already."""
+    """Make a fresh copy with the functions now carried over from earlier lessons, and with the learner's
+    functions of this one. Returns messages, in lines; none if the folder already has them all."""
     if handed_out(folder.lesson, sources, folder.exercises) == load_json(folder.path / GIVEN):
         return []
     own, _, _ = written(folder)
@@ -124,12 +124,12 @@ def remake(
     kept: Mapping[str, str],
     kept_exercises: Iterable[Exercise],
 ) -> list[str]:
-    """A fresh copy with these functions of the lesson, and of earlier lessons. Returns messages."""
+    """Make a fresh copy with these functions of the lesson and of earlier lessons. Returns messages."""
     given = handed_out(folder.lesson, kept, folder.exercises)
     sources, told = carried(own, given)
     whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}
     notes = folder.notes | {
-        # an exercise may have one function more now
+        # an exercise may have gained a function
         "passed": [name for name in folder.notes["passed"] if name in whole],
         "kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises],
     }
@@ -142,8 +142,8 @@ def names_of(functions: list[Written]) -> str:
 
 
 def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]]:
-    """What the learner has written: functions of the lesson; those of other lessons, carried on; and lines
-    about those that are in no exercise any more. Raises LearnError if they cannot be read."""
+    """The learner's functions of the lesson; those carried over from other lessons; and messages about
+    functions that are no longer in any exercise. Raises LearnError if they can't be read."""
     own: list[Written] = []
     kept: list[Written] = []
     left = []
@@ -169,7 +169,7 @@ def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]
 def carried(
     functions: list[Written], sources: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Files with these functions in them, based on `sources`; and messages, in lines."""
+    """Files based on `sources` with these functions inserted; and messages, in lines."""
     sources, told = dict(sources), []
     for (file, name), theirs, old_name in functions:
         done = carry(sources.get(file) or read(in_clone(file)), name, theirs, old_name)
@@ -186,10 +186,10 @@ def carried(
 
 
 def places_then_and_now(folder: WorkFolder) -> dict[tuple[str, str], tuple[str, str] | None]:
-    """Of each function that was handed out or carried on: its file and name then, and those of today.
+    """For each function that was given or carried over: its earlier file and name, and the current ones.
 
-    An exercise that has as many functions as then has the same ones, whatever they are called and wherever
-    they stand. Those of any other are looked for by name."""
+    If an exercise has as many functions as before, they are the same ones in order, under any name and in any
+    file. Otherwise functions are found by name."""
     exercises = catalogue.load()
     everything = {e.name: e.places for e in exercises}
     by_name = {name: (file, name) for e in exercises for file, name in e.places}
@@ -206,22 +206,22 @@ def places_then_and_now(folder: WorkFolder) -> dict[tuple[str, str], tuple[str, 
 
 
 def begin_again(folder: WorkFolder) -> Path | None:
-    """Empty all functions of the lesson, and put everything else back too; gives where the old goes."""
+    """Empty all functions of the lesson and restore everything else; return the folder of the old files."""
     kept = {key: folder.notes[key] for key in ("kept", "assignment") if key in folder.notes}
     return make(folder.path, folder.lesson, kept, load_json(folder.path / GIVEN))
 
 
 def empty_again(folder: WorkFolder, exercise: Exercise) -> Path:
-    """Empty the functions of one exercise; gives where the old goes. Raises LearnError if they cannot be
-    found."""
+    """Empty the functions of one exercise; return the folder of the old files. Raises LearnError if they
+    can't be found."""
     return replace_functions(
         folder, exercise, lambda *place: function_text(folder.given(place[0]), place[1])
     )
 
 
 def take_reference(folder: WorkFolder, exercise: Exercise) -> Path:
-    """Take the reference for one exercise, and note that it is skipped; gives where the old goes. Raises
-    LearnError if its functions cannot be found."""
+    """Use the reference for one exercise, and note that it is skipped; return the folder of the old files.
+    Raises LearnError if its functions can't be found."""
     before = replace_functions(
         folder, exercise, lambda *place: function_text(read(in_clone(place[0])), place[1])
     )
@@ -235,7 +235,7 @@ def take_reference(folder: WorkFolder, exercise: Exercise) -> Path:
 def replace_functions(
     folder: WorkFolder, exercise: Exercise, text_of: Callable[[str, str], str]
 ) -> Path:
-    """Put these texts in place of an exercise's functions; gives where the old files go."""
+    """Replace an exercise's functions by these texts; return the folder of the old files."""
     sources: dict[str, str] = {}
     for file, name in exercise.places:
         try:
@@ -252,8 +252,8 @@ def replace_functions(
 
 
 def put_back(folder: WorkFolder, file: str) -> tuple[list[str], Path]:
-    """Put a file of the package or of the tests back as it was handed out, but for the functions that are
-    the learner's to write, where these can be read; gives their names, and where the old file goes.
+    """Restore a file of the package or of the tests, except the learner's own functions, if they can be read.
+    Returns their names, and the folder of the old file.
 
     Raises LearnError if there is no such file."""
     file = file.removeprefix("src/")
@@ -276,7 +276,7 @@ def put_back(folder: WorkFolder, file: str) -> tuple[list[str], Path]:
 
 
 def originals(folder: WorkFolder) -> list[str]:
-    """Restore the files that judge the learner, where they were changed. Returns messages, in lines."""
+    """Restore changed files among those that judge the learner. Returns messages, in lines."""
     told = []
     for file in test_files(folder.exercises):
         path = folder.path / file

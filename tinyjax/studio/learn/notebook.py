@@ -15,13 +15,13 @@ from tinyjax.studio.learn.cells import Cell, read_cells
 from tinyjax.studio.learn.exercises import PRACTICE, ROOT, LearnError
 
 TUTORIALS = ROOT / "tutorials"
-# A script finds what stands beside it; a notebook may stand anywhere.
+# A script can import files beside it; a notebook may be anywhere.
 WITH_PRACTICE = f"import sys\n\nsys.path.append({str(TUTORIALS)!r})  # where {PRACTICE}/ is"
 
 
 def write_notebook(lesson: str, path: Path, more_cells: Iterable[dict[str, Any]] = ()) -> None:
-    """Write a lesson ("07_linearize") as a notebook, with more cells at its end. Raises LearnError if the
-    file exists."""
+    """Write a lesson ("07_linearize") as a notebook, with additional cells at the end. Raises LearnError if
+    the file exists."""
     if path.exists():
         raise LearnError(f"{path} is there already: move it away, or name another file.")
     if not path.parent.is_dir():
@@ -35,8 +35,8 @@ def write_notebook(lesson: str, path: Path, more_cells: Iterable[dict[str, Any]]
 
 
 def notebook(cells: list[Cell], folder: Path) -> dict[str, Any]:
-    """The notebook of these cells, for a file in this folder. A text keeps its question: the program that
-    answers it is run by the reader."""
+    """The notebook of these cells, for a file in this folder. A text keeps its question, as the reader runs
+    the program that answers it."""
     return {
         "cells": [as_json(cell, number, folder) for number, cell in enumerate(cells)],
         "metadata": {
@@ -62,8 +62,8 @@ def as_json(cell: Cell, number: int, folder: Path) -> dict[str, Any]:
 
 
 def links_from(folder: Path, text: str) -> str:
-    """The text with links relative to the folder instead of tutorials/; a lesson's leads to its page. As in
-    all URLs, a space is written as %20: it would end the link."""
+    """The text with links relative to the folder instead of tutorials/; links to lessons lead to their pages.
+    A space, which would end the link, is written as %20."""
 
     def rewritten(link: re.Match) -> str:
         file, _, place = link[1].partition("#")

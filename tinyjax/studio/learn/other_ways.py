@@ -1,4 +1,4 @@
-"""What to read after an exercise: right answers in other styles, and where JAX does the same."""
+"""Further reading after an exercise: right answers in other styles, and the same code in JAX."""
 
 import tomllib
 
@@ -9,8 +9,8 @@ JAX = "https://github.com/jax-ml/jax/blob/jax-v0.12.0/"
 
 
 def other_answers(e: Exercise) -> list[tuple[str, str]]:
-    """The right answers that the lesson's file of mutants has beside the reference: how each differs, and
-    its code."""
+    """The right answers in the lesson's file of mutants besides the reference: how each differs, and its
+    code."""
     path = ROOT / "tutorials" / "mutants" / f"{NAMES[e.lesson]}.toml"
     entries = tomllib.loads(read(path)).get("right", []) if path.exists() else []
     return [
@@ -19,10 +19,10 @@ def other_answers(e: Exercise) -> list[tuple[str, str]]:
 
 
 def jax_links(e: Exercise) -> list[str]:
-    """The functions of JAX that do what the exercise does, each with its file on GitHub."""
+    """The JAX functions with the exercise's purpose, each with its file on GitHub."""
     return [f"{name}  {JAX}{file}" for file, _, name in (text.partition(": ") for text in e.jax)]
 
 
 def has_more(e: Exercise) -> bool:
-    """Whether there is something to read beside the reference."""
+    """Whether there is further reading."""
     return bool(e.jax or other_answers(e))

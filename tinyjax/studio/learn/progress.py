@@ -1,7 +1,7 @@
-"""How far a learner is, as the work folders say that stand in one folder, the course.
+"""A learner's progress, read from the work folders in one folder, the course.
 
-Counted are the exercises that passed when their folder was judged last. Nothing else is kept, so that two
-courses know nothing of each other.
+An exercise counts if it passed when its folder was last judged. Nothing else is stored, so courses are
+independent of each other.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 
 
 def folders(course: Path) -> list[WorkFolder]:
-    """The work folders of a course, by lesson; of two for one lesson, the one used last comes last."""
+    """The work folders of a course, by lesson; of several for a lesson, the last used one is last."""
     return sorted(map(WorkFolder, paths(course)), key=lambda folder: folder.lesson)
 
 
 def paths(course: Path) -> list[Path]:
-    """The same, but in the order in which commands of `learn` were at work there."""
+    """Their paths in the order of last use."""
     found = [notes for notes in course.glob(f"*/{NOTES}") if notes.parent.name[0] != "."]
     return [notes.parent for notes in sorted(found, key=lambda notes: notes.stat().st_mtime)]
 
 
 def passed(folders: Iterable[WorkFolder]) -> set[str]:
-    """The names of the exercises that have passed in any of the folders."""
+    """The names of the exercises passed in any of the folders."""
     return {name for folder in folders for name in folder.notes["passed"]}
 
 
 def shares(exercises: list[Exercise], passed: Set[str]) -> dict[str, tuple[int, int]]:
-    """For each lesson, how many of its exercises have passed, and how many there are."""
+    """For each lesson, the number of passed exercises and of all."""
     return {
         name: (
             sum(e.lesson == number and e.name in passed for e in exercises),
@@ -42,7 +42,7 @@ def shares(exercises: list[Exercise], passed: Set[str]) -> dict[str, tuple[int, 
 
 
 def functions(exercises: list[Exercise], passed: Set[str]) -> tuple[int, int]:
-    """How many of the exercises' functions in tinyjax are the learner's own, and how many there are."""
+    """The number of the learner's own functions in tinyjax, and the number of all that exercises ask for."""
     everything = {
         place: e.name in passed
         for e in exercises
@@ -53,5 +53,5 @@ def functions(exercises: list[Exercise], passed: Set[str]) -> tuple[int, int]:
 
 
 def bar(done: int, total: int, width: int = 20) -> str:
-    """As [#####...............]."""
+    """A progress bar such as [#####...............]."""
     return f"[{('#' * (width * done // max(total, 1))).ljust(width, '.')}]"

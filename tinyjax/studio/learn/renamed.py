@@ -1,13 +1,13 @@
 """Earlier names in tinyjax.
 
-Moved or renamed files and functions need no line here: exercises list them.
+Moved or renamed files and functions of exercises need no line here, as exercises list them.
 """
 
 from __future__ import annotations
 
 import re
 
-RENAMED = {  # those that stand in the lessons' files
+RENAMED = {  # those in the lessons' files
     "Context": "LoweringRuleContext",
     "HostStep": "OnHost",
     "hidden_zero": "from_symbolic_zero",
@@ -24,7 +24,7 @@ RENAMED = {  # those that stand in the lessons' files
 
 
 def with_names_of_today(text: str, fresh: str) -> str:
-    """A function's text with the names that the fresh file has in place of older ones."""
+    """A function's text with older names replaced by those of the fresh file."""
     words = set(re.findall(r"\w+", fresh))
     for old, new in RENAMED.items():
         if new in words and old not in words:

@@ -1,9 +1,9 @@
-"""Reads an answer before it runs, and refuses what no exercise needs and a cheat does.
+"""Read an answer before it runs, and refuse constructs that only cheats need.
 
 An answer may use what its reference uses, tinyjax, NumPy, and the modules in SAFE_MODULES. It is refused if
 it imports anything else, reaches for the interpreter (`__globals__`, frames), replaces attributes of modules
 and other global objects, or defines objects that compare equal to anything. Reading the text can't find
-everything: guard.py also watches the process.
+everything, so guard.py also supervises the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SAFE_MODULES = set(
     "__future__ bisect cmath collections contextlib copy dataclasses fractions functools heapq itertools "
     "math operator string textwrap typing warnings".split()
 )
-# Packages of which only some parts are safe: not those that have a second version of an exercise's function.
+# Packages with only some safe parts: the others contain a second version of an exercise's function.
 _PARTS = {
     "numpy": {"", "linalg", "fft", "random"},
     "practice": None,
@@ -34,14 +34,14 @@ _ATTRIBUTES = set(
     "tb_frame gi_frame cr_frame ag_frame cell_contents _getframe __traceback__ __setattr__ __delattr__ "
     "__getattribute__".split()
 )
-# Modules, and functions of safe modules that make classes, read attributes or evaluate text, under a name
-# that is computed. Neither an attribute nor an import may have one of these names.
+# Modules, and functions of safe modules that make classes, read attributes or evaluate text by a computed
+# name. Neither an attribute nor an import may have one of these names.
 _UNSAFE_MEMBERS = set(
     "os sys _sys builtins bltns importlib inspect io subprocess pathlib ctypes pickle shutil gc testing "
     "threading _thread atexit signal mmap tempfile traceback new_class ctypeslib f2py fromfile memmap "
     "loadtxt genfromtxt ma attrgetter methodcaller make_dataclass get_type_hints ForwardRef".split()
 )
-# What a class defines so that its objects compare equal to others, or take part in a comparison.
+# Methods by which a class's objects compare equal to others or take part in a comparison.
 _COMPARISONS = set(
     "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __contains__ __float__ __class__ __prepare__ "
     "__array__ __array_ufunc__ __array_function__ __array_wrap__ __array_finalize__ __array_interface__ "
@@ -51,12 +51,12 @@ _NUMBERS = set("float int complex bool ndarray float32 float64 generic number".s
 
 
 def refusals(source: str, reference: str, names: list[str]) -> list[str]:
-    """Why a file with answers is refused, a line each, or nothing. `names` are the functions that are asked
-    for; whatever else differs from the reference's file is a helper of theirs."""
+    """The reasons to refuse a file with answers, one per line, if any. `names` are the requested functions;
+    everything else that differs from the reference's file is a helper."""
     known = {ast.dump(node) for node in _parts(ast.parse(reference))}
     allowed = _vocabulary([function_text(reference, name) for name in names])
     allowed |= {"import " + name for name in _imports(ast.parse(reference))}
-    allowed.add("set context.trace")  # the current trace, for exercises that put one in charge
+    allowed.add("set context.trace")  # the current trace, for exercises that set it
     found: dict[str, None] = {}
     for part in _parts(ast.parse(source)):
         if ast.dump(part) not in known:
@@ -67,7 +67,7 @@ def refusals(source: str, reference: str, names: list[str]) -> list[str]:
 
 
 def _parts(module: ast.Module) -> Iterator[ast.stmt]:
-    """The statements of a module, and of its classes."""
+    """The statements of a module and of its classes."""
     for node in module.body:
         if isinstance(node, ast.ClassDef):
             yield from node.body
@@ -89,12 +89,12 @@ def _told(what: str) -> str:
 
 
 def _vocabulary(texts: list[str]) -> set[str]:
-    """What functions of the reference do that would be refused of others."""
+    """The reference functions' own uses of otherwise refused constructs."""
     return {what for text in texts for _, what in _complaints(ast.parse(text))}
 
 
 def _complaints(part: ast.AST) -> Iterator[tuple[int, str]]:
-    """Lines, and what to refuse there, unless the reference does it too."""
+    """Lines and the constructs to refuse in them, unless the reference uses them too."""
     bound = _bound_in(part)
     raised = {id(n) for r in ast.walk(part) if isinstance(r, ast.Raise) for n in ast.walk(r)}
     calls = [n for n in ast.walk(part) if isinstance(n, ast.Call)]
@@ -134,7 +134,7 @@ def _complaints(part: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _aliases_in(part: ast.AST) -> set[str]:
-    """The variables that may be another name of a global object."""
+    """The variables that may alias a global object."""
     assigned = [
         n for n in ast.walk(part) if isinstance(n, ast.Assign | ast.AnnAssign | ast.NamedExpr)
     ]
@@ -155,7 +155,7 @@ def _is_readable(call: ast.Call, objects: set[str]) -> bool:
 
 
 def _names_made(node: ast.AST) -> set[str]:
-    """The names that a statement or pattern binds by itself."""
+    """The names that a statement or pattern itself binds."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return {node.id}
     if isinstance(node, Function | ast.ClassDef | ast.MatchAs | ast.MatchStar):
@@ -164,8 +164,8 @@ def _names_made(node: ast.AST) -> set[str]:
 
 
 def _is_global(target: ast.Attribute | ast.Subscript, bound: set[str]) -> bool:
-    """Whether the attribute or item is of an object that the function did not get or make itself: a global
-    one, or what a call such as type(x) returns."""
+    """Whether the attribute or item belongs to an object that the function neither received nor made: a
+    global one, or the result of a call such as type(x)."""
     root: ast.expr = target
     while isinstance(root, ast.Attribute | ast.Subscript):
         root = root.value
@@ -175,7 +175,7 @@ def _is_global(target: ast.Attribute | ast.Subscript, bound: set[str]) -> bool:
 
 
 def _bound_in(part: ast.AST) -> set[str]:
-    """The names that a function binds: its parameters and variables, and those of functions in it."""
+    """The names that a function binds: its parameters and variables, and those of nested functions."""
     bound = {n.arg for n in ast.walk(part) if isinstance(n, ast.arg)}
     bound |= {
         n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -184,7 +184,7 @@ def _bound_in(part: ast.AST) -> set[str]:
 
 
 def _imports(module: ast.Module) -> list[str]:
-    """The modules, and the names in them, that statements import: "numpy", "tinyjax.core.bind.context"."""
+    """The modules and names that statements import: "numpy", "tinyjax.core.bind.context"."""
     names = []
     for node in ast.walk(module):
         if isinstance(node, ast.Import):

@@ -1,7 +1,7 @@
-"""A submission: what a learner wrote, in one file, for somebody else to judge.
+"""A submission: the learner's files packed into one, for a teacher to judge.
 
-It has the text of each file that the learner wrote in, and nothing else of the work folder: no notes, no
-tests, no grader. Who grades takes the exercises' functions from these texts.
+It has the text of each file that the learner edited, and nothing else of the work folder: no notes, no tests,
+no grader. The grader takes the exercises' functions from these texts.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, label
 from tinyjax.studio.learn.functions import functions_of, is_empty
 from tinyjax.studio.learn.work_folder import WorkFolder
 
-MOST_BYTES = 2**22  # of a submission that is read
+MOST_BYTES = 2**22  # the largest submission that is read
 
 
 @dataclass(frozen=True)
 class Submission:
-    """`sources` are the learner's files of each lesson, such as "tinyjax/core/bind.py"."""
+    """A submission; `sources` are the learner's files of each lesson, such as "tinyjax/core/bind.py"."""
 
     student: str
     sources: Mapping[int, Mapping[str, str]]
 
     def source(self, lesson: int, file: str) -> str:
-        """The learner's version of a file; tinyjax's own if the learner wrote nothing in it."""
+        """The learner's version of a file, or tinyjax's own if the learner didn't edit it."""
         return self.sources.get(lesson, {}).get(file) or read(in_clone(file))
 
     def state(self, exercise: Exercise) -> str:
-        """ "written", "empty", or why the functions of the exercise cannot be read."""
+        """ "written", "empty", or why the functions of the exercise can't be read."""
         written = self.sources.get(exercise.lesson, {})
         for file, name in exercise.places:
             if file not in written:
@@ -48,8 +48,8 @@ class Submission:
 
 
 def write_submission(folders: Iterable[WorkFolder], path: Path) -> list[str]:
-    """Write what is in the folders to `path`; returns the numbers of the exercises in it. Of two folders of a
-    lesson it takes the later. Raises LearnError if nothing is written in them yet."""
+    """Write the answers in the folders to `path`; return the numbers of the exercises. Of two folders for a
+    lesson, the later one counts. Raises LearnError if nothing is written in them yet."""
     sources: dict[int, dict[str, str]] = {}
     exercises: dict[int, list[str]] = {}
     for folder in folders:
@@ -67,7 +67,7 @@ def write_submission(folders: Iterable[WorkFolder], path: Path) -> list[str]:
 
 
 def read_submission(path: Path) -> Submission:
-    """The submission in a file; the student is the file's name. Raises LearnError if the file is none."""
+    """Read a submission; the student is the file's name. Raises LearnError if the file isn't a submission."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError("it is too long")

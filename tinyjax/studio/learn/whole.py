@@ -1,8 +1,8 @@
-"""When all exercises of a lesson pass: does all of tinyjax run on what was written?
+"""When all exercises of a lesson pass, check that all of tinyjax runs on the learner's functions.
 
-The tests of an exercise judge it alone. Here small programs that go through every transformation, and the
-lesson's script, run on the learner's copy. The functions that the program called point to the exercise that
-probably causes a failure. `check` starts the rest of this file in a separate process, in the copy.
+The tests of an exercise judge it alone. Here small programs that use every transformation, and the lesson's
+script, run on the learner's copy. The functions that a failing program called point to the exercise that
+probably caused the failure. `check` runs the rest of this file in a separate process, in the copy.
 
     python -m tinyjax.studio.learn.whole TASK.json
 """
@@ -33,24 +33,24 @@ import tinyjax.numpy as jnp
 from tinyjax.studio.learn.exercises import NAMES, ROOT, STORY, place_of
 from tinyjax.studio.learn.work_folder import WorkFolder
 
-SECONDS = 300  # that all of it may take
+SECONDS = 300  # limit for the whole check
 QUIETLY = {
     "TINYJAX_FAST": "0",
     "TINYJAX_BACKGROUND_BUILD": "0",
-}  # errors are raised, not avoided by evaluating with NumPy
+}  # errors are raised, not avoided by a fallback to NumPy
 WITH_ASSERTS = {"PYTHONOPTIMIZE": ""}  # they judge
 FunctionName = tuple[str, str]  # a file and the qualified name of a function in it
 
 
 def scope(folder: WorkFolder) -> str:
-    """What `check` runs, in words."""
+    """A description of what `check` runs."""
     return (
         "the whole story" if folder.lesson == 0 else "all of tinyjax on it, and the lesson's script"
     )
 
 
 def check(folder: WorkFolder) -> list[str]:
-    """What is wrong with a folder whose exercises all pass, in lines; nothing if all runs."""
+    """Errors in a folder whose exercises all pass, in lines; empty if everything runs."""
     src = folder.path / "src"
     if not (src / "tinyjax/studio/learn/whole.py").exists():
         return []  # a copy of an older tinyjax
@@ -68,14 +68,15 @@ def check(folder: WorkFolder) -> list[str]:
         src / STORY if folder.lesson == 0 else ROOT / "tutorials" / f"{NAMES[folder.lesson]}.py"
     )
     task: dict[str, Any] = {"functions": functions, "kept": kept}
-    # A process each, at the same time: a lesson may say how many devices there are, and must be the first to.
+    # Separate processes that run at the same time: a lesson may set the number of devices, which must happen
+    # first.
     tasks = [task, {**task, "script": str(script)}] if script.exists() else [task]
     with ThreadPoolExecutor(len(tasks)) as pool:
         of_programs, *of_script = pool.map(lambda task: _run(src, task), tasks)
     if of_programs or not of_script:
         return of_programs
     if of_script[0]:
-        # A script that is looked at takes up to four times as long: only where it has failed.
+        # Observing the calls makes a script up to four times slower, so only failed ones run again.
         found = _run(src, {**tasks[1], "look": True}) or of_script[0]
         settings = " ".join(f"{name}={value}" for name, value in QUIETLY.items())
         place, program = shlex.quote(str(src)), shlex.quote(str(script))
@@ -85,7 +86,7 @@ def check(folder: WorkFolder) -> list[str]:
 
 
 def _run(src: Path, task: dict[str, Any]) -> list[str]:
-    """What `main` finds in a process on the copy in `src`, in lines."""
+    """The complaints of `main`, run in a process on the copy in `src`."""
     with tempfile.TemporaryDirectory() as temporary:
         Path(temporary, "task.json").write_text(json.dumps(task), encoding="utf-8")
         command = [sys.executable, "-m", "tinyjax.studio.learn.whole", "task.json"]
@@ -110,7 +111,7 @@ def _run(src: Path, task: dict[str, Any]) -> list[str]:
 
 
 def programs() -> dict[str, Callable[[], tuple[Any, Any]]]:
-    """Small programs by what they do: each gives what came out, and what should."""
+    """Small programs by description; each returns the result and the expected result."""
 
     def f(x: Any) -> Any:
         return jnp.sin(x) * x
@@ -146,7 +147,7 @@ def programs() -> dict[str, Callable[[], tuple[Any, Any]]]:
 
 
 class Called:
-    """While it is on, notes which of the exercises' functions are called."""
+    """A context that records which of the exercises' functions are called."""
 
     def __init__(self, exercises: dict[FunctionName, str]):
         self.exercises = exercises
@@ -161,7 +162,7 @@ class Called:
         return self.exercises.get((code.co_filename, code.co_qualname.partition(".<locals>")[0]))
 
     def in_traceback(self, error: BaseException) -> str | None:
-        """The innermost exercise that the error went through."""
+        """The exercise of the innermost frame in the error's traceback."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         return next((name for f in reversed(frames) if (name := self.exercise_of(f))), None)
 
@@ -173,9 +174,9 @@ def complaints(
     kept: dict[FunctionName, str] | None = None,
     look: bool = True,
 ) -> list[str]:
-    """The report of a program that fails: its error, and the exercise that probably causes it, of this lesson
-    or, where an error went through one, of those that were carried over. With `look`, which makes the program
-    slower, those that it called are known too."""
+    """The report of a failing program: its error, and the exercise that probably caused it, of this lesson
+    or, if the traceback has one, of those carried over. `look`, which makes the program slower, also records
+    the called exercises."""
     called = Called(exercises)
     if look:
         sys.setprofile(called)
@@ -196,14 +197,14 @@ def complaints(
 
 
 def compare(program: Callable[[], tuple[Any, Any]]) -> None:
-    """Raises AssertionError where something else comes out than should."""
+    """Raises AssertionError if a result differs from the expected one."""
     got, want = (np.asarray(x) for x in program())
     same = got.shape == want.shape and np.allclose(got, want, rtol=1e-4, atol=1e-5)
     assert same, f"gives {got.tolist()}, not {np.round(want, 5).tolist()}"
 
 
 def main(task: dict[str, Any]) -> None:
-    """Runs the script of the task, or the programs, if it names none; prints the complaints."""
+    """Run the task's script, or the programs if it names none; print the complaints."""
     exercises, kept = (
         {(file, name): exercise for file, name, exercise in task[which]}
         for which in ("functions", "kept")

@@ -1,12 +1,11 @@
-"""The folder that a learner works in: a copy of the package with a lesson's functions emptied.
+"""The learner's work folder: a copy of the package with a lesson's functions emptied.
 
 learn/02_jvp/
-    src/tinyjax/    the copy: what is written here is what the tests run
-    src/practice/   the same of tutorials/practice/: toys of the pages, and programs that use tinyjax
-    tests/          those of the lesson's exercises, and what they import
-    conftest.py     the grader (see grader.py)
-    given.json      the files that were handed out otherwise than tinyjax has them
-    lesson.json     the lesson's exercises, for the grader; hints asked for, exercises passed; what was
+    src/tinyjax/    the copy that the tests run: write here src/practice/   the same of tutorials/practice/:
+    toys of the pages, and programs that use tinyjax tests/          those of the lesson's exercises, and what
+    they import conftest.py     the grader (see grader.py) given.json      the files that were handed out
+    otherwise than tinyjax has them lesson.json     the lesson's exercises, for the grader; hints asked for,
+    exercises passed; what was
                     carried on from earlier lessons
 """
 
@@ -78,7 +77,7 @@ class WorkFolder:
         self.notes |= {"passed": names, "judged": self.state()}
 
     def state(self) -> str:
-        """A text that differs when what the learner has written does, or tinyjax."""
+        """A text that changes whenever the learner's files or tinyjax change."""
         written = sorted(digests(self.path / "src").items())
         return hashlib.sha256(repr((self.notes["fingerprint"], written)).encode()).hexdigest()
 
@@ -87,7 +86,7 @@ class WorkFolder:
         return load_json(self.path / GIVEN)
 
     def given(self, file: str) -> str:
-        """A file of the package or of the tests as it was handed out."""
+        """The original of a file of the package or of the tests."""
         return self._given.get(file) or read(in_clone(file))
 
     def source(self, file: str) -> str:
@@ -96,14 +95,14 @@ class WorkFolder:
         return read_source(self.path / "src" / file)
 
     def line(self, file: str, name: str) -> int:
-        """The line in which a function begins; 1 if it cannot be found."""
+        """A function's first line; 1 if it can't be found."""
         try:
             return functions_of(self.source(file))[name].lineno
         except (SyntaxError, KeyError, OSError):
             return 1
 
     def text(self, file: str, name: str) -> str | None:
-        """What the learner has written of a function; None if the file does not parse, or lacks it."""
+        """The learner's text of a function; None if the file doesn't parse or lacks it."""
         try:
             return function_text(self.source(file), name)
         except (SyntaxError, KeyError, OSError):
@@ -111,11 +110,11 @@ class WorkFolder:
 
     @property
     def places(self) -> list[tuple[str, str]]:
-        """The file and the name of each function to write."""
+        """The file and name of each function to write."""
         return [place for exercise in self.exercises for place in exercise.places]
 
     def is_empty(self, exercise: Exercise) -> bool:
-        """Whether a function of the exercise is still to be written."""
+        """Whether a function of the exercise is still empty."""
         return any(self.is_empty_function(*place) for place in exercise.places)
 
     def is_empty_function(self, file: str, name: str) -> bool:
@@ -123,25 +122,25 @@ class WorkFolder:
         return text is not None and is_empty_text(text)
 
     def is_skipped(self, exercise: Exercise) -> bool:
-        """Whether the functions of the exercise are still those that `learn skip` took."""
+        """Whether the functions of the exercise are still those of `learn skip`."""
         texts = self.notes.get("skipped", {}).get(exercise.name)
         return texts is not None and texts == [self.text(*place) for place in exercise.places]
 
     def forget_compiled(self) -> None:
-        """Remove what Python has compiled of the changed files: a file that is saved twice within a second
-        and is as long as before would not be compiled again."""
+        """Remove the compiled files of changed files: Python doesn't recompile a file that is saved twice
+        within a second with the same length."""
         for file in self.changed_files():
             compiled = importlib.util.cache_from_source(str(self.path / "src" / file))
-            with contextlib.suppress(OSError):  # none is there, or none can be written either
+            with contextlib.suppress(OSError):  # there is none, or it can't be written either
                 Path(compiled).unlink()
 
     def saved(self) -> dict[Path, float]:
-        """When each file that matters was saved."""
+        """The modification time of each relevant file."""
         paths = [*(self.path / "src").rglob("*.py"), *(self.path / "tests").rglob("*.py")]
         return {path: path.stat().st_mtime for path in paths if path.exists()}
 
     def changed_files(self) -> list[str]:
-        """The files of the copy that are not as they were handed out, those gone included."""
+        """The files of the copy that were changed or deleted."""
         known: dict[str, str] = self.notes["files"]
         here = digests(self.path / "src")
         return sorted(
@@ -153,20 +152,20 @@ class WorkFolder:
 
 
 def lesson_today(notes: Mapping[str, Any]) -> int:
-    """The lesson of a folder: lessons may have got other numbers, and exercises keep their names."""
+    """The current lesson of a folder, found by exercise names: lessons may have been renumbered."""
     names = {e["name"] for e in notes["exercises"]}
     lessons = Counter(e.lesson for e in catalogue.load() if e.name in names)
     return lessons.most_common(1)[0][0] if lessons else lesson_number(str(notes["lesson"]))
 
 
 def of_folder(lesson: int, notes: Mapping[str, Any]) -> list[Exercise]:
-    """The exercises of a lesson that a folder with these notes has: those of an assignment, or all."""
+    """The exercises of a lesson in a folder with these notes: those of an assignment, or all."""
     assignment = notes.get("assignment")
     return [e for e in of_lesson(lesson) if not assignment or e.name in assignment["exercises"]]
 
 
 def check_place(lesson: int, path: Path) -> None:
-    """Raises LearnError if a folder cannot be made there, or there is nothing to do in the lesson."""
+    """Raises LearnError if a folder can't be made there, or if the lesson has no exercises."""
     if (path / NOTES).exists():
         raise LearnError(
             f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`. "
@@ -187,9 +186,9 @@ def start(
     kept_exercises: Iterable[Exercise] = (),
     assignment: Mapping[str, Any] | None = None,
 ) -> WorkFolder:
-    """Make the folder; `kept` are the files in which functions of these exercises are the learner's own.
-    `assignment` has a "title", and the names of the "exercises" to write. Raises LearnError if `path` is
-    not empty, or there is nothing to do yet."""
+    """Make the folder; `kept` are the files with the learner's own functions of these exercises. `assignment`
+    has a "title", and the names of the "exercises" to write. Raises LearnError if `path` isn't empty, or if
+    the lesson has no exercises yet."""
     check_place(lesson, path)
     notes: dict[str, Any] = {"assignment": assignment} if assignment else {}
     notes["kept"] = [{"name": e.name, "functions": e.functions} for e in kept_exercises]
@@ -198,8 +197,8 @@ def start(
 
 
 def make(path: Path, *contents: Any) -> Path | None:
-    """Fill a folder, or leave it as it is: `contents` are what `fill` takes. Gives where that went which was
-    there."""
+    """Fill a folder completely or leave it unchanged: `contents` are the arguments of `fill`. Returns the
+    folder of the replaced files."""
     try:
         fill(begin_new(path), *contents)
     except OSError:
@@ -215,10 +214,10 @@ def fill(
     given: Mapping[str, str] | None = None,
     own: Mapping[str, str] | None = None,
 ) -> None:
-    """Put fresh copies of everything in place, with the lesson's functions emptied.
+    """Write fresh copies of everything, with the lesson's functions emptied.
 
-    `given` are the files that are handed out otherwise than tinyjax has them, and `own` those that have what
-    the learner has written already. lesson.json comes last."""
+    `given` are the files that differ from tinyjax's, and `own` those with the learner's functions.
+    lesson.json comes last."""
     exercises = of_folder(lesson, notes or {})
     files = write_copy(path, handed_out(lesson) if given is None else given)
     for file, source in (own or {}).items():
@@ -229,7 +228,7 @@ def fill(
 
 
 def write_copy(path: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """A copy of the packages, but for these files; gives the digests of all files."""
+    """Copy the packages with these files replaced; return the digests of all files."""
     for package in PACKAGES:
         copy_tree(in_clone(package), path / "src" / package)
     for file, source in given.items():
@@ -242,7 +241,7 @@ def write_copy(path: Path, given: Mapping[str, str]) -> dict[str, str]:
 def write_judges(
     path: Path, lesson: int, exercises: list[Exercise], notes: Mapping[str, Any]
 ) -> None:
-    """What judges these exercises, and the notes."""
+    """Write the tests and the grader of these exercises, and the notes."""
     copy_tests(path, exercises)
     write(path / "conftest.py", read(GRADER))
     write(path / "pytest.ini", PYTEST_INI)
@@ -260,7 +259,7 @@ def write_judges(
 
 
 def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
-    """Put the tests of the exercises into a folder, with all that they need."""
+    """Copy the tests of the exercises into a folder, with everything that they need."""
     for file in test_files(exercises):
         (path / file).parent.mkdir(parents=True, exist_ok=True)
         if in_clone(file).is_dir():
@@ -270,7 +269,7 @@ def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
 
 
 def test_files(exercises: Iterable[Exercise]) -> list[str]:
-    """The files and folders in tests/ that the exercises' tests need: what they import, and their data."""
+    """The files and folders in tests/ that the exercises' tests import or read."""
     needed = {"tests/conftest.py"}
     todo = {test.partition("::")[0] for e in exercises for test in e.tests}
     while todo:
@@ -350,7 +349,7 @@ def readme(
 
 
 def fingerprint(exercises: Iterable[Exercise]) -> str:
-    """A text that differs when the package, the exercises or their tests differ."""
+    """A text that changes whenever the package, the exercises or their tests change."""
     digest = hashlib.sha256(repr((exercises, sorted(digests().items()))).encode())
     for file in test_files(exercises):
         if in_clone(file).is_file():
@@ -359,8 +358,7 @@ def fingerprint(exercises: Iterable[Exercise]) -> str:
 
 
 def digests(src: Path | None = None) -> dict[str, str]:
-    """A short text for each Python file of the packages and the story in the clone, or in a copy, that
-    differs when the file does."""
+    """A digest of each Python file of the packages and the story, in the clone or in a copy."""
     found = {}
     for package in PACKAGES:
         root = in_clone(package) if src is None else src / package

@@ -1,8 +1,7 @@
 """All stages of a function as columns of linked items: from a line of Python to its microseconds and back.
 
-The columns: Python, the function's jaxpr, the transformed jaxpr, groups (the simplified jaxpr, by what is
-computed together), OpenCL C, or WebAssembly where that runs (in a browser), and the time of each step.
-html.py makes the page of them.
+The columns: Python, the function's jaxpr, the transformed jaxpr, groups (the simplified jaxpr, split into
+steps), OpenCL C (in a browser, WebAssembly), and the time of each step. html.py makes the page.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ def stages_of(
     transforms: Sequence[Callable[..., Any]] = (),
     here: SourceLine | None = None,
 ) -> Stages:
-    """Takes `f` through its transformations and all stages of jit, and runs the result, for its times.
-    `here` is the line that called for this: it is none of the function's.
+    """Transform `f`, take it through all stages of jit, and run the result for its times. `here` is the
+    caller's line, which isn't the function's.
 
     Raises what tracing, compiling and running raise."""
     seen = Seen(f)
@@ -84,14 +83,14 @@ def _jitted(f: Callable[..., Any]) -> jax.stages.Wrapped:
 def transformed(
     f: Callable[..., Any], transforms: Iterable[Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """`f` with the transformations applied, the first one first."""
+    """`f` with the transformations applied in order."""
     for transform in transforms:
         f = transform(f)
     return f
 
 
 class _Columns:
-    """The columns of one program in the making."""
+    """Builds the columns of one program."""
 
     def __init__(
         self,
@@ -112,7 +111,7 @@ class _Columns:
         self.names = {eqn_name(plan, eqn): n for n, eqn in enumerate(numbered_eqns(plan))}
         self.its_names = names_as_in_plan(transformed, plan)
         self.own_names = names_as_in_transformed(traced, transformed, origin, self.its_names)
-        # What each thread is from, with itself.
+        # The threads that each thread is from, itself included.
         self.threads: dict[Thread, set[Thread]] = {}
         for n, (_, eqn) in enumerate(printed_eqns(traced.jaxpr)):
             self.threads["traced", n] = {("traced", n), *self.line_of(eqn)}
@@ -166,7 +165,7 @@ class _Columns:
             ),
             Column("time", "time", "measured", "launch", "launches", "jaxpr", self.times(call)),
         ]
-        if str(self.traced) == str(self.transformed):  # one jaxpr is enough
+        if str(self.traced) == str(self.transformed):  # the two jaxprs are equal
             del columns[1]
             columns[1].title = "jaxpr"
         note_what_is_gone(columns)
@@ -175,7 +174,7 @@ class _Columns:
     # ---- Python ----
 
     def python(self) -> list[Section]:
-        """The function, and all others that equations are from a line of."""
+        """The function, and all other functions that equations have source lines in."""
         lines = {t[1:] for threads in self.threads.values() for t in threads if t[0] == "line"}
         places = [place] if (place := source_of(self.f)) else []
         for file, number in sorted(lines):
@@ -219,7 +218,7 @@ class _Columns:
     # ---- groups, kernels, times ----
 
     def numbers_of(self, eqn: JaxprEqn) -> set[Thread]:
-        """What an equation of the plan stands for, with the equations of its bodies."""
+        """The numbers of an equation of the plan and of the equations of its bodies."""
         names = [eqn_name(self.plan, e) for e in [eqn, *_within(eqn)]]
         return {("simplified", self.names[name]) for name in names if name in self.names}
 
@@ -232,7 +231,7 @@ class _Columns:
             title = f"{prefix}{number}: {step_word(plan, number)}"
             made = f"makes {_stored(plan, group)}"
             head = self.item(made, self.group_threads(group), is_head=True)
-            steps = plan.bodies.get(number, {})  # of a loop or branch that is no kernel
+            steps = plan.bodies.get(number, {})  # of a loop or branch that isn't a kernel
 
             def item(eqn: JaxprEqn, indent: str) -> Item:
                 return self.item(indent + eqn_text(eqn, plan.names), self.numbers_of(eqn))
@@ -253,14 +252,14 @@ class _Columns:
             own = [("simplified", number) for number in line.eqns]
             block.items.append(self.item(line.text, own, number=str(number)))
         for plan in self.plan.all_plans():
-            for number, kernel in plan.kernels.items():  # its first line stands for all of it
+            for number, kernel in plan.kernels.items():  # its first line represents all of it
                 head, group = blocks[kernel.name].items[0], plan.groups[number]
                 whole = self.item(head.text, head.own | self.group_threads(group))
                 head.own, head.all = whole.own, head.all | whole.all
         return list(blocks.values())
 
     def times(self, call: Sequence[Event]) -> list[Section]:
-        """An item a launch, with its time in the call that the view of times shows."""
+        """An item for each launch, with its time in the call that the times view shows."""
         times = times_of_steps(call)
         every, costs = sum(times.values()), step_costs(self.plan)
         items = []
@@ -277,7 +276,7 @@ class _Columns:
         return [Section(f"{time_text(every)} in kernels and NumPy", items, note)]
 
     def is_uncounted(self, numbers: Sequence[int], cost: Cost) -> bool:
-        """Whether the operations of a launch are unknown, as those of NumPy's and SciPy's functions."""
+        """Whether a launch's number of operations is unknown, as for NumPy's and SciPy's functions."""
         work = cost.flops + cost.transcendentals
         return not work and any(isinstance(self.plan.groups[n], HostGroup) for n in numbers)
 
@@ -326,7 +325,7 @@ def _eqn_items(
 
 
 def _label(eqn: JaxprEqn, parameter: str) -> str:
-    """What a jaxpr is to its equation: "body", "branch 0", or the parameter's name."""
+    """The role of a jaxpr in its equation: "body", "branch 0", or the parameter's name."""
     if eqn.primitive.name == "scan":
         return "body"
     return re.sub(r"^branches\[(\d+)\]$", r"branch \1", parameter)
@@ -342,8 +341,8 @@ def _binders(jaxpr: Jaxpr, names: Mapping[Var, str], type_text: Callable[[Var], 
 
 
 def eqn_text(eqn: JaxprEqn, names: dict[Var, str], traffic: Traffic | None = None) -> str:
-    """An equation on one line, without the jaxprs among its parameters; on a mesh, types say how values are
-    split, and a remark what devices send each other for it."""
+    """An equation on one line, without the jaxprs among its parameters; on a mesh, types show how values are
+    split, and a remark the bytes that devices exchange."""
     type_text = traffic.type_text if traffic else _type
     outs = " ".join(f"{names.get(v, '_')}:{type_text(v)}" for v in eqn.outvars)
     args = [names.get(v, "_") if isinstance(v, Var) else f"{literal_text(v)}" for v in eqn.invars]
@@ -355,7 +354,7 @@ def eqn_text(eqn: JaxprEqn, names: dict[Var, str], traffic: Traffic | None = Non
 
 
 def _count_text(count: float) -> str:
-    """All digits of a number below a million, three of a larger one: 33.6 M."""
+    """All digits of a number below a million, three digits of a larger one: 33.6 M."""
     for unit, size in (("G", 1e9), ("M", 1e6)):
         if count >= size:
             return f"{count / size:,.3g} {unit}"
@@ -367,7 +366,7 @@ def _type(v: Var) -> str:
 
 
 def _within(eqn: JaxprEqn) -> list[JaxprEqn]:
-    """The equations of the jaxprs inside of an equation."""
+    """The equations of the jaxprs inside an equation."""
     return [e for inner in subjaxprs(eqn.params) for _, e in printed_eqns(inner)]
 
 
@@ -378,7 +377,7 @@ def _stored(plan: Plan, group: Group) -> str:
 
 
 def _why(plan: Plan, number: int, group: Group) -> str:
-    """Why NumPy computes it, or a loop is no kernel, or what is stored between two kernels."""
+    """Why NumPy computes a step, why a loop isn't a kernel, or what is stored between two kernels."""
     if isinstance(group, HostGroup):
         return group.reason
     if number in plan.reasons:

@@ -1,7 +1,7 @@
 """Branches and loops as pictures: frames with rows of consts, xs, carry and ys.
 
-Each function draws one primitive: it gets the nodes that the operands come from, and the jaxprs inside
-by their names in compile/plan.py, each with what draws it; it gives the nodes of the results.
+Each function draws one primitive. It takes the operands' nodes, and the inner jaxprs by their names in
+compile/plan.py, each with its drawing function; it returns the results' nodes.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def scan(
 def while_loop(
     drawing: Drawing, graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
-    """A frame with two inside, which read the same carry: one decides, the other makes the next."""
+    """A frame with two inner frames, which read the same carry: the condition and the body."""
     (cond, draw_cond), (body, draw_body) = bodies["cond"], bodies["body"]
     with drawing.frame(graph, "while") as frame:
         cond_consts, cond_carry = split_list(cond.invars, eqn.params["cond_nconsts"])
@@ -56,7 +56,7 @@ def while_loop(
 def cond(
     drawing: Drawing, graph: Graph, eqn: JaxprEqn, operands: list[str], bodies: Bodies
 ) -> list[str]:
-    """A frame with one for each branch inside, side by side, of which one runs."""
+    """A frame with an inner frame for each branch, side by side."""
     with drawing.frame(graph, "cond") as frame:
         which = drawing.node(frame, "which?", style.CHOICE)
         drawing.edge(eqn.invars[0], operands[0], which)
@@ -90,7 +90,7 @@ def _loop_inputs(
     carry: Sequence[Var],
     xs: Sequence[Var],
 ) -> dict[Var, str]:
-    """The row at the top of a loop's frame: consts, xs, and at the right the carry."""
+    """The top row of a loop's frame: consts, xs, and at the right the carry."""
     ports = drawing.bar(
         frame,
         ("consts", consts, style.CONST),
@@ -120,7 +120,7 @@ def _body(
 
 
 def _loop_back(drawing: Drawing, after: Sequence[str], carry: Sequence[str]) -> None:
-    """One arrow, at the right, from what comes out of a step to where the next begins."""
+    """One arrow at the right, from a step's outputs to the next step's inputs."""
     if after:
         tail, head = (port.partition(":")[0] for port in (after[-1], carry[-1]))
         drawing.arrow(f"{head}:e", f"{tail}:e", **style.LOOP_BACK.attributes)

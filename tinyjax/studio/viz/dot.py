@@ -16,9 +16,9 @@ from tinyjax.studio.viz.output import Graph
 def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any = ()) -> Graph:
     """Draw `jaxpr`, jaxprs inside it included; equal jaxprs give an equal `.source`.
 
-    Without `open_calls`, a call is a box like any other equation: what it calls is not drawn. With
-    `in_shardings`, a pytree of a sharding or None for each input, types say how values are split, and the
-    equations for which devices exchange bytes say how many.
+    Without `open_calls`, a call is a box like any other equation, without its inner jaxpr. With
+    `in_shardings`, a pytree with a sharding or None for each input, types show how values are split, and
+    equations show the bytes that devices exchange.
 
     Raises TypeError if given anything else, such as the function itself."""
     if not isinstance(jaxpr, Jaxpr | ClosedJaxpr):

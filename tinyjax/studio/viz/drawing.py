@@ -1,15 +1,15 @@
 """The drawing language that all pictures of programs share.
 
-A box is an equation and reads as in the printed jaxpr: results, primitive, operands. An arrow goes from
-where a value is made to where it is needed. A frame is a jaxpr inside an equation; what goes into a loop
-or a branch stands in a row at the top of its frame, what comes out in a row at the bottom. Inputs,
-results, constants and literals have shapes and colours of their own.
+A box is an equation, written as in the printed jaxpr: results, primitive, operands. An arrow goes from a
+value's producer to its use. A frame is a jaxpr inside an equation; the inputs of a loop or branch are a row
+at the top of its frame, its outputs a row at the bottom. Inputs, results, constants and literals have
+distinct shapes and colours.
 
-A drawing of another kind fills `notes`, which adds lines to the node that makes a value, and `threads`, which
-changes a value's arrows, or overrides `style_of`, which styles an equation's box.
+Other kinds of drawings fill `notes`, which adds lines to a value's node, and `threads`, which changes a
+value's arrows, or override `style_of`, which styles an equation's box.
 
-Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's text (`printed_eqns` counts
-them); `from-2` marks boxes that were made from equation 2 of the function that was transformed.
+Each box has a class in the SVG: `eqn-2` marks equation 2 of the jaxpr's text (`printed_eqns` counts them);
+`from-2` marks boxes made from equation 2 of the function before its transformation.
 """
 
 import contextlib
@@ -37,31 +37,31 @@ from tinyjax.studio.viz.style import NodeStyle
 
 _LONGEST_PARAMETER = 48
 _BAR = '<table border="0" cellborder="1" cellspacing="0" cellpadding="4">'
-_LONGEST_OPERANDS = 24  # characters, that are written in a box
-_MOST_RESULTS = 6  # that are written in a box
-_MANY = 3  # arrows to a folded equation from one node, from which on they are one
+_LONGEST_OPERANDS = 24  # characters of a literal written in a box
+_MOST_RESULTS = 6  # operands written in a box
+_MANY = 3  # this many arrows from one node to a folded equation are drawn as one
 
 
 class Note(NamedTuple):
-    """A line in a node, below its title; on a patch of colour, where that means something."""
+    """A line in a node, below its title; `colour` paints a patch behind it."""
 
     text: str
     fill: str = ""
 
 
-# Values that go into a frame, or come out of it: what they are to it, in a word and a colour.
+# The role of values that enter or leave a frame: a word and a colour.
 Part = tuple[str, Sequence[Atom], NodeStyle]
 
-# How the equations of a jaxpr, whose inputs come from these nodes, are drawn: the outputs' nodes.
+# Draws the equations of a jaxpr whose inputs come from these nodes; returns the outputs' nodes.
 Body = Callable[[Graph, Jaxpr, dict[Var, str]], list[str]]
 Bodies = Mapping[str, tuple[Jaxpr, Body]]
 
-# Functions that draw a branch or a loop, by the primitive's name. control.py adds them.
+# Functions that draw a branch or a loop, by primitive name, added by control.py.
 draw_control_flow: dict[str, Callable[..., list[str]]] = {}
 
 
 class Drawing:
-    """One picture in the making: the graph, and the names that its nodes and values have so far."""
+    """Builds one picture: the graph, and the names of its nodes and values so far."""
 
     def __init__(
         self,
@@ -75,20 +75,20 @@ class Drawing:
         self.numbers = numbers or {eqn: n for n, (_, eqn) in enumerate(printed_eqns(jaxpr))}
         self.traffic = traffic_of(jaxpr, places)
         self.long_edges = long_edges(jaxpr)
-        self.top = ""  # an input of the whole program: frames stand below it
-        self.alone: set[str] = set()  # nodes that are a value's name
-        self.several: set[str] = set()  # boxes with several results: their arrows say which
-        self.titles: dict[Var, str] = {}  # the names that inputs have in the function
-        self.result_titles: list[str] = []  # where the results are in its result
+        self.top = ""  # an input of the whole program, drawn above all frames
+        self.alone: set[str] = set()  # nodes that show only a value's name
+        self.several: set[str] = set()  # boxes with several results, whose arrows are labelled
+        self.titles: dict[Var, str] = {}  # the inputs' names in the function
+        self.result_titles: list[str] = []  # the results' paths in the function's result
         self.notes: dict[Var, list[Note]] = {}
         self.threads: dict[Var, NodeStyle] = {}
         self.equation_style = style.EQUATION
         self.upwards = False
-        self.open_calls = True  # else a call is a box
+        self.open_calls = True  # otherwise a call is a box
         self.remark = ""
         self.ref_order = RefOrder()
         self.fresh: Iterator[str] = (f"n{i}" for i in itertools.count())
-        self.legend_styles: list[NodeStyle] = []  # those that the legend is to explain
+        self.legend_styles: list[NodeStyle] = []  # those that the legend explains
 
     def finished(self) -> Graph:
         """The graph, with its legend."""
@@ -100,7 +100,7 @@ class Drawing:
         return self.graph
 
     def name_ends(self, jaxpr: Jaxpr, debug_info: DebugInfo | None) -> None:
-        """Give the program's inputs and results the names that they have in the function."""
+        """Name the program's inputs and results as in the function."""
         if debug_info is None:
             return
         names, paths = debug_info.arg_names, result_paths(debug_info)
@@ -112,7 +112,7 @@ class Drawing:
     # ---- a jaxpr ----
 
     def whole(self, jaxpr: Jaxpr) -> None:
-        """Draw inputs, equations and outputs, of a very large program in parts put together."""
+        """Draw inputs, equations and outputs; a very large program is folded first."""
         drawn, self.remark = folded(jaxpr)
         self.long_edges = long_edges(drawn)
         with self.graph.subgraph(graph_attr={"rank": "source"}) as top:
@@ -127,7 +127,7 @@ class Drawing:
                 self.outputs(self.graph, [value], [outputs[value]], style.OUTPUT, title)
 
     def inputs(self, graph: Graph, jaxpr: Jaxpr, node_style: NodeStyle) -> dict[Var, str]:
-        """A node for each input and constant: where the values of these variables come from."""
+        """Draw a node for each input and constant, and make it the source of the variable."""
         sources = {v: self.variable(graph, v, style.CONSTANT) for v in jaxpr.constvars}
         return sources | {v: self.variable(graph, v, node_style) for v in jaxpr.invars}
 
@@ -149,12 +149,13 @@ class Drawing:
         node_style: NodeStyle,
         title: str = "out",
     ) -> list[str]:
-        """A node for each output of jaxprs that give alike: the branches of a cond, or just one."""
+        """A node for each output of jaxprs with equal output types: the branches of a cond, or just one
+        jaxpr."""
         several = len(ends[0][0]) > 1
         nodes = []
         for i, values in enumerate(zip(*[values for values, _ in ends])):
             notes = self.notes.get(values[0], []) if len(ends) == 1 else []
-            notes = [note for note in notes if not note.fill]  # patches are large, and said above
+            notes = [note for note in notes if not note.fill]  # patches are large, and shown above
             lines = [f"{title} {i}" if several else title]
             nodes.append(self.node(graph, label(lines, notes), node_style))
             for value, (_, sources) in zip(values, ends):
@@ -162,19 +163,19 @@ class Drawing:
         return nodes
 
     def body(self, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
-        """Draw the equations; give the node that each output of the jaxpr comes from."""
+        """Draw the equations; return the source node of each output of the jaxpr."""
         for eqn in jaxpr.eqns:
             self.one_equation(graph, eqn, sources)
         return [self.source(graph, x, sources) for x in jaxpr.outvars]
 
     def one_equation(self, graph: Graph, eqn: JaxprEqn, sources: dict[Var, str]) -> None:
-        """Draw an equation; `sources` gets the nodes of its results."""
+        """Draw an equation, and add its results' nodes to `sources`."""
         operands = [self.operand(graph, eqn, x, sources) for x in eqn.invars]
         with self.ref_order.inside(eqn):
             sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))
 
     def operand(self, graph: Graph, eqn: JaxprEqn, value: Atom, sources: dict[Var, str]) -> str:
-        """The node that an operand comes from; "" for a literal that is written in the equation's box."""
+        """An operand's source node; "" for a literal written in the equation's box."""
         if isinstance(value, Literal) and self.is_box(eqn) and self.operands_text(eqn):
             return ""
         if (eqn, value) in self.long_edges:
@@ -184,14 +185,14 @@ class Drawing:
     # ---- an equation ----
 
     def is_box(self, eqn: JaxprEqn) -> bool:
-        """Whether the equation is drawn as a box and not as a frame."""
+        """Whether the equation is drawn as a box, not as a frame."""
         is_frame = eqn.primitive.name in draw_control_flow or (
             self.open_calls and called(eqn) is not None
         )
         return isinstance(eqn, FoldedEqn) or not is_frame
 
     def equation(self, graph: Graph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
-        """Draw an equation whose operands come from these nodes; give the nodes of its results."""
+        """Draw an equation whose operands come from these nodes; return its results' nodes."""
         inner = called(eqn)
         if self.is_box(eqn):
             box = self.box(graph, eqn, operands)
@@ -206,7 +207,7 @@ class Drawing:
         return self.call(graph, eqn, inner, operands)
 
     def inside(self, eqn: JaxprEqn) -> Bodies:
-        """The jaxprs of a branch or a loop, and what draws them."""
+        """The jaxprs of a branch or a loop, and their drawing functions."""
         return {name: (closed.jaxpr, self.body) for name, closed in bodies_of(eqn).items()}
 
     def call(self, graph: Graph, eqn: JaxprEqn, inner: Jaxpr, operands: list[str]) -> list[str]:
@@ -253,12 +254,12 @@ class Drawing:
         return box
 
     def operands_text(self, eqn: JaxprEqn) -> str:
-        """The operands' names, in their order, if these are not too many for a box."""
+        """The operands' names in order, if a box has room for them."""
         text = " ".join(["", *map(self.name_of, eqn.invars)])
         return text if len(text) <= _LONGEST_OPERANDS and not isinstance(eqn, FoldedEqn) else ""
 
     def results(self, eqn: JaxprEqn) -> list[str]:
-        """The names and types of what an equation gives, if these are not too many for a box."""
+        """The names and types of an equation's results, if a box has room for them."""
         shown = [self.typed(v) for v in eqn.outvars if self.names.get(v, "_") != "_"]
         return shown if len(shown) <= _MOST_RESULTS else [f"{len(shown)} results"]
 
@@ -268,7 +269,7 @@ class Drawing:
         return node_style.having(**border)
 
     def classes(self, eqn: JaxprEqn) -> str:
-        """By which scripts find the equation in an SVG."""
+        """The SVG classes by which scripts find the equation."""
         found: dict[str, None] = {}
         for each in all_eqns([eqn]) if isinstance(eqn, FoldedEqn) else [eqn]:
             number, mark = self.numbers.get(each), mark_of(each)
@@ -298,8 +299,7 @@ class Drawing:
         return name
 
     def bar(self, graph: Graph, *parts: Part) -> list[str]:
-        """What goes into a frame, or comes out of it, side by side: a cell for each value. Gives the cells'
-        ports."""
+        """A frame's inputs or outputs side by side, a cell for each value. Returns the cells' ports."""
         heading, row, number = style.shade("text"), "", itertools.count()
         for title, values, node_style in parts:
             if not values:
@@ -316,7 +316,7 @@ class Drawing:
         return [f"{node}:p{i}" for i in range(next(number))]
 
     def title_of(self, var: Var) -> str:
-        """The name of an input in the function, or else in the jaxpr."""
+        """An input's name in the function, else in the jaxpr."""
         return html.escape(self.titles.get(var, self.names[var]), quote=False)
 
     def name_of(self, value: Atom) -> str:
@@ -325,18 +325,19 @@ class Drawing:
         return self.names.get(value, "_")
 
     def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
-        """An arrow; `type_` is the value's type where it goes to, if that is another."""
+        """An arrow; `type_` is the value's type at the target, if it differs."""
         if isinstance(value, Var) and value in self.threads:
             self.legend_styles.append(self.threads[value])
             attributes = self.threads[value].attributes | attributes
-        if tail in self.alone:  # right above its use
+        if tail in self.alone:  # directly above its use
             attributes["constraint"] = "true"
         which = self.names[value] if isinstance(value, Var) and tail in self.several else ""
         text = self.typed(value, type_) if type_ else which
-        self.arrow(tail, head, f" {text} " if text else "", **attributes)  # spaces: off the arrow
+        # spaces keep the label off the arrow
+        self.arrow(tail, head, f" {text} " if text else "", **attributes)
 
     def typed(self, value: Atom, type_: str = "") -> str:
-        """Name and type, with how the value is split."""
+        """Name and type, and how the value is split."""
         type_ = type_ or self.type_of(value)
         if "@" in type_:
             self.legend_styles.append(style.SPLIT)
@@ -352,7 +353,7 @@ class Drawing:
         self.graph.edge(tail, head, text or None, **attributes)
 
     def name_alone(self, graph: Graph, value: Any) -> str:
-        """A value that comes from far away, so that no arrow crosses all the picture."""
+        """A value's name in place of an arrow that would cross the whole picture."""
         node = self.node(graph, self.names[value], style.FROM_AFAR)
         self.alone.add(node)
         return node
@@ -367,7 +368,7 @@ class Drawing:
 
 
 def label(lines: list[str], notes: list[Note]) -> str:
-    """A node's label: lines of HTML, and its notes below them; on patches if these have colours."""
+    """A node's label: lines of HTML, and its notes below them, on patches if they have colours."""
     plain = [_small(note.text) for note in notes if not note.fill]
     patches = [note for note in notes if note.fill]
     if not patches:
@@ -383,22 +384,23 @@ def _small(text: str) -> str:
 
 
 def _short(number: str) -> str:
-    """0.10000000149011612, the float32 nearest to a tenth, as 0.1."""
+    """The shortest text of a float: 0.10000000149011612, the float32 nearest to a tenth, is 0.1."""
     is_long = len(number) > 10 and "." in number and "j" not in number
     return f"{float(number):.6g}" if is_long else number
 
 
 def visible_params(eqn: JaxprEqn) -> list[str]:
-    """The parameters which say what arrows, types and jaxprs do not tell already."""
+    """The parameters that arrows, types and jaxprs don't show already."""
     told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
     jaxprs = [key.split("[")[0] for key, _ in bodies(eqn)]
     lines = []
     for key, value in eqn.params.items():
         parts = value if isinstance(value, tuple | list) else (value,)
-        unset = all(part is None or part is False for part in parts)  # but for 0
+        unset = all(part is None or part is False for part in parts)  # except 0
         if key in jaxprs or unset or callable(value) or value in told:
             continue
-        text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # of functions: differs from run to run
+        # of functions: it differs from run to run
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(value))
         text = re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)
         if len(text) > _LONGEST_PARAMETER:
             text = text[: _LONGEST_PARAMETER - 1] + "…"
@@ -407,7 +409,7 @@ def visible_params(eqn: JaxprEqn) -> list[str]:
 
 
 def _by_source(eqn: JaxprEqn, operands: Sequence[str]) -> dict[str, list[Atom]]:
-    """The operands that come from each node."""
+    """The operands by source node."""
     found: dict[str, list[Atom]] = {}
     for value, source in zip(eqn.invars, operands):
         if source:
@@ -434,7 +436,7 @@ def bodies(eqn: JaxprEqn) -> list[tuple[str, Jaxpr]]:
 
 
 def called(eqn: JaxprEqn) -> Jaxpr | None:
-    """The jaxpr of `eqn` if it has one, with the same inputs and outputs as `eqn` itself."""
+    """The inner jaxpr of `eqn` if it has exactly one, with the same inputs and outputs as `eqn` itself."""
     inside = list(subjaxprs(eqn.params))
     if len(inside) != 1:
         return None

@@ -1,7 +1,7 @@
 """Events as lines of text, for a terminal of any width.
 
-A line has the event's number, indented by what it is within, its stage and name, the values that went in and
-came out, the traces that a bind goes through, and the user's line.
+A line has the event's number, indented by its depth, its stage and name, its operands and results, the traces
+that a bind goes through, and the user's line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLOURS = {
     "launch": "32",
 }
 ERROR_COLOUR = "31"
-MAX_INDENT = 8  # levels: values need room too
+MAX_INDENT = 8  # indented levels: values need room too
 MAX_LINES = 4  # of values
 MAX_SOURCE = 20  # lines of a function
 
@@ -38,8 +38,7 @@ MAX_SOURCE = 20  # lines of a function
 def event_text(
     event: RecordedEvent, depth: int, within: int, width: int, colours: bool = False
 ) -> str:
-    """The event on one line if it fits, with what is around it on a second one if not. `within` is how
-    many events happened directly within it."""
+    """The event on one line if it fits, else on two. `within` is the number of its direct children."""
     indent = " " * (5 + 2 * min(depth, MAX_INDENT))
     what = f"{event.number:<4} {indent[5:]}{parts_text(event)}"
     where = f"[{' > '.join(reversed(event.trace))}]"
@@ -83,12 +82,12 @@ def value_text(value: EventValue) -> str:
 
 
 def place_text(place: CodeLine) -> str:
-    """A line, with a file name that is as short as can be."""
+    """A source line with a short file name."""
     return f"{short_file(place.file)}:{place.line}"
 
 
 def short_file(file: str) -> str:
-    """A file below the current folder, or in the package, from there on."""
+    """A file's path relative to the current folder or the package."""
     if file.startswith(PACKAGE_FOLDER):
         return "tinyjax/" + file.removeprefix(PACKAGE_FOLDER)
     below = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
@@ -96,18 +95,18 @@ def short_file(file: str) -> str:
 
 
 def changed_text(line: str) -> str:
-    """A line of what a pass changed in colours: green if it is new, red if it is gone."""
+    """A line of a pass's changes in colour: green if added, red if removed."""
     colour = {"+ ": 32, "- ": 31}.get(line[:2])
     return line if colour is None else f"\033[{colour}m{line}\033[0m"
 
 
 def line_text(place: CodeLine, width: int) -> str:
-    """A line of source among its neighbours, marked."""
+    """A marked line of source among its neighbours."""
     return _source_text(place, range(place.line - 2, place.line + 3), place.line, width)
 
 
 def function_text(place: CodeLine, at: int, width: int) -> str:
-    """The function that begins at a place, with a line of it marked; of a long one, what is around that."""
+    """The function at a place with one line marked; of a long function, the lines around it."""
     lines = linecache.getlines(place.file)[place.line - 1 :]
     end = place.line + len(inspect.getblock(lines) if lines else ())
     first = place.line if end - place.line <= MAX_SOURCE else max(place.line, at - MAX_SOURCE // 2)

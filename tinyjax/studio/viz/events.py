@@ -1,6 +1,6 @@
 """The parts of a recording: events, the values in them, and positions in source files.
 
-Equal ids mean the same value. Only short texts of values are kept, never the arrays. record.py makes the
+Equal ids mean the same value. Events keep only short texts of values, never the arrays. record.py makes the
 events.
 """
 
@@ -50,12 +50,12 @@ class EventValue:
     kind: str
     id: int
     role: str = ""
-    picture: tuple[str, str] = ("", "")  # of an array of many elements, and its summary
+    picture: tuple[str, str] = ("", "")  # of an array with many elements, and its summary
 
 
 @dataclass
 class RecordedEvent:
-    """Something that happened: `parent` is the number of the event within which it did.
+    """An event; `parent` is the number of the enclosing one.
 
     `stage` is "bind", "impl", "abstract eval", "jvp rule", "batch rule", "transpose rule", "partial eval
     rule", "equation" (written to a jaxpr), "trace" (a whole function), "compile" or "launch". `trace`
@@ -77,32 +77,32 @@ class RecordedEvent:
 
 # ---- values ----
 
-MAX_ELEMENTS = 12  # an array of more is shown by the first of them
-MAX_READ_BYTES = 2**20  # what is larger, and in a device's own memory, is not fetched to be shown
+MAX_ELEMENTS = 12  # a larger array is shown by its first elements
+MAX_READ_BYTES = 2**20  # larger arrays in a device's own memory are not fetched
 
 
 class Values:
-    """Describes values, and knows those again that it has seen.
+    """Describes values, and recognizes those seen before.
 
-    It has weak references to arrays: a recording keeps none alive. The variables of a jaxpr are named as
-    where that is printed, which is known when it is finished: until `name_variables`, texts have their
-    numbers in braces. `thumbnail` makes pictures of arrays, if they are asked for."""
+    It holds weak references to arrays, so a recording keeps none alive. The variables of a jaxpr get their
+    printed names when it is finished: until `name_variables`, texts have their numbers in braces.
+    `thumbnail`, if given, makes pictures of arrays."""
 
     def __init__(self, thumbnail: Callable[[np.ndarray], tuple[str, str]] | None = None) -> None:
         self.thumbnail = thumbnail
         self.pictures: dict[int, tuple[str, str]] = {}  # of arrays, by their numbers
         self.numbers = itertools.count(1)
-        self.ids: dict[Any, int] = {}  # of variables, scalars, and what is made of other values
+        self.ids: dict[Any, int] = {}  # of variables, scalars, and containers of values
         self.arrays: dict[int, tuple[weakref.ref, int]] = {}  # by the id() of the array
         self.texts: dict[int, str] = {}  # of arrays, by their numbers
         self.names: dict[int, str] = {}  # of variables, by their numbers
         self.unnamed: list[EventValue] = []
 
     def describe(self, x: Any, role: str = "") -> EventValue:
-        """The description of a value: an array, a tracer, a scalar or what else rules are given."""
+        """The description of a value: an array, a tracer, a scalar or any other argument of rules."""
         try:
             return self._describe(x, role)
-        except Exception as error:  # what is recorded goes on, whatever is wrong with a description
+        except Exception as error:  # an error in a description must not stop the recorded program
             return EventValue(
                 "", f"{type(x).__name__} ({error})", "other", next(self.numbers), role
             )
@@ -133,7 +133,7 @@ class Values:
         )
 
     def _named(self, value: EventValue) -> EventValue:
-        """The same value, whose text will get the names of variables."""
+        """A value whose text will get the names of variables."""
         if "{" in value.text:
             self.unnamed.append(value)
         return value
@@ -141,7 +141,7 @@ class Values:
     # ---- which value it is ----
 
     def written(self, memory: Memory) -> None:
-        """Notes that this memory now holds another value."""
+        """Note that this memory now holds another value."""
         if memory.host is not None:
             self.arrays[id(memory.host)] = weakref.ref(memory.host), next(self.numbers)
 
@@ -162,7 +162,7 @@ class Values:
         return self.ids[key]
 
     def _id_of_array(self, x: Any) -> int:
-        """The number of an array, which may be known by the NumPy array that has its elements."""
+        """The number of an array, which may be known by its NumPy array."""
         memory = x if isinstance(x, Memory) else getattr(x, "buffer", None)
         host = getattr(memory, "host", None)
         same = [host, getattr(x, "_host", None), None if x is memory else x]
@@ -173,7 +173,7 @@ class Values:
         return number
 
     def _known(self, array: Any) -> int:
-        """The number of an array that was met before, or 0."""
+        """The number of an array seen before, or 0."""
         ref, number = self.arrays.get(id(array), (None, 0))
         return number if ref is not None and ref() is array else 0
 
@@ -190,7 +190,7 @@ class Values:
             return type(x).__name__
         if isinstance(x, Zero):
             return "Zero"
-        if isinstance(x, ArrayImpl):  # which many events show, and which never changes
+        if isinstance(x, ArrayImpl):  # shown by many events, and immutable
             number = self._id(x)
             if number not in self.texts:
                 self.texts[number] = self._text_of_stored(x)
@@ -204,7 +204,7 @@ class Values:
         return elements if isinstance(elements, str) else _numbers_text(elements)
 
     def _elements(self, x: ArrayImpl | Memory) -> np.ndarray | str:
-        """Reads the elements, and leaves no mark on the array that it was read; or says why not."""
+        """Read the elements without marking the array as read; or return why that isn't possible."""
         if isinstance(x, ArrayImpl) and not x.is_unread:
             return x._value
         memory = x if isinstance(x, Memory) else x.buffer
@@ -225,14 +225,14 @@ class Values:
     # ---- variables ----
 
     def finished(self, jaxpr: Jaxpr) -> None:
-        """Takes the names that the variables of a jaxpr have where it is printed."""
+        """Take the printed names of a jaxpr's variables."""
         names = variable_names(jaxpr)
         unread = {v: "_" for eqn in jaxpr.eqns for v in eqn.outvars}
         for v, name in (unread | names).items():
             self.names.setdefault(self._id(v), name)
 
     def name_variables(self) -> None:
-        """Puts names into the texts; a variable of no finished jaxpr has its number as a name."""
+        """Put names into the texts; a variable of an unfinished jaxpr is named by its number."""
         for value in self.unnamed:
             value.text = re.sub(
                 r"\{(\d+)\}", lambda n: self.names.get(int(n[1]), f"v{n[1]}"), value.text
@@ -249,7 +249,7 @@ def _aval_text(aval: ShapedArray) -> str:
 
 
 def _numbers_text(x: np.ndarray) -> str:
-    """An array on one line; of a large one, the first elements."""
+    """An array on one line; a large one by its first elements."""
     if x.dtype.names:  # random keys: their words
         x = x[x.dtype.names[0]]
     if x.size <= MAX_ELEMENTS:
@@ -262,7 +262,7 @@ def _numbers_text(x: np.ndarray) -> str:
 
 
 def _nested_text(x: Any) -> str:
-    """A number, in six digits, which are enough to know it again; or a list of them."""
+    """A number in six digits, enough to recognize it; or a list of them."""
     if isinstance(x, list):
         return f"[{' '.join(map(_nested_text, x))}]"
     if isinstance(x, float):
@@ -288,7 +288,7 @@ def _param_text(value: Any) -> str:
         isinstance(x, (Jaxpr, ClosedJaxpr)) or callable(x) for x in value
     ):
         return f"({', '.join(map(_param_text, value))})"
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # not the same in the next run
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # differs between runs
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
@@ -296,7 +296,7 @@ def _param_text(value: Any) -> str:
 
 
 def wrapped_function(flat_fun: Callable) -> Callable:
-    """The user's function, out of what makes it one of a flat list of arrays."""
+    """The user's function inside its wrapper for flat lists of arrays."""
     if isinstance(flat_fun, FlatFun):
         return wrapped_function(flat_fun.fun)
     names = getattr(getattr(flat_fun, "__code__", None), "co_freevars", ())
@@ -306,8 +306,8 @@ def wrapped_function(flat_fun: Callable) -> Callable:
 
 
 def inner_rule(rule: Any) -> Any:
-    """The rule that a wrapper calls: functools.wraps, a partial, or a function that a helper made, which has
-    it as its variable `rule`. None of a rule that is no wrapper."""
+    """The rule that a wrapper calls: via functools.wraps, a partial, or a helper's closure variable `rule`.
+    None if the rule isn't a wrapper."""
     if hasattr(rule, "__wrapped__"):
         return rule.__wrapped__
     if isinstance(rule, functools.partial):
@@ -319,8 +319,8 @@ def inner_rule(rule: Any) -> Any:
 
 
 def place_of(rule: Any, primitive: Primitive | None = None) -> CodeLine | None:
-    """Where a function is written. Of a wrapper, the rule that it calls; of a function of NumPy's, the line
-    that makes it a rule of `primitive`."""
+    """The source location of a function; for a wrapper, that of its rule; for a NumPy function, the line that
+    makes it a rule of `primitive`."""
     while (inner := inner_rule(rule)) is not None:
         rule = inner
     code = getattr(rule, "__code__", None) or getattr(type(rule).__call__, "__code__", None)
@@ -331,7 +331,7 @@ def place_of(rule: Any, primitive: Primitive | None = None) -> CodeLine | None:
 
 @functools.cache
 def _line_with(primitive: Primitive, text: str) -> CodeLine | None:
-    """The line of a module of tinyjax on which a primitive and `text` stand together."""
+    """The line of a tinyjax module that contains both a primitive and `text`."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tinyjax.") and module.__file__:
             variables = [key for key, value in vars(module).items() if value is primitive]

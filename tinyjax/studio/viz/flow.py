@@ -1,7 +1,7 @@
-"""What a recorded program computed, as a graph: from which values each value was made.
+"""A recorded program as a graph: the values that each value was made from.
 
-A node is an event that computes (NumPy, or a kernel) or writes an equation; an arrow is a value; a frame is
-what happened while one function was traced.
+A node is an event that computes (by NumPy or a kernel) or writes an equation; an arrow is a value; a frame is
+the tracing of one function.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from tinyjax.studio.viz import style
 from tinyjax.studio.viz.events import EventValue, RecordedEvent
 from tinyjax.studio.viz.output import Graph
 
-MAX_NODES = 120  # of one picture: more is no help, and takes long to lay out
+MAX_NODES = 120  # of one picture: more don't help, and take long to lay out
 
 _LONGEST = 16
 _STAGES = ("impl", "equation", "launch")
 
 
 def leaves(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
-    """The events that compute or write something themselves, and not by others within them."""
+    """The events that compute or write something themselves, not by events within them."""
     doing = [event for event in events if event.stage in _STAGES]
     parent = {event.number: event.parent for event in events}
     around: set[int] = set()
@@ -33,20 +33,20 @@ def leaves(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
 
 
 def flow(events: Sequence[RecordedEvent]) -> list[Graph]:
-    """Draws the events that compute or write something, at most MAX_NODES in one graph; in the SVG, the
-    node of event number 7 has the id "event-7", and arrows to it have the class "to-7"."""
+    """Draw the events that compute or write something, at most MAX_NODES in one graph. In the SVG, the node
+    of event 7 has the id "event-7", and arrows to it have the class "to-7"."""
     shown = leaves(events)
     starts = range(0, len(shown), MAX_NODES)
     return [_Flow(events, shown[start : start + MAX_NODES]).graph for start in starts]
 
 
 class _Flow:
-    """A graph of some of the events in the making."""
+    """Builds a graph of some of the events."""
 
     def __init__(self, events: Sequence[RecordedEvent], shown: Sequence[RecordedEvent]):
         self.events = {event.number: event for event in events}
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
-        self.makers: dict[int, str] = {}  # the node that made a value, by the value's id
+        self.makers: dict[int, str] = {}  # a value's node, by the value's id
         self.inputs = {v.id for event in events if event.parent is None for v in event.operands}
         self.frames(self.graph, None, shown)
         for event in shown:
@@ -56,7 +56,7 @@ class _Flow:
         self.graph.attr(label=style.legend(styles, ""), labelloc="t", labeljust="l")
 
     def frames(self, graph: Graph, around: int | None, shown: Sequence[RecordedEvent]) -> None:
-        """Draws nodes, those of a traced function within a frame."""
+        """Draw nodes, those of a traced function within a frame."""
         inside: dict[int | None, list[RecordedEvent]] = {}
         for event in shown:
             inside.setdefault(self.frame_of(event, around), []).append(event)
@@ -70,7 +70,7 @@ class _Flow:
                 self.frames(frame, number, events)
 
     def frame_of(self, event: RecordedEvent, around: int | None) -> int | None:
-        """The outermost trace of a function, within the one numbered `around`, that an event is in."""
+        """The outermost function trace around an event, within the one numbered `around`."""
         frame, number = around, event.parent
         while number is not None and number != around:
             if self.events[number].stage == "trace":
@@ -89,7 +89,7 @@ class _Flow:
     def arrows(self, event: RecordedEvent) -> None:
         for value in event.operands:
             if value.kind == "other" and value.id not in self.inputs:
-                continue  # a number in the program
+                continue  # a literal number
             if value.id not in self.makers:
                 self.makers[value.id] = f"value-{value.id}"
                 self.graph.node(
@@ -110,6 +110,6 @@ def _style_of(stage: str) -> style.NodeStyle:
 
 
 def _text(value: EventValue) -> str:
-    """A value if it is short, else its type."""
+    """A short value's text, else its type."""
     text = value.text if value.text and len(value.text) <= _LONGEST else value.aval
     return html.escape(text or value.aval or "?")

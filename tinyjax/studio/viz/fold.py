@@ -1,8 +1,8 @@
-"""Programs of more than 500 equations, with parts put together so that a picture can be looked at.
+"""Fold programs of more than 500 equations, so that their pictures stay readable.
 
-Inner jaxprs are folded first, the deepest before the others; then what is repeated, such as a network's
-layers; then stretches of any kind. A stretch of equations in a row can stand as one equation, for nothing
-that it reads is computed after it.
+Inner jaxprs are folded first, the deepest before the others; then repetitions, such as a network's layers;
+then any consecutive equations. Consecutive equations can be drawn as one, because their operands are all
+computed before them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tinyjax.core.bind import Primitive
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.tree_util.pytrees import tree_map
 
-LIMIT = 500  # equations that are drawn one by one
-_LONGEST_PERIOD = 200  # equations that may be repeated
-_MANY = 4  # inputs or results of one folded equation alone, from which on they are counted
+LIMIT = 500  # equations that are drawn individually
+_LONGEST_PERIOD = 200  # equations of a possible repetition
+_MANY = 4  # this many inputs or results of one folded equation are drawn as a count
 
 
 class FoldedEqn(JaxprEqn):
-    """An equation of a picture that stands for several of the program."""
+    """An equation of a picture that represents several of the program."""
 
     __slots__ = ("inside",)
 
@@ -31,9 +31,9 @@ class FoldedEqn(JaxprEqn):
 
 
 def folded(jaxpr: Jaxpr, limit: int = LIMIT, keep_ends: bool = False) -> tuple[Jaxpr, str]:
-    """The program with at most `limit` equations or so, and what to say of that; a small one as it is.
+    """The program with about `limit` equations at most, and a remark about it; a small one is unchanged.
 
-    Inputs and results that one folded equation alone has are not kept if they are many."""
+    Many inputs or results of only one folded equation are dropped."""
     total = count(jaxpr)
     if total <= limit:
         return jaxpr, ""
@@ -52,7 +52,7 @@ def folded(jaxpr: Jaxpr, limit: int = LIMIT, keep_ends: bool = False) -> tuple[J
 
 
 def count(jaxpr: Jaxpr, depth: int = 10**6) -> int:
-    """The number of equations, those of jaxprs inside included, down to a depth."""
+    """The number of equations, those of inner jaxprs included, down to a depth."""
     inside = [count(j, depth - 1) for eqn in jaxpr.eqns for j in subjaxprs(eqn.params) if depth]
     return len(jaxpr.eqns) + sum(inside)
 
@@ -62,7 +62,7 @@ def _depth(jaxpr: Jaxpr) -> int:
 
 
 def all_eqns(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
-    """These equations and those inside of them."""
+    """These equations and those inside them."""
     for eqn in eqns:
         yield from all_eqns(eqn.inside) if isinstance(eqn, FoldedEqn) else [eqn]
         for inner in subjaxprs(eqn.params):
@@ -73,7 +73,7 @@ def all_eqns(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
 
 
 def _to_depth(jaxpr: Jaxpr, depth: int) -> Jaxpr:
-    """The jaxpr with those inside of it drawn down to this depth, and counted below it."""
+    """The jaxpr with inner jaxprs drawn down to this depth, and only counted below it."""
 
     def inner(item: Any) -> Any:
         if isinstance(item, ClosedJaxpr):
@@ -111,7 +111,7 @@ class Stretch(NamedTuple):
 
 
 def _in_stretches(jaxpr: Jaxpr, stretches: Sequence[Stretch]) -> Jaxpr:
-    """The jaxpr with one equation for each stretch."""
+    """The jaxpr with one equation per stretch."""
     eqns: list[JaxprEqn] = []
     place = 0
     for stretch in stretches:
@@ -133,7 +133,7 @@ def _as_one(jaxpr: Jaxpr, stretch: Stretch) -> JaxprEqn:
 
 
 def all_in_one(eqns: Sequence[JaxprEqn], results: Sequence[Var]) -> FoldedEqn:
-    """One equation for several, of whose results these are needed."""
+    """One equation in place of several, with the needed results."""
     made = {v for eqn in eqns for v in eqn.outvars}
     read = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var))
     operands = [v for v in read if v not in made]
@@ -143,7 +143,7 @@ def all_in_one(eqns: Sequence[JaxprEqn], results: Sequence[Var]) -> FoldedEqn:
 
 
 def _repeats(eqns: Sequence[JaxprEqn]) -> Iterator[Stretch]:
-    """Stretches that repeat what stands right before them, twice at least, in their order."""
+    """Stretches that repeat at least twice, in order."""
     alike = _Alike(eqns)
     place = 0
     while place < len(eqns):
@@ -161,7 +161,7 @@ def _saved(stretch: Stretch) -> tuple[int, int]:
 
 
 class _Alike:
-    """Which equations do the same to what stands in the same place before them."""
+    """Finds equations that do the same to operands at the same distance."""
 
     def __init__(self, eqns: Sequence[JaxprEqn]):
         maker = {v: (i, n) for i, eqn in enumerate(eqns) for n, v in enumerate(eqn.outvars)}
@@ -172,14 +172,15 @@ class _Alike:
         ]
 
     def repeated(self, start: int, size: int) -> Stretch:
-        """How often the equations from `start` on are repeated after themselves."""
+        """How often the equations from `start` on repeat."""
         i = start
         while i + size < len(self.what) and self.alike(i, i + size, size):
             i += 1
         return Stretch(start + size, size, (i - start) // size)
 
     def alike(self, i: int, j: int, size: int) -> bool:
-        """Equal equations, whose operands are as far away, or further than the last time round."""
+        """Whether two equations are equal, with operands at the same distance, or from before the first
+        repetition."""
         return self.what[i] == self.what[j] and all(
             a == b or (a[0] > size and b[0] > size)
             for a, b in zip(self.operands[i], self.operands[j])
@@ -187,7 +188,7 @@ class _Alike:
 
 
 def _meaning(eqn: JaxprEqn) -> str:
-    """A text that is equal for equations that are alike but for their operands."""
+    """A text that is equal for equations that differ only in their operands."""
     literals = [v.key if isinstance(v, Literal) else v.aval for v in eqn.invars]
     params = re.sub(r" at 0x[0-9a-f]+", "", str(eqn.params))
     return f"{eqn.primitive} {literals} {params}"
@@ -197,7 +198,7 @@ def _meaning(eqn: JaxprEqn) -> str:
 
 
 def _without_many_ends(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr without the inputs and results that folded equations alone have, if they are many."""
+    """The jaxpr without the inputs and results that only folded equations use, if they are many."""
     single = [eqn for eqn in jaxpr.eqns if not isinstance(eqn, FoldedEqn)]
     seen: set[Any] = {v for eqn in single for v in [*eqn.invars, *eqn.outvars]}
     ends: set[Any] = {v for v in [*jaxpr.invars, *jaxpr.outvars] if v not in seen}

@@ -1,7 +1,7 @@
-"""The programs of a pallas_call as a stage of `viz.kernel`: which blocks each of them is given.
+"""The programs of a pallas_call as a stage of `viz.kernel`: the blocks of each program.
 
-The programs are shown in the order of the grid, as if each loaded its blocks of the inputs and then stored
-those of the outputs. What a kernel does within its blocks is not known here.
+The programs are shown in grid order, as if each loaded its blocks of the inputs and then stored its blocks of
+the outputs. The kernel's accesses within its blocks are not known here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tinyjax.studio.viz.kernel_stages import COLUMNS, Grid, Stage
 
 @dataclass(frozen=True)
 class Programs:
-    """What stands for the kernel in such a stage."""
+    """Represents the kernel in such a stage."""
 
     name: str
     lines: tuple[str, ...]
@@ -72,7 +72,7 @@ def _block_text(m: Any) -> str:
 
 
 def _rows_of_block(m: Any, program: tuple[int, ...]) -> Iterator[range]:
-    """The elements of a program's block that are in the array, each row as a range of positions."""
+    """The elements of a program's block within the array, each row as a range of positions."""
     shape = m.aval.shape
     starts = [int(start) - low for start, (low, _) in zip(m.starts[program], m.padding)]
     axes = [

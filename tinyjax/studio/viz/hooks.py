@@ -1,4 +1,4 @@
-"""The calls that a recording notes, and the contents of their events.
+"""The calls that a recording observes, and the contents of their events.
 
 Everything in tinyjax passes through six tables of rules, four methods, and a handful of functions. For each
 there is a function here that takes the call's arguments, and returns the contents of its event. record.py
@@ -41,13 +41,13 @@ from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 ADD_EQN = place_of(JaxprTrace.add_eqn)
 
-Roles = list[tuple[Any, str]]  # values, and what each of them is to a rule
+Roles = list[tuple[Any, str]]  # values with their roles for a rule
 
 
 @dataclass
 class Call:
-    """What an event says of a call before it is made; `results` picks the values out of what it gave,
-    and may add to the parameters."""
+    """An event's description of a call before it runs; `results` extracts the values from its result, and may
+    add to the parameters."""
 
     stage: str
     name: str
@@ -56,11 +56,11 @@ class Call:
     rule: CodeLine | None = None
     results: Callable[[Any], Roles] = lambda out: listed(out)
     primitive: Primitive | None = None  # of a bind or an equation
-    text: str = ""  # of what was made: a jaxpr, a program
+    text: str = ""  # of the result: a jaxpr, a program
 
 
 def listed(xs: Any, role: str = "") -> Roles:
-    """The results of a primitive, of which there may be one or a list."""
+    """The results of a primitive as a list: there may be one or several."""
     return [(x, role) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
 
 
@@ -83,7 +83,7 @@ def equation(trace: JaxprTrace, primitive: Primitive, args: Sequence[Any], param
 
 # ---- rules ----
 
-# Each takes the primitive, the rule, and what the rule was called with.
+# Each takes the primitive, the rule, and the rule's arguments.
 
 
 def jvp_rule(
@@ -287,7 +287,7 @@ def launch(step_program: StepProgram, step: Any, slots: list) -> Call:
     groups = [plan.groups[number] for number in numbers]
 
     def memories(variables: Sequence[Any]) -> Roles:
-        """The values in separate memory: within one launch of several kernels, not all are."""
+        """The values that have memory of their own: within one launch of several kernels, some don't."""
         found = [slots[step_program.slot(v)] for v in dict.fromkeys(variables)]
         return [(memory, "") for memory in found if memory is not None]
 

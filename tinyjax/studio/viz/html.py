@@ -1,4 +1,4 @@
-"""A function explained in one page: HTML that needs no network and no server, to be opened, kept and sent.
+"""`viz.explain`: a function explained in one self-contained page of HTML.
 
     page = viz.explain(f, 3.0, transforms=[jax.grad, jax.jit])
     page.save("explain.html")      # in a notebook, the page shows itself
@@ -42,16 +42,16 @@ _SCRIPTS = (
 def explain(
     f: Callable[..., Any], *args: Any, transforms: Sequence[Callable[..., Any]] = ()
 ) -> Page:
-    """Explains what becomes of `f`, transformed by `transforms`, the first one first, when it is called.
+    """Explain a call of `f`, transformed by `transforms` in order, through all stages.
 
-    For that it is traced three times, called once without compilation, and a few times compiled.
+    It is traced three times, called once without compilation, and a few times compiled.
 
     Args:
-      args: what the transformed function is called with: arrays, numbers, or pytrees of them.
-      transforms: functions such as jax.grad; functools.partial(jax.vmap, in_axes=(0, None)).
+      args: the transformed function's arguments: arrays, numbers, or pytrees of them. transforms: functions
+      such as jax.grad; functools.partial(jax.vmap, in_axes=(0, None)).
     Raises:
       What tracing, compiling and running the function raise."""
-    here = user_line()  # what transformations do before and after f runs is from no line of f
+    here = user_line()  # work of the transformations before and after f runs has no line of f
     with jax.config.set("tinyjax_fast", False):
         recording = recorded(transformed(f, transforms), args)
         columns, passes, plan, call = stages_of(f, args, transforms, here)
@@ -71,7 +71,7 @@ def explain(
 
 
 def _short(arg: Any) -> str:
-    """An argument as its value if it is a number, else as its types."""
+    """An argument's value if it is a number, else its types."""
 
     def leaf(x: Any) -> str:
         return repr(x) if isinstance(x, int | float) else get_aval(x).str_short(short_dtypes=True)
@@ -83,7 +83,7 @@ def _short(arg: Any) -> str:
 
 
 def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """The columns as JSON has them. Items go by their numbers, in the order of the page."""
+    """The columns as JSON. Items are numbered in the order of the page."""
     related = provenance_links(columns)
     number = {item: n for n, item in enumerate(related)}
 
@@ -96,7 +96,7 @@ def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
             "number": item.number,
             "gone": item.gone,
             "wide": item.is_head or len(item.own) > 1,
-            "later": _runs(later),  # links to items before this one are theirs
+            "later": _runs(later),  # links to earlier items are stored with those
         }
         return shown | {name: value for name, value in unless_empty.items() if value}
 
@@ -123,7 +123,7 @@ def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
 
 
 def _runs(numbers: Sequence[int]) -> list[int]:
-    """Rising numbers as the first and the length of each run: 3 4 5 9 as 3 3 9 1."""
+    """Increasing numbers as the start and length of each run: 3 4 5 9 as 3 3 9 1."""
     runs: list[int] = []
     for n in numbers:
         if runs and n == runs[-2] + runs[-1]:

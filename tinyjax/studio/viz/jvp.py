@@ -21,8 +21,8 @@ from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 def jvp(f: Callable[..., Any], *primals: Any, tangents: Sequence[Any] | None = None) -> Graph:
     """Draw the jaxpr of `f` with the primal and the tangent of each value.
 
-    `tangents` has one for each of `primals`, of its shape; by default all are ones. A tangent that is
-    known to be zero, as that of a constant, is not shown: it is not computed either."""
+    `tangents` has one for each of `primals`, of its shape; by default all are ones. Symbolic zero tangents,
+    such as a constant's, are neither computed nor shown."""
     program = Program(f, primals)
     trace = JVPTrace(context.trace)
     leaves = (

@@ -1,6 +1,6 @@
 """The kernels of a plan, run in Python before and after each directive of their schedules.
 
-A stage is the naive loop nest of a kernel, or what a directive makes of that, with all its accesses.
+A stage is the naive loop nest of a kernel, or the nest after a directive, with all its accesses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tinyjax.studio.viz.accesses import LIMIT, Access, Traffic, accesses_of, tra
 from tinyjax.studio.viz.values import all_values
 
 TOTAL = 100_000  # accesses of all stages: a page of a few megabytes
-COLUMNS = 32  # of what has one axis only
+COLUMNS = 32  # of an array with only one axis
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Stage:
     grids: list[Grid]
     accesses: list[Access] = field(repr=False)
     traffic: Traffic
-    word: str = "work-item"  # for what runs at once
+    word: str = "work-item"  # for work-items that run at once
 
 
 def played_kernels(
@@ -63,7 +63,7 @@ def played_kernels(
 ) -> list[list[Stage]]:
     """The stages of each kernel of a plan, run with the values that the program has.
 
-    Raises TooManyAccesses, also if all stages have more than `total`."""
+    Raises TooManyAccesses, also if all stages together have more than `total`."""
     values = all_values(plan.closed, list(map(_in_words, args)))
     kernels: list[list[Stage]] = []
     for number, made in plan.kernels.items():
@@ -78,12 +78,12 @@ def played_kernels(
 
 
 def _in_words(x: Any) -> Any:
-    """A random key as the words that kernels have for it, anything else as it is."""
+    """A random key as its words, as in kernels; anything else unchanged."""
     return jax.random.key_data(x) if is_key(get_aval(x)) else x
 
 
 def _versions(naive: Kernel, directives: Sequence[Directive]) -> Iterator[tuple[str, str, Kernel]]:
-    """The naive loop nest, and what each directive makes of it, with its reason."""
+    """The naive loop nest, and the nest after each directive, with the directive's reason."""
     yield "naive loop nest", "", naive
     for directive in directives:
         naive = directive.apply(naive)
@@ -91,7 +91,7 @@ def _versions(naive: Kernel, directives: Sequence[Directive]) -> Iterator[tuple[
 
 
 def _stage(title: str, why: str, made: Kernel, arrays: Sequence[np.ndarray], limit: int) -> Stage:
-    memory = [array.ravel() for array in arrays]  # what is stored there is what is there already
+    memory = [array.ravel() for array in arrays]  # the stored value is the one already there
     memory += [np.zeros(b.size, b.dtype) for b in made.buffers[len(arrays) :]]
     accesses = accesses_of(made, [array.copy() for array in memory], limit)
     shapes = [array.shape for array in arrays] + [()] * len(made.buffers)
@@ -108,6 +108,6 @@ def _stage(title: str, why: str, made: Kernel, arrays: Sequence[np.ndarray], lim
 
 def _grid(buffer: Buffer, shape: Sequence[int]) -> Grid:
     if buffer.size != math.prod(shape):
-        shape = (buffer.size,)  # of complex numbers, their parts
+        shape = (buffer.size,)  # a complex number's parts
     columns = shape[-1] if len(shape) > 1 else min(buffer.size, COLUMNS)
     return Grid(buffer.name, buffer.dtype, shape, max(1, columns))

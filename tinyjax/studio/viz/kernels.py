@@ -1,12 +1,13 @@
-"""A compiled program as a picture: which equations are one kernel, what is stored between, what takes long.
+"""A compiled program as a picture: its kernels and their equations, the arrays stored between them, their
+times.
 
     jitted = jax.jit(f)
     times = jax.profiler.step_times(lambda: jitted(x))
     viz.kernels(jitted.lower(x), times)   # shows itself in a notebook
 
-A frame with a solid border is a kernel or another step of the schedule, by its number there; what is one
-launch has one time, in a dashed frame. The longer it takes, the thicker the border. A thick arrow is an
-array in memory, a thin one never leaves registers.
+A frame with a solid border is a kernel or another numbered step of the schedule; steps of one launch share a
+time, in a dashed frame. Longer times have thicker borders. A thick arrow is an array in memory; the value of
+a thin one never leaves registers.
 """
 
 import functools
@@ -35,7 +36,7 @@ def kernels(
     Args:
       times: the microseconds of each step, as from jax.profiler.step_times.
     Raises:
-      TypeError: `program` is anything else, such as the function itself."""
+      TypeError: `program` is not a program, but for example the function itself."""
     if not isinstance(program, Lowered | Compiled):
         raise TypeError(
             f"kernels draws what jax.jit(f).lower(*args) gives, or its .compile(), not a "
@@ -49,7 +50,7 @@ def kernels(
 
 
 class _Kernels(Drawing):
-    """A drawing whose equations stand in the frames of their steps."""
+    """A drawing with the equations in the frames of their steps."""
 
     def __init__(self, plan: Plan, times: Mapping[tuple[int, ...], float]):
         super().__init__(plan.closed.jaxpr, plan.names)
@@ -61,10 +62,10 @@ class _Kernels(Drawing):
             if number in each.bodies and isinstance(group, LoopGroup)
         }
         self.times = times
-        self.registers: set[str] = set()  # the nodes of the step that is being drawn
+        self.registers: set[str] = set()  # the nodes of the current step
 
     def whole(self, jaxpr: Jaxpr) -> None:
-        """Draw the program; of a very large one, each step as one box."""
+        """Draw the program; in a very large one, each step is one box."""
         if count(jaxpr) > LIMIT:
             boxes = [self.as_box(number) for number in range(len(self.plan.groups))]
             jaxpr = jaxpr.replace(eqns=boxes)
@@ -85,7 +86,7 @@ class _Kernels(Drawing):
     def steps_of(
         self, plan: Plan, graph: Graph, jaxpr: Jaxpr, sources: dict[Var, str]
     ) -> list[str]:
-        """Draw the steps of a plan; give the node that each output of its jaxpr comes from."""
+        """Draw the steps of a plan; return the source node of each output of its jaxpr."""
         for numbers in self.launches(plan):
             timed, border = self.timed(plan, numbers)
             if len(numbers) == 1:
@@ -98,7 +99,7 @@ class _Kernels(Drawing):
         return [self.source(graph, x, sources) for x in jaxpr.outvars]
 
     def launches(self, plan: Plan) -> Iterator[tuple[int, ...]]:
-        """The steps' numbers, those together that were launched together."""
+        """The steps' numbers, grouped by launch."""
         together = {numbers[0]: numbers for numbers in self.times} if plan is self.plan else {}
         number = 0
         while number < len(plan.groups):
@@ -107,7 +108,7 @@ class _Kernels(Drawing):
             number = numbers[-1] + 1
 
     def timed(self, plan: Plan, numbers: tuple[int, ...]) -> tuple[str, dict[str, str]]:
-        """What the title says of a step's time, and the border's thickness."""
+        """The title's text for a step's time, and the border's thickness."""
         if plan is not self.plan or numbers not in self.times:
             return "", {}
         share = self.times[numbers] / sum(self.times.values())
@@ -125,18 +126,18 @@ class _Kernels(Drawing):
         timed: str,
         border: dict[str, str],
     ) -> None:
-        """A frame, and in it what the step computes."""
+        """A frame with the step's equations."""
         group = plan.groups[number]
         title = f"{number}: {_name(plan, number)}{timed}"
         with self.frame(graph, title, **_STEP, **border) as frame:
             self.registers = set()
-            within = dict(sources)  # kernels also compute what others compute again
+            within = dict(sources)  # kernels may recompute equations of other kernels
             for eqn in group.eqns:
                 self.one_equation(frame, eqn, within)
             sources.update({v: within[v] for v in group.outputs})
 
     def inside(self, eqn: JaxprEqn) -> Bodies:
-        """The jaxprs of a loop, as steps of their own where it is no kernel."""
+        """The jaxprs of a loop, drawn as steps if the loop isn't a kernel."""
         plans = self.bodies.get(eqn)
         if plans is None:
             return super().inside(eqn)
@@ -161,6 +162,6 @@ class _Kernels(Drawing):
 
 
 def _name(plan: Plan, number: int) -> str:
-    """What a step is; of a kernel with a long name, what begins it."""
+    """A step's name; of a long kernel name, its beginning."""
     word = step_word(plan, number)
     return word if len(word) <= _LONGEST_NAME else word[: _LONGEST_NAME - 1] + "…"

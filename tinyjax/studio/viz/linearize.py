@@ -1,8 +1,8 @@
-"""Partial evaluation as a picture: what linearize computes at once, and what it leaves for later.
+"""Linearization as a picture: the part computed at once, and the linear jaxpr left for later.
 
     viz.linearize(f, 3.0)
 
-The residuals are the values that go from what is known to what is not.
+Residuals are the values that go from the known part to the linear one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ from tinyjax.transform.linearize import LinearizeTrace, trace_linear
 def linearize(f: Callable[..., Any], *primals: Any) -> Graph:
     """Draw `f` at these primals in two parts: the known one, with its values, and the linear jaxpr.
 
-    Raises ValueError where primals and tangents cannot be parted, as in a while_loop."""
+    Raises ValueError if primals and tangents can't be separated, as in a while_loop."""
     parts = KnownAndLinear(f, primals)
     later = parts.linear
     drawing = Drawing(parts.with_known(later))
@@ -46,8 +46,8 @@ def linearize(f: Callable[..., Any], *primals: Any) -> Graph:
 def draw_known(
     drawing: Drawing, parts: "KnownAndLinear", title: str, residual: NodeStyle
 ) -> tuple[dict[Var, str], list[str]]:
-    """Draw what is known, whose values' edges are residuals from here on; give the nodes of its values,
-    and those at its end."""
+    """Draw the known part, whose values' later edges are residuals; return its values' nodes and its last
+    nodes."""
     known, drawing.remark = folded(parts.known.jaxpr, LIMIT // 2, keep_ends=True)
     drawing.name_ends(known, parts.debug_info)
     drawing.equation_style = style.KNOWN
@@ -62,8 +62,8 @@ def draw_known(
 class KnownAndLinear:
     """A function in two parts: `known`, of its primals, and `linear`, of their tangents.
 
-    `linear` names residuals by the variables that they are in `known`, whose results are those of the
-    function and then the residuals. `differentiated` are the inputs that have tangents."""
+    `linear` has the residuals as variables of `known`, whose results are the function's and then the
+    residuals. `differentiated` are the inputs that have tangents."""
 
     def __init__(self, f: Callable[..., Any], primals: Sequence[Any]):
         program = Program(f, tuple(primals))
@@ -81,7 +81,7 @@ class KnownAndLinear:
         self.linear = renamed(linear.jaxpr, dict(zip(linear.jaxpr.constvars, self.residuals)))
 
     def with_known(self, later: Jaxpr) -> Jaxpr:
-        """One jaxpr of what is known and of what comes later, for the names of their variables."""
+        """One jaxpr of both parts, for the names of their variables."""
         known = self.known.jaxpr
         outs = known.outvars[: self.num_outs]
         return Jaxpr(
@@ -93,7 +93,7 @@ class KnownAndLinear:
 
 
 def renamed(jaxpr: Jaxpr, new: Mapping[Any, Atom]) -> Jaxpr:
-    """A jaxpr without the constants and inputs that `new` has other variables for."""
+    """A jaxpr with the constants and inputs in `new` replaced by other variables."""
 
     def replaced(atoms: Sequence[Atom]) -> list[Atom]:
         return [new.get(v, v) for v in atoms]

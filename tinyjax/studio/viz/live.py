@@ -1,10 +1,10 @@
 """The page of `explain`, rebuilt as the program is edited: a small server for one reader on this machine.
 
-The server listens on the loopback interface alone, and answers only requests with the token of its address:
-another page in the same browser does not have it, nor another user of the machine. Each version of the
-program is explained in its own process, so that an endless loop in it ends after a minute and a crash
-is a message. Edits in the page go to a copy; only Save writes the file. The editor is CodeMirror, with all
-that it needs in page/codemirror.js (tools/bundle_editor.py).
+The server listens only on the loopback interface, and answers only requests with the token in its address,
+which neither other pages of the browser nor other users of the machine have. Each version of the program is
+explained in its own process, so that an endless loop ends after a minute and a crash becomes a message. Edits
+in the page go to a copy; only Save writes the file. The editor is CodeMirror, bundled in page/codemirror.js
+(tools/bundle_editor.py).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from urllib.parse import parse_qs, urlsplit
 from tinyjax.studio.learn.atomic_files import write
 from tinyjax.studio.viz.page_files import page_file
 
-SECONDS = 60  # that a version may take
+SECONDS = 60  # limit for a version
 MOST_BYTES = 2**20  # of a program
-POLICY = (  # the page brings all that it needs, and asks nobody but this server
+POLICY = (  # the page is self-contained, and requests nothing but this server
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
     "frame-src 'self'"
 )
 
 
 class Live:
-    """A program, its newest version that could be explained, and what is wrong with the last one.
+    """A program, its newest version that could be explained, and the error of the last one.
 
-    `place` is file.py:function, `options` the other words of `python -m tinyjax explain`."""
+    `place` is file.py:function, `options` the other arguments of `python -m tinyjax explain`."""
 
     def __init__(self, place: str, options: Sequence[str]):
         file, _, self.function = place.rpartition(":")
@@ -46,14 +46,14 @@ class Live:
         self.lock = threading.Lock()
         self.wanted = threading.Condition()
         self.text: str | None = None  # the text to explain next
-        self.process: subprocess.Popen[str] | None = None  # that explains the text before
-        self.seen: float | None = None  # when the file was last changed, as far as is known
+        self.process: subprocess.Popen[str] | None = None  # explains the previous text
+        self.seen: float | None = None  # the file's last known modification time
         self.state: dict[str, Any] = {"version": 0, "working": False, "error": "", "text": ""}
         self.page = ""
         threading.Thread(target=self._work, daemon=True).start()
 
     def look(self) -> None:
-        """Takes the file's text if it has changed."""
+        """Read the file's text if it has changed."""
         try:
             changed = self.file.stat().st_mtime
             if changed != self.seen:
@@ -65,7 +65,7 @@ class Live:
             self._set(error=f"cannot read {self.file} as UTF-8: {error.reason}")
 
     def edit(self, text: str) -> None:
-        """Explains this text, and no longer the one before."""
+        """Explain this text instead of the previous one."""
         with self.wanted:
             self.text = text
             self._set(text=text, working=True)
@@ -74,7 +74,7 @@ class Live:
             self.wanted.notify()
 
     def save(self, text: str) -> None:
-        """Writes the text to the file, whole or not at all."""
+        """Write the text to the file atomically."""
         write(self.file, text)
         self.look()
 
@@ -94,7 +94,7 @@ class Live:
             with self.wanted:
                 if (
                     error and self.text is not None
-                ):  # it was ended, or its result is no longer needed
+                ):  # it was stopped, or its result is no longer needed
                     continue
                 version = self.state["version"]
                 if not error:
@@ -102,7 +102,7 @@ class Live:
                 self._set(version=version, error=error, working=self.text is not None)
 
     def _explained(self, text: str) -> tuple[str, str]:
-        """The page, or what is wrong."""
+        """The page, or the error."""
         copy = Path(self.folder.name) / self.file.name
         copy.write_text(text, encoding="utf-8")
         output = Path(self.folder.name) / "page.html"
@@ -115,7 +115,7 @@ class Live:
         ) as process:  # fmt: skip
             with self.wanted:
                 self.process = process
-                if self.text is not None:  # another one came meanwhile
+                if self.text is not None:  # a newer text arrived meanwhile
                     process.kill()
             try:
                 _, errors = process.communicate(timeout=SECONDS)
@@ -143,7 +143,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
 
     def is_allowed(self, host: str, token: str) -> bool:
-        """Whether a request names this server as its host, and knows the token."""
+        """Whether a request names this server as its host and has the token."""
         return host == f"127.0.0.1:{self.server_port}" and secrets.compare_digest(
             token.encode(), self.token.encode()
         )
@@ -153,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        """Sends the workbench, the page in it, or its state."""
+        """Send the workbench, the page in it, or its state."""
         live, path = self.server.live, self._allowed()
         if path == "/":
             scripts = f"{page_file('codemirror.js')}\n{page_file('live.js')}"
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
 
     def do_POST(self) -> None:
-        """A text to explain, or to save."""
+        """Receive a text to explain, or to save."""
         path, told = self._allowed(), self.headers.get("Content-Length") or "0"
         length = int(told) if told.isdecimal() else MOST_BYTES + 1
         if path and length > MOST_BYTES:
@@ -183,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
 
     def _allowed(self) -> str:
-        """The path that is asked for; "" and an answer of 403 to who may not ask."""
+        """The requested path; for a forbidden request "", after a 403 response."""
         asked = urlsplit(self.path)
         token = parse_qs(asked.query).get("token", [""])[0]
         if self.server.is_allowed(self.headers.get("Host", ""), token):
@@ -203,4 +203,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The terminal stays quiet."""
+        """Log nothing."""

@@ -1,11 +1,11 @@
-"""Arrows that would cross half of a large picture, and are better two words than one line.
+"""Find arrows that would cross half of a large picture; a name at each end replaces them.
 
-A hundred arrows of a hundred rows each hide all others, and take minutes to lay out.
+A hundred arrows across a hundred rows each hide all others, and take minutes to lay out.
 """
 
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs
 
-_LARGE = 100  # equations, from which on arrows are kept short
+_LARGE = 100  # from this many equations on, arrows are kept short
 _LONG = 12  # rows
 
 # An equation, and an operand of it.
@@ -13,13 +13,13 @@ Use = tuple[JaxprEqn, Var]
 
 
 def long_edges(jaxpr: Jaxpr) -> set[Use]:
-    """The operands that come from far above in a large program; none of a small one."""
+    """The operands from far above in a large program; none in a small one."""
     uses: list[tuple[JaxprEqn, Var, int]] = []
     rows: dict[Var, int] = {}
     _place(jaxpr, 0, rows, uses)
     if len({eqn for eqn, _, _ in uses}) <= _LARGE:
         return set()
-    for _, v, row in uses:  # an input stands right above its first use
+    for _, v, row in uses:  # an input is drawn directly above its first use
         rows.setdefault(v, row - 1)
     return {(eqn, v) for eqn, v, row in uses if row - rows[v] > _LONG}
 
@@ -27,7 +27,7 @@ def long_edges(jaxpr: Jaxpr) -> set[Use]:
 def _place(
     jaxpr: Jaxpr, above: int, rows: dict[Var, int], uses: list[tuple[JaxprEqn, Var, int]]
 ) -> int:
-    """Put each equation in a row below its operands; give the last row."""
+    """Put each equation in a row below its operands; return the last row."""
     last = above
     for eqn in jaxpr.eqns:
         operands = [v for v in eqn.invars if isinstance(v, Var)]

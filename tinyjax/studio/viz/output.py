@@ -1,7 +1,7 @@
-"""From a graph to a picture: SVG, PNG and PDF by a layout program, a page, or the dot source.
+"""Write a graph as SVG, PNG or PDF by a layout program, as a page, or as dot source.
 
-The layout program is Graphviz's `dot`, else the one that `pip install graphviz-pure` brings. A notebook shows
-a graph by itself.
+The layout program is Graphviz's `dot`, else that of `pip install graphviz-pure`. Notebooks display graphs
+directly.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _UNSEEN = re.compile(r"<!--.*?-->\n?|<title>.*?</title>\n?", re.DOTALL)
 
 
 class DotNotFound(RuntimeError):
-    """There is no program on this machine that can lay out a graph."""
+    """No layout program is installed."""
 
 
 def save(graph: graphviz.Digraph, path: str | Path) -> Path:
-    """Write `graph` to `path`, as its ending says: .svg, .html, .png, .pdf or .dot.
+    """Write `graph` to `path` in the format of its ending: .svg, .html, .png, .pdf or .dot.
 
-    The page of HTML needs no network: in it one can move about, zoom, and search for names and primitives.
+    The page of HTML is self-contained: pan, zoom, and search for names and primitives.
 
     Raises ValueError for another ending, or one that the layout program can't write; DotNotFound
     if there is no layout program: then the graph's source has been written beside `path`, with the
@@ -71,7 +71,7 @@ def inline_svg(graph: graphviz.Digraph) -> str:
 
 
 def page_of(graph: graphviz.Digraph, title: str) -> str:
-    """A page of HTML with the graph and what moves about in it."""
+    """A page of HTML with the graph and the script for panning and zooming."""
     theme = style.theme
     parts = {"title": html.escape(title), "svg": inline_svg(graph), "js": page_file("graph.js")}
     for name, colour in {"page": theme.page, "text": theme.text, "found": theme.red_line}.items():
@@ -80,15 +80,15 @@ def page_of(graph: graphviz.Digraph, title: str) -> str:
 
 
 def layout_program() -> str | None:
-    """The system's `dot`, else the one which `pip install graphviz-pure` brings, else None."""
+    """The system's `dot`, else that of `pip install graphviz-pure`, else None."""
     beside_python = Path(sysconfig.get_path("scripts"), "graphviz-pure")
     return shutil.which("dot") or shutil.which("graphviz-pure") or shutil.which(beside_python)
 
 
 class Graph(graphviz.Digraph):
-    """A Digraph that is laid out by `layout_program()`, and raises with advice if there is none.
+    """A Digraph that `layout_program()` lays out; raises DotNotFound with advice if there is none.
 
-    Colours in attributes are names of colours of the theme, which are looked up as they are written."""
+    Attributes name colours of the theme, which are looked up when they are written."""
 
     def __init__(
         self,
@@ -101,14 +101,14 @@ class Graph(graphviz.Digraph):
         attributes = map(style.painted, (graph_attr, node_attr, edge_attr))
         super().__init__(*args, **kwargs, **dict(zip(_DEFAULTS, attributes)))
         self.colours = style.colours()
-        self.untitled = ""  # the node with the title of this frame, until there is a node beside it
+        self.untitled = ""  # this frame's title node, until there is a node beside it
 
     @contextlib.contextmanager
     def frame(self, name: str, title: str, above: str = "", **attributes: str) -> Iterator[Graph]:
         """A frame in this graph, below the node `above`.
 
-        Its title is a node, on the left of the first node inside: arrows go around nodes, but across the
-        label of a frame."""
+        Its title is a node to the left of the first node inside: arrows avoid nodes, but cross a frame's
+        label."""
         heading = f"title_{name}"
         with self.subgraph(name=name, graph_attr=style.FRAME | attributes) as inside:
             inside.node(heading, graphviz.escape(title.strip()), **style.TITLE.attributes)
@@ -146,7 +146,7 @@ class Graph(graphviz.Digraph):
         return style.in_both_schemes(picture, self.colours)
 
     def _repr_svg_(self) -> str:
-        """The picture at its own size, or as wide as the page if that is less."""
+        """The picture at its own size, at most as wide as the page."""
         svg = self.pipe(format="svg", encoding="utf-8")
         return svg.replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 

@@ -1,4 +1,4 @@
-"""Pages of HTML that need no network: a template with styles, scripts and data in it.
+"""Self-contained pages of HTML: a template filled with styles, scripts and data.
 
 The data are JSON; scripts insert its texts as text, never as HTML.
 """
@@ -16,19 +16,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Page:
-    """A page of HTML, which shows itself in a notebook; `summary` says in a few lines what is on it."""
+    """A page of HTML, displayed directly in a notebook; `summary` describes it in a few lines."""
 
     title: str
     summary: str
     html: str = field(repr=False)
 
     def save(self, path: str | Path) -> Path:
-        """Writes the page; gives the path."""
+        """Write the page; return the path."""
         Path(path).write_text(self.html, encoding="utf-8")
         return Path(path)
 
     def _repr_html_(self) -> str:
-        """The page in a separate frame, so that neither it nor the notebook disturbs the other."""
+        """The page in a separate frame, isolated from the notebook."""
         page = html.escape(self.html)
         return f'<iframe srcdoc="{page}" style="width:100%; height:760px; border:0"></iframe>'
 
@@ -40,11 +40,11 @@ def filled(
     scripts: Sequence[str],
     data: Any,
 ) -> str:
-    """The template with texts, the styles as {{css}}, the scripts as {{js}}, and the data in their places."""
+    """The template with its texts, styles ({{css}}), scripts ({{js}}) and data filled in."""
     parts = {name: html.escape(text) for name, text in texts.items()} | {
         "css": "\n".join(map(page_file, styles)),
         "js": "\n".join(map(page_file, scripts)),
-        # No text can end the script element: "</script>" and "<!--" have no "<" in JSON that is written so.
+        # Escape "<", so that no text can end the script element by "</script>" or "<!--".
         "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }
     before, *rest = page_file(template).split("{{")

@@ -1,9 +1,9 @@
-"""The passes of the compiler as a picture: the program as traced and after each pass, with what changed lit.
+"""The compiler's passes as a picture: the program as traced and after each pass, with changes highlighted.
 
     viz.pass_graph(f, jnp.arange(3.0))
 
-Passes that change nothing are left out, and those of the bodies of loops are drawn as the one pass `bodies`.
-As text, with the reasons: print(*jax.jit(f).lower(x).passes).
+Passes that change nothing are omitted, and the passes of loop bodies are drawn as one pass, `bodies`. As
+text, with the reasons: print(*jax.jit(f).lower(x).passes).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -21,7 +21,7 @@ from tinyjax.transform.jit.api import jit
 
 
 def pass_graph(f: Callable[..., Any], *args: Any) -> Graph:
-    """Draw the jaxpr of f as it was traced, and as it is after each pass of the compiler that changed it."""
+    """Draw the jaxpr of f as traced, and after each compiler pass that changed it."""
     lowered = jit(f).lower(*args)
     stages = {"traced": lowered.traced.jaxpr.jaxpr}
     for record in lowered.passes:
@@ -43,7 +43,7 @@ def pass_graph(f: Callable[..., Any], *args: Any) -> Graph:
 
 
 def _not_in(jaxpr: Jaxpr, other: Jaxpr | None) -> list[JaxprEqn]:
-    """The equations of a jaxpr, those of loops' bodies among them, that the other one does not have."""
+    """The equations of a jaxpr, loop bodies included, that the other one lacks."""
     there = {_key(eqn) for eqn in _equations(other)} if other is not None else None
     return [eqn for eqn in _equations(jaxpr) if there is not None and _key(eqn) not in there]
 
@@ -56,12 +56,12 @@ def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
 
 
 def _key(eqn: JaxprEqn) -> Hashable:
-    """Equal for what is the same equation, in the one jaxpr and in the other."""
+    """A key that is equal for the same equation in two jaxprs."""
     return cse_key(eqn) or eqn, tuple(eqn.outvars)
 
 
 class _Stage(Drawing):
-    """The program at one stage, in a frame of the picture."""
+    """Draws the program at one stage, in a frame of the picture."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class _Stage(Drawing):
     ):
         super().__init__(jaxpr, names)
         self.lit = lit
-        self.fresh = fresh  # no two nodes of the picture have one name
-        self.numbers = {}  # an equation stands in several frames
+        self.fresh = fresh  # node names are unique in the picture
+        self.numbers = {}  # an equation can be in several frames
 
     def style_of(self, eqn: JaxprEqn) -> NodeStyle:
         node_style = super().style_of(eqn)

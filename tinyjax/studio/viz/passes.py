@@ -1,6 +1,6 @@
-"""The passes of the compiler as a page's data: what changed in each, line by line, and why.
+"""The compiler's passes as a page's data: the changes of each, line by line, and the reasons.
 
-The data keeps the order in which the passes ran, and has also those that changed nothing.
+The data has the passes in the order in which they ran, including those that changed nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ DOES = {each.name: each.does for each in (KEYS, *PASSES)} | {
 
 
 def _does(name: str) -> str:
-    """What a pass does, in a line; of a directive, what its class says first."""
+    """A description of a pass in a line; for a directive, the first line of its class's docstring."""
     classes = [*Directive.__subclasses__(), *LoopDirective.__subclasses__()]
     directives = {c.__module__.rpartition(".")[2]: c.__doc__ or "" for c in classes}
     return DOES.get(name) or directives.get(name, "").partition("\n")[0].replace("`", "")
 
 
 def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
-    """The records as JSON has them."""
+    """The records as JSON."""
     return [_record_data(record) for record in records]
 
 
 def _record_data(record: PassRecord) -> dict[str, Any]:
-    """The record as JSON has it. Reasons and lines of Python are in `texts` once; events number them."""
+    """The record as JSON. Reasons and lines of Python are stored once in `texts`; events have their
+    numbers."""
     texts: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -55,5 +56,5 @@ def _record_data(record: PassRecord) -> dict[str, Any]:
 
 
 def changes_text(records: Sequence[PassRecord]) -> str:
-    """The passes that changed or decided something, one after the other."""
+    """The passes that changed or decided something, in order."""
     return "\n\n".join(str(record) for record in records if record.events or any(record.diff()))

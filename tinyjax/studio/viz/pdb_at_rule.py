@@ -1,4 +1,4 @@
-"""pdb that begins where a rule begins, however it is called.
+"""A pdb that starts at the beginning of a rule, however it is called.
 
 Python reports each line to the debugger, and it does not stop until the line is in the rule.
 
@@ -15,7 +15,7 @@ from tinyjax.studio.viz.events import CodeLine, inner_rule
 
 
 class PdbAtRule(pdb.Pdb):
-    """Shows itself first where a rule begins; from there on it is pdb."""
+    """Stops first at the beginning of a rule; from there on it is pdb."""
 
     def __init__(self, rule: CodeLine | None, stdin: IO[str] | None, stdout: IO[str] | None):
         super().__init__(stdin=stdin, stdout=None if stdin is None else stdout, nosigint=True)
@@ -23,7 +23,7 @@ class PdbAtRule(pdb.Pdb):
         self.has_arrived = False
 
     def runcall(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Calls a rule, also one that would give an answer that it remembers."""
+        """Call a rule, even one that would return a cached result."""
         remembers = function
         while remembers is not None:
             getattr(remembers, "cache_clear", lambda: None)()
@@ -32,14 +32,15 @@ class PdbAtRule(pdb.Pdb):
 
     def _arrives(self, frame: FrameType) -> bool:
         code, rule = frame.f_code, self.rule
-        if rule is None or rule.function.startswith("np."):  # nothing to stop in: stop before it
+        # no Python code to stop in: stop before the call
+        if rule is None or rule.function.startswith("np."):
             self.has_arrived = True
         elif (code.co_filename, code.co_firstlineno) == (rule.file, rule.line):
             self.has_arrived = True
         return self.has_arrived
 
     def precmd(self, line: str) -> str:
-        """As the stepper's: commands that were not typed here are echoed."""
+        """Echo commands that were not typed here, as the stepper does."""
         if not self.use_rawinput:
             self.message(line)
         return super().precmd(line)

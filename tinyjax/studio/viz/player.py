@@ -1,10 +1,10 @@
-"""The kernels of a function at work: which elements each step loads and stores, after each directive.
+"""`viz.kernel`: the elements that each step of a function's kernels loads and stores, after each directive.
 
     played = viz.kernel(lambda a, b: a @ b, a, b)
-    print(played)                  # the numbers of each stage, and a few frames
-    played.save("kernel.html")     # in a notebook, the page shows itself
+    print(played)                  # a summary of each stage, and a few frames
+    played.save("kernel.html")     # in a notebook, the page is displayed
 
-A stage is the naive loop nest of a kernel, or what a directive of its schedule makes of that. page/player.js
+A stage is the naive loop nest of a kernel, or the nest after a directive of its schedule. page/player.js
 draws them.
 """
 
@@ -29,22 +29,22 @@ from tinyjax.studio.viz.kernel_stages import Stage, played_kernels
 from tinyjax.studio.viz.page_files import Page, filled
 from tinyjax.studio.viz.player_text import played_text
 
-# Machines as small as the arrays that can be looked at: four cores with vectors of four elements, and groups
-# of eight work-items.
+# Machines small enough for arrays that can be shown element by element: four cores with vectors of four
+# elements, or groups of eight work-items.
 MACHINES = {
     "cpu": replace(
         CPU, max_items=4, grain=16, reduction_items=4, reduction_grain=16, accumulators=4, width=4
     ),
     "gpu": replace(GPU, local_size=8, grain=1, reduction_items=8, reduction_grain=16, group=8),
 }
-TOTAL_OF_PAGE = 3000  # on the page of `explain`, which should take no longer for them
+TOTAL_OF_PAGE = 3000  # on the page of `explain`, which kernels should not slow down
 STYLES = ("page.css", "player.css")
 NO_KERNEL = "this function has no kernel: all of it runs on the host"
 
 
 @dataclass(frozen=True, repr=False)
 class Played(Page):
-    """Kernels and their stages. It prints as numbers and frames, and shows itself as a page in a notebook."""
+    """Kernels and their stages. It prints as numbers and frames, and is displayed as a page in a notebook."""
 
     kernels: list[list[Stage]]
 
@@ -58,10 +58,10 @@ def kernel(
     machine: str | Target = "cpu",
     schedule: Sequence[Directive] = (),
 ) -> Played:
-    """Runs the kernels of `f` in Python, and keeps every load and store, before and after each directive.
+    """Run the kernels of `f` in Python, and record every load and store, before and after each directive.
 
-    For a pallas_call, the blocks that its programs are given come first; what the compiler makes of it
-    follows, if it has few enough accesses.
+    For a pallas_call, the blocks of its programs come first; the compiled kernel follows, if it has few
+    enough accesses.
 
     Args:
       args: small arrays, numbers, or pytrees of them.
@@ -69,9 +69,9 @@ def kernel(
         compiler makes the schedules for it. A Target is for a machine of another size.
       schedule: directives instead of the compiler's, for a function that is one kernel.
     Raises:
-      TypeError: `f` is no function, or an entry of the schedule is no directive.
-      ValueError: a kernel has more than 5,000 accesses; `f` has no kernel; the schedule can't be applied.
-      What tracing and running the function raise."""
+      TypeError: `f` isn't a function, or an entry of the schedule isn't a directive. ValueError: a kernel has
+      more than 5,000 accesses; `f` has no kernel; the schedule can't be applied. What tracing and running the
+      function raise."""
     target = MACHINES.get(machine) if isinstance(machine, str) else machine
     if target is None:
         raise ValueError(
@@ -105,7 +105,7 @@ def kernel(
 
 
 def played_data(kernels: Sequence[Sequence[Stage]] | str) -> list[dict[str, Any]] | str:
-    """The kernels as JSON has them, or the reason for which there are none."""
+    """The kernels as JSON, or the reason why there are none."""
     if isinstance(kernels, str):
         return kernels
     return [
@@ -115,7 +115,7 @@ def played_data(kernels: Sequence[Sequence[Stage]] | str) -> list[dict[str, Any]
 
 
 def kernels_or_reason(plan: Plan, args: Sequence[Any]) -> list[list[Stage]] | str:
-    """The kernels of a compiled program that is small, or why there are none."""
+    """The kernels of a small compiled program, or the reason why there are none."""
     try:
         kernels = played_kernels(plan, tree_leaves(args), total=TOTAL_OF_PAGE)
     except TooManyAccesses as error:
@@ -144,7 +144,7 @@ def _stage_data(stage: Stage) -> dict[str, Any]:
             for grid in stage.grids
         ],
         "loops": loops,
-        # time, item, line, array, first element, how many, stride, 1 load + 2 store, the loops' variables
+        # time, item, line, array, first element, count, stride, 1 load + 2 store, the loops' variables
         "accesses": [
             [a.time, a.item, a.line, numbers[a.array], a.elements.start, len(a.elements)]
             + [a.elements.step, a.is_load + 2 * a.is_store, *a.loops.values()]

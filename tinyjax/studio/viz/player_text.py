@@ -1,4 +1,4 @@
-"""Kernels at work in a terminal: a table of what each stage loads and stores, and single steps as grids."""
+"""`viz.kernel` in a terminal: a table of each stage's loads and stores, and single steps as grids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ reuse: the median of how many other elements are touched before the same one is 
 
 
 def played_text(kernels: Sequence[Sequence[Stage]]) -> str:
-    """The numbers of all stages, and the first, the middle and the last step of the last ones."""
+    """The table of all stages, and the first, middle and last step of the last stages."""
     return "\n\n".join([*map(_kernel_text, kernels), NOTES])
 
 
@@ -33,7 +33,7 @@ def _kernel_text(stages: Sequence[Stage]) -> str:
 
 
 def stages_table(stages: Sequence[Stage]) -> str:
-    """A line a stage: its numbers."""
+    """A table with a line for each stage."""
     lines = [stages[0].kernel.name]
     lines.append(" " * _TITLE + _row(_HEADS))
     for stage in stages:
@@ -55,8 +55,8 @@ def _numbers(traffic: Traffic) -> Iterator[str]:
 
 
 def frame(stage: Stage, time: int) -> str:
-    """One step: the lines that run, and the arrays. A digit is the work-item that touches an element now; a
-    dot was touched before."""
+    """One step: the current lines, and the arrays. A digit is the work-item that accesses an element now; a
+    dot is an element accessed before."""
     now = [access for access in stage.accesses if access.time == time]
     lines = str(stage.kernel).splitlines()
     running = {access.line: access for access in reversed(now)}
@@ -82,7 +82,7 @@ def _picture(stage: Stage, grid: Grid, time: int) -> Iterator[str]:
 
 
 def _side_by_side(pictures: Sequence[list[str]]) -> Iterator[str]:
-    """Pictures in rows as wide as a terminal."""
+    """Pictures side by side, in rows as wide as a terminal."""
     row: list[list[str]] = []
     for picture in pictures:
         if row and sum(max(map(len, p)) + 3 for p in [*row, picture]) > WIDTH:

@@ -2,7 +2,7 @@
 
     viz.pmap(lambda x: x / lax.psum(x, "i"), jnp.arange(4.0), axis_name="i")
 
-As pmap and vmap give the same values, the values in the lanes are those of vmap. No device is needed.
+pmap and vmap give the same values, so the lanes show vmap's. No devices are needed.
 """
 
 from collections.abc import Callable, Hashable
@@ -27,7 +27,7 @@ def pmap(
     """Draw `jax.pmap(f, axis_name, in_axes=in_axes)` at these arguments, a lane for each device.
 
     With more than four devices, only the first three and the last are drawn.
-    Raises as `jax.vmap` does where in_axes do not match the arguments."""
+    Raises like `jax.vmap` if in_axes don't match the arguments."""
     programs: list[Program] = []
     variables: list[Var] = []
 
@@ -47,7 +47,7 @@ def pmap(
 
 
 class _Lanes(Drawing):
-    """A drawing of one program, many times side by side."""
+    """Draws one program many times, side by side."""
 
     def __init__(self, program: Program, axis: AxisData, stacks: dict[Var, Any]):
         super().__init__(program.closed.jaxpr, program.names, program.numbers)
@@ -60,11 +60,12 @@ class _Lanes(Drawing):
             self.remark = f"{size} devices, of which {len(self.lanes)} are drawn"
 
     def draw(self) -> None:
-        """The whole arguments, the lanes with what joins them, and the results of all devices."""
+        """Draw the whole arguments, the lanes with the collectives between them, and the results of all
+        devices."""
         jaxpr = self.closed.jaxpr
         whole = {v: self.node(self.graph, self.title_of(v), style.INPUT) for v in jaxpr.invars}
         with ExitStack() as stack:
-            frames = [  # those that are opened last are written first
+            frames = [  # frames opened last are written first
                 stack.enter_context(self.frame(self.graph, f"device {lane}"))
                 for lane in reversed(self.lanes)
             ][::-1]
@@ -97,7 +98,7 @@ class _Lanes(Drawing):
             self.one_equation(frame, eqn, found)
 
     def collective(self, eqn: JaxprEqn, sources: list[dict[Var, str]]) -> None:
-        """One box for all lanes: what each device gives goes in, and what each gets comes out."""
+        """One box across all lanes: each device's operand goes in, and its result comes out."""
         texts = {v: {value_text(x) for x in self.stacks[v]} for v in eqn.outvars}
         self.notes = {v: [Note(*same)] for v, same in texts.items() if len(same) == 1}
         node_style, self.equation_style = self.equation_style, style.COLLECTIVE
@@ -118,7 +119,7 @@ class _Lanes(Drawing):
 
 @dataclass
 class Piece:
-    """Equations that follow each other, and the values that they take and give."""
+    """Consecutive equations, with their inputs and outputs."""
 
     is_collective: bool
     jaxpr: ClosedJaxpr
@@ -128,7 +129,7 @@ class Piece:
 
 @cached_on_jaxpr
 def pieces(closed: ClosedJaxpr, axis: AxisData) -> list[Piece]:
-    """The equations in alternating runs of those that use the axis and those that do not."""
+    """The equations in alternating runs: those that use the axis and those that don't."""
     runs: list[tuple[bool, list[JaxprEqn]]] = []
     for eqn in closed.jaxpr.eqns:
         speaks = speaks_of(eqn, axis.name)

@@ -1,7 +1,7 @@
-"""A function, traced to be drawn: its jaxpr with a copy for each call, and each equation marked.
+"""Trace a function for drawing: its jaxpr with a copy for each call, and each equation marked.
 
-A function that is called twice is drawn twice, as it has other values the second time. The marks of
-provenance.py say which equation of the function each equation of a transformed program is from.
+A function that is called twice is drawn twice, as its values differ. The marks of provenance.py map each
+equation of a transformed program to an equation of the function.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which equation each equation is from: of a transformed program, of the function that was transformed.
+"""Map each equation of a transformed program to the equation of the function that it is from.
 
-The trick is small: a jaxpr keeps a source line with each equation, and whoever runs a jaxpr hands these lines
-on to what is written meanwhile. So the equations of f get *marks*, which are source lines that also know a
-number; f's jaxpr is run in f's place, through the same transformations; and each equation of the result bears
-the mark of the one that it is from.
+A jaxpr keeps a source line with each equation, and evaluating a jaxpr passes these lines on to the equations
+written meanwhile. So the equations of f get *marks*, source lines that also hold a number; f's jaxpr is then
+evaluated in place of f under the same transformations, and each equation of the result has the mark of its
+origin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
 class Mark(SourceLine):
-    """A source line that knows its equation's number; where only the line matters it is one as any other."""
+    """A source line that also holds an equation's number."""
 
     eqn: int
 
@@ -31,9 +31,9 @@ class Mark(SourceLine):
 
 
 def printed_eqns(jaxpr: Jaxpr) -> Iterator[tuple[int, JaxprEqn]]:
-    """The equations as they are printed, with their depth: each is followed by those of its jaxprs.
+    """The equations in printed order, with their depth: each is followed by those of its jaxprs.
 
-    A jaxpr that occurs twice in the program is printed once, and is here once."""
+    A jaxpr that occurs twice in the program is printed once, and appears here once."""
     seen: set[int] = set()
 
     def walk(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, JaxprEqn]]:
@@ -48,9 +48,9 @@ def printed_eqns(jaxpr: Jaxpr) -> Iterator[tuple[int, JaxprEqn]]:
 
 
 def marked(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same program, each equation marked with its number in `printed_eqns`."""
+    """The program with each equation marked with its number in `printed_eqns`."""
     numbers = {id(eqn): number for number, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
-    copies: dict[int, Any] = {}  # what is one object stays one
+    copies: dict[int, Any] = {}  # shared objects stay shared
 
     def copy(value: Any) -> Any:
         if type(value) in (tuple, list):
@@ -73,7 +73,7 @@ def marked(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def mark_of(eqn: JaxprEqn) -> int | None:
-    """The number of the equation that this one is from, if it is from one."""
+    """The number of this equation's origin, if it has one."""
     return eqn.source_info.eqn if isinstance(eqn.source_info, Mark) else None
 
 
@@ -81,7 +81,7 @@ def mark_of(eqn: JaxprEqn) -> int | None:
 
 
 class Seen:
-    """A function that notes the types of its first arguments: what it is called with by transformations."""
+    """A function that records the types of its first arguments, as transformations pass them."""
 
     def __init__(self, fun: Callable[..., Any]):
         wraps(fun)(self)
@@ -95,7 +95,7 @@ class Seen:
         return self.fun(*args, **kwargs)
 
     def traced(self) -> tuple[ClosedJaxpr, Callable[..., Any]]:
-        """The function's own jaxpr, and a function that runs it, each of its equations marked."""
+        """The function's own jaxpr, and a function that evaluates it with each equation marked."""
         flat = FlatFun(self.fun, self.tree)
         closed = trace_to_jaxpr(flat, self.avals or [])
         program = marked(closed)
@@ -108,10 +108,10 @@ class Seen:
 
 
 def origins(transformed: ClosedJaxpr, from_marks: ClosedJaxpr) -> list[int | None]:
-    """For each equation of `transformed` the number of the one that it is from, where that is known.
+    """For each equation of `transformed`, the number of its origin, if known.
 
-    `from_marks` is the same program, made of marked equations; should it differ anyway, as where a
-    function does something else each time, nothing is known."""
+    `from_marks` is the same program made from marked equations; if it differs (an impure function, for
+    example), no origin is known."""
     ours, theirs = ([eqn for _, eqn in printed_eqns(j.jaxpr)] for j in (transformed, from_marks))
     if [eqn.primitive for eqn in ours] != [eqn.primitive for eqn in theirs]:
         return [None] * len(ours)

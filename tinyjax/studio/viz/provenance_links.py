@@ -1,7 +1,7 @@
-"""Columns of items, and which items of different columns are linked.
+"""Columns of items, and the links between items of different columns.
 
-An item stands for some *threads* (a line, an equation of a stage), and is made from these and from those that
-they are made from. Two items are linked if one stands for what the other is made from. columns.py fills the
+An item represents some *threads* (a line, an equation of a stage), and is made from these and from their
+origins. Two items are linked if one represents a thread that the other is made from. columns.py fills the
 columns.
 """
 
@@ -18,15 +18,15 @@ Thread = tuple[Any, ...]
 
 @dataclass(eq=False)
 class Item:
-    """One line of a column. Two items are linked if what one stands for is what the other is made from."""
+    """One line of a column."""
 
     text: str
     number: str = ""  # in the margin
-    own: set[Thread] = field(default_factory=set)  # what it stands for
-    all: set[Thread] = field(default_factory=set)  # the same, and what that was made from
-    share: float | None = None  # of the measured time
-    gone: bool = False  # an equation that nothing was compiled from
-    is_head: bool = False  # a line around others: of a group, of a jaxpr's parameters or results
+    own: set[Thread] = field(default_factory=set)  # threads that it represents
+    all: set[Thread] = field(default_factory=set)  # the same and their origins
+    share: float | None = None  # share of the measured time
+    gone: bool = False  # an equation without compiled code
+    is_head: bool = False  # a line around others: of a group, or of a jaxpr's parameters or results
 
 
 @dataclass
@@ -45,20 +45,20 @@ class Column:
     name: str
     title: str
     about: str
-    unit: str  # what one of its items is,
-    units: str  # and what several are
-    language: str  # by which they are coloured
+    unit: str  # the word for one item,
+    units: str  # and for several
+    language: str  # the key of the colouring
     blocks: list[Section]
-    empty: str = ""  # what to say where there are none
+    empty: str = ""  # the text if there are none
 
     def count(self) -> str:
-        """The number of items that are no heads."""
+        """The number of items without heads."""
         number = sum(not item.is_head for block in self.blocks for item in block.items)
         return f"{number:,} {self.unit if number == 1 else self.units}"
 
 
 def provenance_links(columns: Sequence[Column]) -> dict[Item, list[Item]]:
-    """For each item, those that it is made from or that are made from it, in the order of the page."""
+    """For each item, the items that it is made from or that are made from it, in the order of the page."""
     items = [item for column in columns for block in column.blocks for item in block.items]
     stand_for, made_from = defaultdict(set), defaultdict(set)
     for place, item in enumerate(items):
@@ -75,7 +75,7 @@ def provenance_links(columns: Sequence[Column]) -> dict[Item, list[Item]]:
 
 
 def note_what_is_gone(columns: Sequence[Column]) -> None:
-    """Says so where an equation of the last jaxpr is linked to nothing that is compiled."""
+    """Mark the equations of the last jaxpr that have no link to compiled code."""
     related = provenance_links(columns)
     compiled = {item for column in columns[-3:] for block in column.blocks for item in block.items}
     for block in columns[-4].blocks:

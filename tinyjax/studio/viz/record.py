@@ -1,8 +1,8 @@
-"""The recorder: `with viz.record() as recording:` keeps all that happens within as a list of events.
+"""The recorder: `with viz.record() as recording:` records the block's events.
 
-While a recording is on, the functions that hooks.py names are replaced by others that note the operands, call
-the original, and note its results; afterwards everything is as it was, and a program that is not recorded
-pays nothing.
+During a recording, the functions named in hooks.py are replaced by wrappers that record the operands, call
+the original, and record its results. Afterwards the originals are restored, so programs that are not recorded
+have no overhead.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ MAX_EVENTS = 20_000  # some tens of megabytes
 
 
 class Recording:
-    """What happened, in order. Events over the limit are left out: `missed` counts them."""
+    """The events in order. `missed` counts the events over the limit, which are dropped."""
 
     def __init__(self) -> None:
         self.events: list[RecordedEvent] = []
         self.missed = 0
-        # Each "bind" and "equation" to be drawn, by its number: equal variables are equal values.
+        # Each "bind" and "equation" for drawing, by number: equal variables are equal values.
         self.equations: dict[int, JaxprEqn] = {}
-        # What a "trace" or a stage of the compiler made: a jaxpr, or OpenCL C.
+        # The result of a "trace" or of a compiler stage: a jaxpr, or OpenCL C.
         self.texts: dict[int, str] = {}
-        # The line of the rule around an event that it came from.
+        # The line of the enclosing rule that caused an event.
         self.lines: dict[int, int] = {}
 
     def __repr__(self) -> str:
@@ -49,13 +49,13 @@ class Recording:
 
 @contextmanager
 def record(limit: int = MAX_EVENTS) -> Iterator[Recording]:
-    """Within the block, what this thread does in tinyjax is recorded: see `events` of what it gives.
+    """Within the block, record this thread's calls in tinyjax as the `events` of the returned recording.
 
-    Results are what they are without it. It takes several times as long: no shortcut hides anything,
-    and each step of a compiled program is waited for, to show what it made. What was traced or compiled
-    before is not traced again (jax.clear_caches() forgets it). The first `limit` events are kept.
-    An exception ends the recording like the end of the block; events that it left have it as `error`.
-    Raises RuntimeError within another recording. Not in JAX."""
+    Results don't change. Calls take several times as long: shortcuts are off, and each step of a compiled
+    program is awaited, to show its results. Functions traced or compiled before are not traced again
+    (jax.clear_caches() drops the caches). The first `limit` events are kept. An exception ends the recording
+    like the end of the block; the events that it left have it as `error`. Raises RuntimeError within another
+    recording. Not in JAX."""
     recorder = Recorder(limit)
     with recorder.at_work():
         yield recorder.recording
@@ -65,8 +65,8 @@ _one_at_a_time = threading.Lock()
 
 
 class Recorder:
-    """Makes the events of one recording. In `run_at`, by the number of an event, may stand what makes
-    its call instead: `(function, *args, **kwargs)`, as Pdb.runcall."""
+    """Makes the events of one recording. `run_at` maps event numbers to functions that make the event's call
+    instead: called as `(function, *args, **kwargs)`, like Pdb.runcall."""
 
     def __init__(self, limit: int = MAX_EVENTS, thumbnail: Callable | None = None):
         self.limit = limit
@@ -75,13 +75,13 @@ class Recorder:
         self.values = Values(thumbnail)
         self.variables: dict[int, Var] = {}  # by the id of the value
         self.thread = threading.get_ident()
-        self.is_listening = False  # not while an event is being described
-        self.within: list[int] = []  # numbers of the events that have begun, and not ended
-        self.originals: dict[int, Any] = {}  # of what stands in their places, by its id
+        self.is_listening = False  # off while an event is described
+        self.within: list[int] = []  # numbers of the events in progress
+        self.originals: dict[int, Any] = {}  # originals, by the id of the replacement
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Within the block, calls in this thread are recorded."""
+        """Within the block, record the calls of this thread."""
         if not _one_at_a_time.acquire(blocking=False):
             raise RuntimeError(
                 "a recording is on already, and there is one at a time: end its `with viz.record()` "
@@ -100,7 +100,7 @@ class Recorder:
     # ---- events ----
 
     def recorded(self, original: Callable, describe: Callable[..., Call]) -> Callable[..., Any]:
-        """A function that does what `original` does, and makes an event of each call."""
+        """A wrapper of `original` that makes an event of each call."""
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             if not self.is_listening or threading.get_ident() != self.thread:
@@ -129,7 +129,7 @@ class Recorder:
 
     @contextmanager
     def _deaf(self) -> Iterator[None]:
-        """While an event is being described nothing is recorded."""
+        """Record nothing while an event is described."""
         self.is_listening = False
         try:
             yield
@@ -137,7 +137,7 @@ class Recorder:
             self.is_listening = True
 
     def _begin(self, call: Call) -> RecordedEvent:
-        if call.primitive is not None:  # one whose rules will be asked for
+        if call.primitive is not None:  # its rules will be looked up
             self._replace_rules(call.primitive)
         line = user_line()
         event = RecordedEvent(
@@ -162,13 +162,13 @@ class Recorder:
     def _end(self, event: RecordedEvent, call: Call, out: Any) -> None:
         try:
             results = call.results(out)
-        except Exception:  # a rule gave what no rule may give: who asked for it will say so
+        except Exception:  # an invalid result of a rule: its caller raises the error
             results = []
         if call.stage == "launch":
             for memory, _ in results:
                 self.values.written(memory)
         event.results = self._described(results)
-        if call.stage in ("trace", "compile"):  # of which more is known now
+        if call.stage in ("trace", "compile"):  # with details that are now known
             event.operands = self._described(call.operands)
             event.params = params_text(call.params)
         if call.text:
@@ -196,7 +196,7 @@ class Recorder:
 
     @contextmanager
     def _replaced(self) -> Iterator[None]:
-        """Within the block, what hooks.py names is replaced."""
+        """Within the block, the functions named in hooks.py are replaced."""
         with ExitStack() as at_end:
             for owner, name, describe in hooks.METHODS:
                 original = getattr(owner, name)
@@ -219,7 +219,7 @@ class Recorder:
             yield
 
     def _replace_rules(self, primitive: Primitive) -> None:
-        """Has the rules of a primitive recorded, also those that were written since."""
+        """Record the rules of a primitive, including those registered since."""
         for table, describe in hooks.TABLES:
             rule = table.get(primitive)
             if rule is not None and id(rule) not in self.originals:
@@ -231,7 +231,7 @@ class Recorder:
                 table[primitive] = self.originals.get(id(rule), rule)
 
     def _with_steps(self, run: Callable) -> Callable:
-        """StepProgram.run, of which each step is recorded."""
+        """StepProgram.run, with each step recorded."""
 
         def do(step_program: StepProgram, step: Any, slots: list) -> None:
             profiler = type(step_program.queue).on_step
@@ -246,12 +246,12 @@ class Recorder:
             try:
                 return run(step_program, *args, **places)
             finally:
-                vars(step_program.queue).pop("on_step", None)  # a loop's body has done it
+                vars(step_program.queue).pop("on_step", None)  # the loop body has recorded it
 
         return run_with_steps
 
     def _naming(self, finish: Callable) -> Callable:
-        """JaxprTrace.finish, of whose jaxprs the recorder learns the variables' names."""
+        """JaxprTrace.finish, from which the recorder takes the variables' names."""
 
         def finish_and_name(trace: JaxprTrace, outs: Sequence[Any]) -> ClosedJaxpr:
             closed = finish(trace, outs)
@@ -263,7 +263,7 @@ class Recorder:
 
 
 def line_in(function: CodeLine | None) -> int | None:
-    """The line at which a function that is being called has arrived; None if it is not."""
+    """The current line of a running function; None if it isn't running."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and function is not None:
         code = frame.f_code
@@ -274,7 +274,7 @@ def line_in(function: CodeLine | None) -> int | None:
 
 
 def trace_names(trace: Trace | None) -> tuple[str, ...]:
-    """The traces that a bind in `trace` can reach, from the outermost."""
+    """The traces that a bind in `trace` can reach, the outermost first."""
     names: list[str] = []
     while trace is not None:
         names.append(type(trace).__name__)
@@ -283,8 +283,7 @@ def trace_names(trace: Trace | None) -> tuple[str, ...]:
 
 
 def replace_everywhere(others: dict[int, Any]) -> None:
-    """Puts others in place of functions, given by their ids, in all modules of tinyjax that have
-    imported them by name."""
+    """Replace functions, given by id, in all tinyjax modules that imported them by name."""
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("tinyjax"):
             for name, value in list(vars(module).items()):

@@ -1,4 +1,4 @@
-"""The order of a Ref's reads and writes, in a picture: arrows of values alone don't show it.
+"""Draw the order of a Ref's reads and writes, which value arrows don't show.
 
 A dashed arrow goes from each equation that reads or writes a Ref to the next.
 """
@@ -15,17 +15,17 @@ from tinyjax.studio.viz.style import NodeStyle
 
 
 class RefOrder:
-    """The last box that used each Ref; None if it is the one that made it, which an arrow shows anyway."""
+    """The last box that used each Ref; None for the one that made it, as a value arrow starts there."""
 
     def __init__(self) -> None:
         self.last: dict[Var, str | None] = {}
-        self.entry: str | None = None  # what used the Ref before it came into this frame
+        self.entry: str | None = None  # the Ref's last use before this frame
         self.latest: str | None = None
 
     def arrows(
         self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], legend_styles: list[NodeStyle]
     ) -> None:
-        """An arrow to this equation's box from the last one that used the same Ref, if any."""
+        """Draw an arrow to this equation's box from the last one that used the same Ref, if any."""
         for x in _refs(eqn.invars):
             before = self.last.get(x, self.entry)
             if before is not None:
@@ -36,7 +36,7 @@ class RefOrder:
 
     @contextlib.contextmanager
     def inside(self, eqn: JaxprEqn) -> Iterator[None]:
-        """While the jaxprs of a call or a loop are drawn: there the Refs have other variables."""
+        """Within the block, map the Refs to their variables in the jaxprs of a call or loop."""
         refs, around, latest = _refs(eqn.invars), self.entry, self.latest
         self.entry = next((self.last[x] for x in refs if self.last.get(x)), around)
         yield

@@ -1,4 +1,4 @@
-"""A picture of which device has which part of an array: of boxes in the terminal, or as a graph.
+"""Draw an array's parts and their devices: as boxes in the terminal, or as a graph.
 
 `jax.debug.visualize_array_sharding(x)` prints a rectangle for each part, with the devices that have it, and
 `viz.sharding(x)` draws the same, of one array or of several side by side. Rows are axis 0, columns axis 1.
@@ -23,10 +23,10 @@ from tinyjax.studio.viz import style
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.style import shade
 
-Grid = list[list[str]]  # of each part, the devices that have it
+Grid = list[list[str]]  # the devices of each part
 COLOURS = ("blue", "orange", "green", "pink", "yellow")  # of the theme
-SIDE = 150  # of an array that is drawn, the longer one; in points
-CHARACTER = 2.5  # how much higher than wide a character is, with the space between lines
+SIDE = 150  # the longer side of a drawn array, in points
+CHARACTER = 2.5  # a character's height by its width, line spacing included
 
 
 # ---- which devices have which part ----
@@ -55,7 +55,7 @@ def _names(devices: Sequence[Any]) -> str:
 
 
 def _colours(grid: Grid) -> dict[str, str]:
-    """A colour for each part, none like that of the part before."""
+    """A colour for each part, different from that of the previous one."""
     names = dict.fromkeys(name for row in grid for name in row)
     return {name: shade(COLOURS[i % len(COLOURS)]) for i, name in enumerate(names)}
 
@@ -71,7 +71,7 @@ def text(
     max_width: int = 80,
     fill: Callable[[str, str], str] = lambda line, name: line,
 ) -> str:
-    """The picture as lines of text; `fill(line, name)` may colour a line of a part."""
+    """The picture as lines of text; `fill(line, name)` can colour a line of a part."""
     grid = parts(shape, sharding)
     height = int(10 * scale)
     width = CHARACTER * int(height * (shape[1] if len(shape) == 2 else 1) / max(shape[0], 1))
@@ -109,7 +109,7 @@ def visualize_sharding(
     max_width: int = 80,
     color_map: Any = None,
 ) -> None:
-    """Prints which devices have which part of an array of this shape; in colours, in a terminal.
+    """Print the devices of each part of an array of this shape; in colour in a terminal.
 
     Raises ValueError for arrays that have not one or two axes."""
     colours = _colours(parts(shape, sharding))
@@ -123,13 +123,13 @@ def visualize_sharding(
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
-    """Prints which devices have which part of an array; options as of visualize_sharding."""
+    """Print the devices of each part of an array; options as of visualize_sharding."""
     inspect_array_sharding(arr, callback=lambda s: visualize_sharding(arr.shape, s, **kwargs))
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
-    """Calls `callback` with the sharding of each array of a pytree; while a function is traced, with what the
-    types of its values say."""
+    """Call `callback` with the sharding of each array of a pytree; while tracing, with that of the values'
+    types."""
     for leaf in tree_leaves(value):
         callback(leaf.sharding if isinstance(leaf, ArrayImpl) else sharding_of_type(get_aval(leaf)))
 
@@ -138,8 +138,8 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
 
 
 def sharding(arrays: Any) -> Graph:
-    """A picture of which devices have which part of an array of one or two axes; of the arrays of a pytree,
-    side by side, each below its path. A part that all devices have is grey.
+    """A picture of the devices of each part of an array with one or two axes; the arrays of a pytree are side
+    by side, each below its path. A part that all devices have is grey.
 
     Raises ValueError for arrays that have not one or two axes."""
     graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE | style.BAR.attributes)
@@ -150,7 +150,7 @@ def sharding(arrays: Any) -> Graph:
 
 
 def _table(title: str, array: Any) -> str:
-    """The parts as a table of Graphviz, as high and wide as the array is."""
+    """The parts as a Graphviz table in the array's proportions."""
     grid = parts(array.shape, array.sharding)
     colours = _colours(grid)
     high, wide = (array.shape if array.ndim == 2 else (1, array.shape[0])) or (1, 1)

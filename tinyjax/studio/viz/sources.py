@@ -1,4 +1,4 @@
-"""Functions as they stand in their files: which lines are a function's, and in which function a line is."""
+"""Functions in their files: the lines of a function, and the function around a line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def source_of(f: Callable[..., Any]) -> tuple[str, range, str] | None:
-    """File, lines and name of a function, if there is a source."""
+    """File, lines and name of a function, if its source is available."""
     try:
         f = inspect.unwrap(f)
         lines, first = inspect.getsourcelines(f)
@@ -20,11 +20,11 @@ def source_of(f: Callable[..., Any]) -> tuple[str, range, str] | None:
         return None
 
 
-AROUND = 4  # lines before and after one that is in no function
+AROUND = 4  # lines shown before and after a line outside of functions
 
 
 def function_around(file: str, number: int) -> tuple[str, range, str]:
-    """File, lines and name of the outermost function that a line is in; else of the lines around it."""
+    """File, lines and name of the outermost function around a line, or the lines around it."""
     lines = linecache.getlines(file)
     for numbers, name in _functions("".join(lines)):
         if number in numbers:
@@ -34,7 +34,7 @@ def function_around(file: str, number: int) -> tuple[str, range, str]:
 
 @functools.lru_cache(maxsize=256)
 def _functions(text: str) -> list[tuple[range, str]]:
-    """The lines of each function and method of a program, and its name; of those within none."""
+    """The lines and name of each outermost function and method of a program."""
     try:
         nodes: list[ast.stmt] = list(ast.parse(text).body)
     except SyntaxError:

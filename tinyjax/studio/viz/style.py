@@ -2,17 +2,15 @@
 
     viz.theme.green = viz.Colour(light="#b7e4c7", dark="#1b4332")
 
-`theme` is the one place where colours stand. A drawing names them ("green") and looks them up while it is
-drawn, so a change takes effect in every kind of picture from then on. So does a new style of a kind of node
-or arrow, set here:
+`theme` defines all colours. A drawing names them ("green") and looks them up while drawing, so a change
+affects every kind of picture from then on. So does a new style for a kind of node or arrow:
 
     viz.style.EQUATION = viz.style.NodeStyle({"shape": "box", "fillcolor": "#ffd166"})
 
-In an SVG the light colours turn dark
-where the reader prefers a dark scheme; PNG and PDF are light. Each picture paints its own background, so that
-its text has a contrast of at least 4.5 on any page. Nodes are filled with colours after Okabe and Ito
-(https://jfly.uni-koeln.de/color), which most colour-blind readers can tell apart, and no colour stands alone:
-a shape, a word or a dash says the same.
+In an SVG the light colours turn dark if the reader prefers a dark scheme; PNG and PDF are light. Each picture
+paints its own background, so that its text has a contrast of at least 4.5 on any page. Nodes are filled with
+colours after Okabe and Ito (https://jfly.uni-koeln.de/color), which most colour-blind readers can tell apart,
+and a shape, a word or a dash repeats the meaning of each colour.
 """
 
 import re
@@ -41,26 +39,24 @@ class Theme:
 
     # fills of nodes
     grey: Colour = Colour("#f4f4f4", "#2d3239")  # equations
-    dark_grey: Colour = Colour("#e4e4e4", "#3d434b")  # a part that all devices have
+    dark_grey: Colour = Colour("#e4e4e4", "#3d434b")  # parts on all devices
     pale_blue: Colour = Colour("#d9eefb", "#173a52")  # inputs
     pale_orange: Colour = Colour(
         "#fae8c4", "#4f3c14"
-    )  # tangents and cotangents that come in or go out
+    )  # incoming and outgoing tangents and cotangents
     violet: Colour = Colour("#ddd3ee", "#42365c")  # results
-    blue: Colour = Colour("#8ccbf2", "#0f5480")  # primals, what is known, what is new
-    orange: Colour = Colour(
-        "#f5c35f", "#73500a"
-    )  # tangents, what is unknown, what is left for later
+    blue: Colour = Colour("#8ccbf2", "#0f5480")  # primals, known values, additions
+    orange: Colour = Colour("#f5c35f", "#73500a")  # tangents, unknown values, the linear part
     pink: Colour = Colour("#e6bdd4", "#683753")  # constants and consts
-    green: Colour = Colour("#8fd8bf", "#155c47")  # carries, collectives, what is done
+    green: Colour = Colour("#8fd8bf", "#155c47")  # carries, collectives, finished lessons
     yellow: Colour = Colour("#f5ee9b", "#565210")  # slices and choices
-    red: Colour = Colour("#f4a582", "#7d3518")  # sums over all uses of a value
+    red: Colour = Colour("#f4a582", "#7d3518")  # sums over a value's uses
 
     # arrows
-    green_line: Colour = Colour("#00855f", "#3fc79a")  # from one step of a loop to the next
+    green_line: Colour = Colour("#00855f", "#3fc79a")  # from a loop's step to the next
     blue_line: Colour = Colour("#2f86c8", "#5ab1ee")  # batches
     pink_line: Colour = Colour("#b8578e", "#d98bb8")  # residuals
-    red_line: Colour = Colour("#d55e00", "#f08a3c")  # the order of what is done to a Ref
+    red_line: Colour = Colour("#d55e00", "#f08a3c")  # the order of a Ref's uses
 
     def __setattr__(self, name: str, colour: Colour) -> None:
         pair = isinstance(colour, tuple | list) and len(colour) == 2
@@ -79,12 +75,12 @@ _NAMES = {field.name for field in fields(Theme)}
 
 
 def shade(name: str) -> str:
-    """The light shade of a colour of the theme, which stands in dot source; another colour as it is."""
+    """The light shade of a theme colour, as in dot source; any other colour unchanged."""
     return getattr(theme, name).light if name in _NAMES else name
 
 
 def painted(attributes: dict[str, str] | None) -> dict[str, str]:
-    """Attributes with the names of colours replaced by the theme's shades."""
+    """Attributes with colour names replaced by the theme's shades."""
     return {
         key: shade(value) if key in _COLOURED else value
         for key, value in (attributes or {}).items()
@@ -92,12 +88,12 @@ def painted(attributes: dict[str, str] | None) -> dict[str, str]:
 
 
 def colours() -> list[Colour]:
-    """The colours of the theme as they are now."""
+    """The current colours of the theme."""
     return [getattr(theme, name) for name in sorted(_NAMES)]
 
 
 def in_both_schemes(svg: str, colours: Iterable[Colour]) -> str:
-    """An SVG whose light shades turn dark where the reader prefers dark pages."""
+    """The SVG with rules that turn its light shades dark if the reader prefers dark pages."""
     rules = [
         f'.tinyjax [fill="{light}"]{{fill:{dark}}}.tinyjax [stroke="{light}"]{{stroke:{dark}}}'
         f'.tinyjax stop[style*="{light}"]{{stop-color:{dark}!important}}'
@@ -107,28 +103,28 @@ def in_both_schemes(svg: str, colours: Iterable[Colour]) -> str:
     style = f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
     before, root, after = svg.partition("<svg ")
     attributes, _, inside = after.partition(">")
-    # The class keeps the style off other pictures of the same page of HTML.
+    # The class limits the style to this picture of the HTML page.
     return f'{before}{root}class="tinyjax" {attributes}>\n{style}{inside}'
 
 
-LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # limits a layout's time to seconds
+LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # keeps layouts down to seconds
 _TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": "text"}
 # newrank: rank frames and all in one go, ten times as fast for hundreds of equations in frames.
 GRAPH = _TEXT | {"bgcolor": "page", "nodesep": "0.25", "ranksep": "0.22", "newrank": "true"}
-GRAPH |= {"compound": "true"}  # arrows may end at a frame
+GRAPH |= {"compound": "true"}  # lets arrows end at a frame
 EDGE = _TEXT | {"color": "line", "arrowsize": "0.6"}
 NODE = _TEXT | {"fontsize": "12", "fontcolor": "ink", "color": "line", "style": "filled"}
 NODE |= {"height": "0.3", "margin": "0.12,0.05"}
 FRAME = _TEXT | {"style": "rounded,dashed", "color": "line", "labeljust": "l"}
-FRAME |= {"penwidth": "1"}  # not that of the frame around it
+FRAME |= {"penwidth": "1"}  # not the enclosing frame's
 
 
 class NodeStyle(NamedTuple):
-    """How a kind of node or arrow looks. Drawings read it here while they draw: it is set by its name."""
+    """The style of a kind of node or arrow. Drawings look it up by name while drawing."""
 
     own: dict[str, str]  # Graphviz's attributes, with colours by their names in the theme
-    meaning: str = ""  # what the legend says of it; nothing: not in there
-    base: str = ""  # the name of the style whose attributes it has, but for its own
+    meaning: str = ""  # its text in the legend; none if empty
+    base: str = ""  # the name of the style that it extends
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -136,7 +132,7 @@ class NodeStyle(NamedTuple):
         return base | self.own
 
     def having(self, **attributes: str) -> "NodeStyle":
-        """The same style with other attributes."""
+        """The style with other attributes."""
         return self._replace(own=self.own | attributes)
 
 
@@ -157,13 +153,13 @@ FROM_AFAR = NodeStyle(
 )
 CHOICE = NodeStyle({"shape": "diamond", "fillcolor": "yellow", "margin": "0.01", "height": "0.45"})
 
-# Bars: what goes into a frame, or comes out of it, side by side.
+# Bars: a frame's inputs or outputs, side by side.
 BAR = NodeStyle({"shape": "plain", "style": ""})
 CONST = NodeStyle({"fillcolor": "pink"}, "const: the same at each step")
 CARRY = NodeStyle({"fillcolor": "green"}, "carry: from one step to the next")
 SLICE = NodeStyle({"fillcolor": "yellow"}, "xs, ys: a slice of each array a step")
 
-# The two parts of what travels through a transformed program.
+# The two parts of a value in a transformed program.
 PRIMAL = NodeStyle({"fillcolor": "blue"}, "primal: the value")
 TANGENT = NodeStyle({"fillcolor": "orange"}, "tangent: how fast it moves")
 
@@ -184,7 +180,7 @@ GOING = NodeStyle(
     "EQUATION",
 )
 
-# A primitive, by the trace that it meets.
+# A primitive, by the trace that processes it.
 JVP_TRACE = NodeStyle({"fillcolor": "orange"}, base="EQUATION")
 BATCH_TRACE = NodeStyle({"fillcolor": "green"}, base="EQUATION")
 LINEARIZE_TRACE = NodeStyle({"fillcolor": "yellow"}, base="EQUATION")
@@ -221,7 +217,7 @@ _TABLE = '<table border="0" cellspacing="2" cellpadding="0">'
 
 
 def legend(styles: Iterable[NodeStyle], remark: str) -> str:
-    """A row of samples, each with what it means, as the label of the whole graph; "" if there are none."""
+    """A row of samples with their meanings, as the label of the whole graph; "" if there are none."""
     shown = {each.meaning: painted(each.attributes) for each in styles if each.meaning}
     cells = [
         f'<td>{_sample(style)}</td><td align="left">{meaning}  </td>'

@@ -1,7 +1,7 @@
-"""The stepper: a recording at a prompt, one event after the other, forwards and backwards.
+"""The stepper: go through a recording at a prompt, event by event, forwards and backwards.
 
-Each command chooses an event, and shows it. Only pdb needs the program itself: it is run again, and stopped
-within that event. studio/cli/step.py is the command.
+Each command selects an event and shows it. Only pdb needs the program itself: it runs the program again, and
+stops within that event. studio/cli/step.py is the command.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tinyjax.studio.viz.output import DotNotFound, save
 from tinyjax.studio.viz.pdb_at_rule import PdbAtRule
 from tinyjax.studio.viz.record import Recording
 
-# What runs the program again, with something else in place of the calls of some events: Recorder.run_at.
+# Runs the program again with the calls of some events replaced: see Recorder.run_at.
 Rerun = Callable[[dict[int, Callable[..., Any]]], object]
 
 SHORT = {"n": "next", "i": "into", "s": "into", "step": "into", "b": "back", "o": "out"}
-SHORT |= {"u": "out", "up": "out", "d": "into", "down": "into"}  # to pdb's users
+SHORT |= {"u": "out", "up": "out", "d": "into", "down": "into"}  # familiar to pdb's users
 SHORT |= {"p": "print", "l": "list", "w": "list", "where": "list", "g": "graph"}
 SHORT |= {"h": "help", "?": "help", "q": "quit", "exit": "quit", "EOF": "quit"}
 
@@ -57,7 +57,7 @@ class Stepper(cmd.Cmd):
     """Answers commands about a recording until one of them is `quit`."""
 
     prompt = "(step) "
-    lastcmd = "next"  # what an empty line does at first
+    lastcmd = "next"  # the first command of an empty line
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class Stepper(cmd.Cmd):
         print(text, file=self.stdout)
 
     def say_item(self, text: str) -> None:
-        """A line of a list, as several where it has to be."""
+        """Print a line of a list, wrapped if necessary."""
         self.say(textwrap.fill(text, self.width, initial_indent="  ", subsequent_indent="    "))
 
     def precmd(self, line: str) -> str:
-        """The line with its command in full; echoed if it was not typed here."""
+        """Complete the command's name; echo the line if it was not typed here."""
         if not self.use_rawinput:
             self.say("" if line == "EOF" else line)
         word, _, rest = line.strip().partition(" ")
@@ -108,7 +108,7 @@ class Stepper(cmd.Cmd):
 
     @property
     def width(self) -> int:
-        """Columns of the terminal, which may change."""
+        """The terminal's current columns."""
         return shutil.get_terminal_size().columns
 
     # ---- moving ----
@@ -118,7 +118,7 @@ class Stepper(cmd.Cmd):
         return self.events[self.number]
 
     def around(self, event: RecordedEvent) -> list[RecordedEvent]:
-        """The events within which this one happened, from the outermost."""
+        """The events around this one, the outermost first."""
         found: list[RecordedEvent] = []
         while event.parent is not None:
             event = self.events[event.parent]
@@ -126,7 +126,7 @@ class Stepper(cmd.Cmd):
         return found
 
     def level(self) -> list[int]:
-        """The events that happened within the same one as the current event."""
+        """The current event's siblings."""
         return self.children[self.event.parent]
 
     def go(self, number: int | None, else_say: str) -> None:
@@ -190,7 +190,7 @@ class Stepper(cmd.Cmd):
         self.say_item(f"traces that a bind goes through here: {' > '.join(reversed(event.trace))}")
 
     def print_value(self, name: str) -> None:
-        """The value of that name or number nearest to this event."""
+        """Print the value of that name or number nearest to this event."""
         near = [*self.events[self.number :: -1], *self.events[self.number :]]
         for value in (v for event in near for v in (*event.results, *event.operands)):
             if name in (value.text, f"#{value.id}"):
@@ -242,8 +242,8 @@ class Stepper(cmd.Cmd):
         self.say(f"wrote {path}, of {len(drawn)} equations")
 
     def drawn(self) -> list[RecordedEvent]:
-        """The equations that the function being traced has so far; or else the binds of this level, or
-        if it has none, all so far that are within no other."""
+        """The equations so far of the function being traced; else the binds of this level; else all outermost
+        binds so far."""
         event = self.event
         traces = [e.number for e in (*self.around(event), event) if e.stage == "trace"]
         function = traces[-1] if traces else None
@@ -258,7 +258,7 @@ class Stepper(cmd.Cmd):
         return [e for e in found if e.number in self.recording.equations]
 
     def function_of(self, event: RecordedEvent) -> int | None:
-        """The number of the innermost "trace" in which an event happened."""
+        """The number of the innermost "trace" around an event."""
         traces = [e.number for e in self.around(event) if e.stage == "trace"]
         return traces[-1] if traces else None
 
@@ -286,7 +286,7 @@ class Stepper(cmd.Cmd):
 
 
 def graph_of(recording: Recording, events: Sequence[RecordedEvent]) -> Any:
-    """The equations of these events as a graph, with the texts of values at its edges."""
+    """The equations of these events as a graph with the values' texts at its edges."""
     eqns = [recording.equations[event.number] for event in events]
     names: dict[Var, str] = {}
     inputs: list[Var] = []

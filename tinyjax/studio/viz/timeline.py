@@ -1,6 +1,6 @@
-"""A recording as the page's data: events, the values and places in them, and the sources of all these lines.
+"""A recording as the page's data: events, their values and places, and the sources of all lines.
 
-What many events share is written once, and events have its number: 2,000 of them are some 300 kB.
+Shared data is written once, and events refer to it by number: 2,000 events take about 300 kB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tinyjax.studio.viz.output import DotNotFound, inline_svg
 from tinyjax.studio.viz.record import Recorder, Recording
 from tinyjax.studio.viz.sources import function_around
 
-MAX_EVENTS = 2_000  # what a page can show, and a reader go through
+MAX_EVENTS = 2_000  # as many as a page can show and a reader can follow
 
 STAGES = {
     "bind": "an operation is called; the current trace decides what becomes of it",
@@ -39,7 +39,7 @@ STAGES = {
 
 
 def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
-    """What happens when `f` is called, with pictures of the arrays."""
+    """Record a call of `f`, with pictures of the arrays."""
     recorder = Recorder(MAX_EVENTS, thumbnail)
     with recorder.at_work():
         f(*args)
@@ -47,13 +47,12 @@ def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
 
 
 def timeline(recording: Recording, here: SourceLine | None) -> dict[str, Any]:
-    """The recording as JSON has it. `here` is a line that is not to be shown as the user's: it is where
-    the page was asked for."""
+    """The recording as JSON. `here` is the line that requested the page, which isn't shown as the user's."""
     return _Timeline(recording, here).data
 
 
 class _Shared:
-    """Things that are written once: each has a number."""
+    """Numbers equal things, so that each is written once."""
 
     def __init__(self, written: Callable[[Any], Any]):
         self.written = written
@@ -63,13 +62,13 @@ class _Shared:
     def number(self, thing: Hashable) -> int:
         if thing not in self.numbers:
             self.numbers[thing] = len(self.data)
-            self.data.append(None)  # its place, also if others are written meanwhile
+            self.data.append(None)  # reserve its number, as others may be added meanwhile
             self.data[self.numbers[thing]] = self.written(thing)
         return self.numbers[thing]
 
 
 class _Timeline:
-    """One recording on its way to the page."""
+    """Converts one recording for the page."""
 
     def __init__(self, recording: Recording, here: SourceLine | None):
         self.here = here
@@ -129,7 +128,7 @@ def _source(function: tuple[str, range, str]) -> dict[str, Any]:
 
 
 def _trace_texts() -> dict[str, str]:
-    """What each kind of trace does: the first sentence of its documentation."""
+    """A description of each kind of trace: the first sentence of its docstring."""
     texts, pending = {}, [Trace]
     while pending:
         kind = pending.pop()
@@ -140,7 +139,7 @@ def _trace_texts() -> dict[str, str]:
 
 
 def _pictures(events: Sequence[RecordedEvent]) -> tuple[list[str], str]:
-    """The graph as SVG, in parts if it is large, and a message about it."""
+    """The graph as SVG, in parts if it is large, and a remark."""
     if not leaves(events):
         return [], "Nothing was computed or written down."
     try:

@@ -1,4 +1,4 @@
-"""A compiled call as a page's data: what ran when, on the host and on the device's queue."""
+"""A compiled call as a page's data: the times on the host and on the device's queue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tinyjax.studio.recorder import Event
 
 
 def times_data(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """What happened in a call, by start, in microseconds from the first start."""
+    """The events of a call by start, in microseconds from the first start."""
     begin = min((event.start for event in events), default=0.0)
     return [_event_data(event, begin) for event in events]
 

@@ -1,9 +1,9 @@
-"""The way of one bind through the stack of traces, as a picture.
+"""Draw the path of one bind through the stack of traces.
 
     viz.trace_stack(jax.vmap(jax.grad(f)), jnp.arange(3.0))
 
-It shows which traces see an operation under nested transformations, and in which order: the current trace,
-then each one below it, which gets what is left; last NumPy, or a jaxpr.
+It shows which traces process an operation under nested transformations, and in which order: the current
+trace, then each one below it with the remaining operations; last NumPy, or a jaxpr.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,20 +25,20 @@ _WORK = {
     "JaxprTrace": "writes an equation",
     "EvalTrace": "runs NumPy",
 }
-Trace = tuple[str, ...]  # the names of the traces from the outermost to this one
+Trace = tuple[str, ...]  # the names of the traces, the outermost first
 
 _RULES = ("jvp rule", "linearize rule", "batch rule", "partial eval rule")
 _ENDS = {"impl": ("EvalTrace",), "equation": ("JaxprTrace",)}
 _LONGEST_VALUE = 40
-_MOST = 6  # boxes that one box leads to and that are drawn
+_MOST = 6  # boxes drawn below one box
 
 
 def trace_stack(f: Callable[..., Any], *args: Any) -> Graph:
-    """Call `f` and draw what becomes of one bind: of those that work on the arguments, and not on
-    constants alone, the first of those with most traces below them.
+    """Call `f` and draw the path of one bind: of the binds that depend on the arguments, the first with the
+    most traces below it.
 
-    A frame is a trace, the current one at the top; a box, a primitive that is bound there.
-    Raises ValueError where `f` binds no primitive that was not traced before."""
+    A frame is a trace, the current one at the top; a box is a primitive bound there. Raises ValueError if `f`
+    binds no primitive, or only ones traced before."""
     args = tree_map(_as_array, args)
     recorder = Recorder()
     with recorder.at_work():
@@ -56,12 +56,12 @@ def trace_stack(f: Callable[..., Any], *args: Any) -> Graph:
 
 
 def _as_array(x: Any) -> Any:
-    """A float as an array, which is known again where it is an operand; an int may be a size."""
+    """A float as an array, so that it is recognized as an operand; an int may be a size."""
     return asarray(x) if isinstance(x, float | complex) else x
 
 
 def _on_arguments(binds: Sequence[RecordedEvent], given: set[int]) -> list[RecordedEvent]:
-    """The binds that work on the values that are given, on tracers of them, or on what is made of these."""
+    """The binds that depend on the given values, on their tracers, or on results of these."""
     found = []
     known, constants = set(given), set()
     for event in binds:
@@ -75,7 +75,7 @@ def _on_arguments(binds: Sequence[RecordedEvent], given: set[int]) -> list[Recor
 
 
 class _Stack:
-    """The picture in the making: the boxes of each trace, innermost trace first, and the arrows."""
+    """Builds the picture: the boxes of each trace, innermost trace first, and the arrows."""
 
     def __init__(self, events: Sequence[RecordedEvent], first: RecordedEvent):
         self.events = events
@@ -89,7 +89,7 @@ class _Stack:
             self.frame(trace, boxes)
 
     def place(self, event: RecordedEvent, trace: Trace) -> None:
-        """Give the event a box in the frame of a trace, and arrows to what it leads to."""
+        """Draw the event's box in the frame of a trace, and arrows to the boxes it leads to."""
         self.boxes.setdefault(trace, []).append(event)
         found = list(self.below(event, trace, ""))
         for rule, inner, below in found[:_MOST]:
@@ -103,9 +103,10 @@ class _Stack:
     def below(
         self, event: RecordedEvent, trace: Trace, rule: str
     ) -> Iterator[tuple[str, RecordedEvent, Trace]]:
-        """What happened on behalf of an event, by which rule, and in which trace.
+        """The events caused by an event, each with its rule and trace.
 
-        What a trace hands to the next as it is has no bind there: its rule, or its end, tells of it."""
+        An operation that a trace passes on unchanged has no bind in the next one: only its rule or its end is
+        recorded."""
         for inner in self.events:
             if inner.parent != event.number:
                 continue
@@ -121,7 +122,7 @@ class _Stack:
         return f"n{event.number - self.first.number}"
 
     def frame(self, trace: Trace, events: list[RecordedEvent]) -> None:
-        """A trace, with what is bound there."""
+        """A trace with its boxes."""
         if not events:
             return
         kind = trace[-1]
@@ -136,7 +137,7 @@ class _Stack:
 
 
 def _style_of(kind: str) -> style.NodeStyle:
-    """The style of a primitive that meets a trace of this kind."""
+    """The style of a primitive in a trace of this kind."""
     styles = {
         "JVPTrace": style.JVP_TRACE,
         "BatchTrace": style.BATCH_TRACE,

@@ -2,7 +2,7 @@
 
     viz.transpose(f, 3.0)
 
-Cotangents go from the result up to the arguments: through the transposed linear equations, which read
+Cotangents flow from the result up to the arguments: through the transposed linear equations, which read
 residuals of the forward pass, and through a sum wherever a value was used twice.
 """
 
@@ -26,8 +26,8 @@ from tinyjax.transform.transposition import ValAccum, backward_pass
 def transpose(f: Callable[..., Any], *primals: Any) -> Graph:
     """Draw `f` at these primals, and how cotangents of ones flow back through it.
 
-    Of a function that gives a scalar, what arrives at the top is the gradient.
-    Raises as `jax.vjp` does."""
+    For a function with a scalar result, the cotangents at the top are the gradient. Raises as `jax.vjp`
+    does."""
     parts = KnownAndLinear(f, primals)
     backward = _backward(parts)
     whole = parts.with_known(backward)
@@ -77,16 +77,16 @@ def _backward(parts: KnownAndLinear) -> Jaxpr:
 
 
 class _Transposed(Drawing):
-    """A drawing in which sums of cotangents stand out."""
+    """A drawing that highlights sums of cotangents."""
 
-    is_plain = True  # few equations, and no frames in which rows side by side can contradict others
+    is_plain = True  # few equations, and no frames, in which aligned rows can contradict each other
 
     def style_of(self, eqn: JaxprEqn) -> NodeStyle:
         is_sum = self.upwards and eqn.primitive is add_any_p
         return style.FAN_OUT if is_sum else super().style_of(eqn)
 
     def side_by_side(self, forward: list[str], backward: list[str]) -> None:
-        """Put where the forward pass begins or ends beside where the backward pass ends or begins."""
+        """Align the forward pass's start and end with the backward pass's end and start."""
         with self.graph.subgraph() as row:
             row.attr(rank="same")
             for node in forward + backward:

@@ -1,7 +1,7 @@
-"""One name for a value in all columns: what a kernel calls `d` is `d` in the jaxprs that it was made from.
+"""Give a value one name in all columns: a kernel's `d` is `d` in the jaxprs that it was made from.
 
-It is that of the compiled program, if it is still there. What was simplified away gets a letter that nothing
-else has.
+The name is the compiled program's, if the value is still there. A value that was simplified away gets an
+unused letter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tinyjax.studio.viz.provenance import mark_of, printed_eqns
 
 
 def names_as_in_plan(transformed: ClosedJaxpr, plan: Plan) -> dict[Var, str]:
-    """The names of a marked program's values, which are those of the plan that was made of it."""
+    """The names of a marked program's values, as in the plan made from it."""
     later = numbered_eqns(plan)
     names = {v: name for v, name in plan.names.items() if name != "_"}
     return _named(transformed, plan.closed, [mark_of(eqn) for eqn in later], later, names)
@@ -29,8 +29,8 @@ def names_as_in_transformed(
     origin: Sequence[int | None],
     names: Mapping[Var, str],
 ) -> dict[Var, str]:
-    """The names of a function's values; `origin` says of each equation of the transformed program which of
-    the function's it is from."""
+    """The names of a function's values; `origin` maps each equation of the transformed program to the
+    function's equation."""
     later = [eqn for _, eqn in printed_eqns(transformed.jaxpr)]
     return _named(traced, transformed, origin, later, names)
 
@@ -42,7 +42,7 @@ def _named(
     later: Sequence[JaxprEqn],
     names: Mapping[Var, str],
 ) -> dict[Var, str]:
-    """A value has the name of the first of the later program that the same primitive computes for it."""
+    """Name a value after the first one of the later program that the same primitive computes for it."""
     found: dict[Var, str] = {}
     arguments = closed.jaxpr.invars, later_closed.jaxpr.invars
     if len(arguments[0]) == len(arguments[1]):
@@ -63,7 +63,7 @@ def _named(
 
 
 def _variables(closed: ClosedJaxpr, eqns: Sequence[JaxprEqn]) -> Iterator[Var]:
-    """All variables that are printed with a name; unused results have none."""
+    """All variables with printed names; unused results have none."""
     yield from (*closed.jaxpr.constvars, *closed.jaxpr.invars)
     read = {v for eqn in eqns for v in eqn.invars} | set(closed.jaxpr.outvars)
     for eqn in eqns:

@@ -1,4 +1,4 @@
-"""A function's jaxpr with its values, and how a value is put into few words.
+"""Draw a function's jaxpr with its values; short texts of values.
 
     viz.values(f, 3.0)
 
@@ -20,14 +20,14 @@ from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 
-_SMALL = 6  # elements that are shown one by one
+_SMALL = 6  # at most so many elements are shown individually
 
 
 def values(f: Callable[..., Any], *args: Any) -> Graph:
-    """Draw the jaxpr of `f` with the value that each equation gives at these arguments.
+    """Draw the jaxpr of `f` with each equation's value at these arguments.
 
-    Small arrays are shown; of larger ones, the least, the mean and the greatest element. Branches that
-    are not taken have no values, nor has the inside of a loop, which has others at each step."""
+    Small arrays are shown whole; larger ones by their least, mean and greatest element. Untaken branches have
+    no values, nor have loop bodies, whose values change at each step."""
     program = Program(f, args)
     places = places_of(program.leaves)
     drawing = Drawing(program.closed.jaxpr, program.names, program.numbers, places)
@@ -45,7 +45,7 @@ _CALLS = ("jit", "closed_call", "remat2", "custom_jvp_call", "custom_vjp_call")
 
 
 def all_values(closed: ClosedJaxpr, args: Sequence[Any]) -> dict[Var, Any]:
-    """The value of each variable, those of called functions and taken branches included."""
+    """The value of each variable, including called functions and taken branches."""
     env: dict[Var, Any] = {}
     _run(closed, args, env)
     return env
@@ -69,8 +69,8 @@ def _run(closed: ClosedJaxpr, args: Sequence[Any], env: dict[Var, Any]) -> list[
 
 
 def _runs(eqn: JaxprEqn, operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]] | None:
-    """The jaxpr that an equation runs once, and its arguments; None for loops, for a branch that is not the
-    same on all devices, and for functions with custom rules where these are in use."""
+    """The jaxpr that an equation runs exactly once, and its arguments; None for loops, for branches that
+    differ between devices, and for functions whose custom rules are in use."""
     name = eqn.primitive.name
     if name == "cond":
         which = operands[0].concrete() if isinstance(operands[0], Tracer) else operands[0]
@@ -86,7 +86,7 @@ def _runs(eqn: JaxprEqn, operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]] |
 
 
 def value_text(x: Any) -> str:
-    """A small array's elements; of a larger one the least, the mean and the greatest."""
+    """A small array's elements; a larger one's least, mean and greatest."""
     aval = get_aval(x)
     if dtypes.kind(aval.dtype) == "V":
         return "random keys" if aval.shape else "a random key"
@@ -110,7 +110,7 @@ def _elements(array: np.ndarray) -> str:
 
 
 def _number(x: Any) -> str:
-    """Four digits of a number; a float looks like one."""
+    """A number in four digits; a float keeps its decimal point."""
     if isinstance(x, bool | int | np.bool_ | np.integer):
         return str(x)
     text = f"{x:.4g}"

@@ -1,8 +1,8 @@
-"""Vectorisation as a picture: what vmap makes of each equation, and where the batch dim goes.
+"""Vectorization as a picture: each equation under vmap, and the position of the batch dim.
 
     viz.vmap(f, jnp.arange(3.0))
 
-The arrows of batched values stand out, and types mark the batch dim, so that one sees which rules move it, or
+Arrows of batched values are highlighted, and types mark the batch dim, which shows the rules that move it or
 repeat an operand.
 """
 
@@ -25,7 +25,7 @@ from tinyjax.transform import batching
 def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> Graph:
     """Draw the jaxpr of `jax.vmap(f, in_axes)`, with the batch dim marked in the type of each value.
 
-    What a batching rule writes for one equation of `f` stands in a frame, if it is more than one."""
+    If a batching rule writes several equations for one of `f`, they are in a frame."""
 
     programs = []
 
@@ -43,7 +43,7 @@ def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> Graph:
 
 @contextlib.contextmanager
 def _noted_batch_dims() -> Iterator[dict[Var, int]]:
-    """The batch dims of the variables of all jaxprs that are batched within the block."""
+    """Within the block, record the batch dims of the variables of all batched jaxprs."""
     dims: dict[Var, int] = {}
     tracer = batching.BatchTrace.tracer
 
@@ -60,7 +60,7 @@ def _noted_batch_dims() -> Iterator[dict[Var, int]]:
 
 
 class _Batched(Drawing):
-    """A drawing that knows batch dims, and which equations one rule wrote."""
+    """A drawing with batch dims, and with the equations that one rule wrote."""
 
     def __init__(self, jaxpr: Jaxpr, program: Program, dims: dict[Var, int]):
         super().__init__(jaxpr)
@@ -88,7 +88,7 @@ class _Batched(Drawing):
                 self.infer_dim(eqn, batched)
 
     def infer_dim(self, eqn: JaxprEqn, batched: list[Any]) -> None:
-        """Within a rule no tracer tells the batch dim; elementwise operations leave it where it is."""
+        """Infer the batch dim within a rule, where no tracer has it: elementwise operations don't move it."""
         if isinstance(lowering_rules.get(eqn.primitive), Elementwise):
             for v in batched:
                 if v in self.dims and v.aval.shape == eqn.outvars[0].aval.shape:

@@ -1,4 +1,4 @@
-"""What shows itself in a notebook, a page, a terminal, and in a frame of the site."""
+"""The base class of pictures, displayed in a notebook, a page, a terminal, or a frame of the site."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PAGE = """<!DOCTYPE html>
 
 
 class Picture:
-    """A fragment of HTML, for which show.css and show.js are there, and the same as text."""
+    """A fragment of HTML that uses show.css and show.js, and the same as text."""
 
     title = "arrays"
 
     @property
     def fragment(self) -> str:
-        """The HTML without style and script."""
+        """The HTML without styles and scripts."""
         raise NotImplementedError
 
     def text(self, colours: bool = False) -> str:
@@ -40,11 +40,11 @@ class Picture:
 
     @property
     def html(self) -> str:
-        """A page that needs no network."""
+        """A self-contained page."""
         return PAGE.format(title=html.escape(self.title), body=self._repr_html_())
 
     def save(self, path: str | Path) -> Path:
-        """Writes the page of HTML; returns the path."""
+        """Write the page of HTML; return the path."""
         Path(path).write_text(self.html, encoding="utf-8")
         return Path(path)
 

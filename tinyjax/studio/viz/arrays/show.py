@@ -20,7 +20,7 @@ from tinyjax.studio.viz.arrays.tree import item_of
 
 
 class Shown(Picture):
-    """Trees as a picture. The elements were read when it was made, and are drawn when it is shown."""
+    """Trees as a picture. The elements are read at construction, and drawn when it is shown."""
 
     def __init__(self, trees: Sequence[Any], names: Sequence[str], axes: Sequence[str], width: int):
         self._item = item_of(trees)
@@ -37,24 +37,23 @@ class Shown(Picture):
 def show(
     *trees: Any, axes: Sequence[str] = (), names: Sequence[str] = ("a", "b"), width: int = 80
 ) -> Shown:
-    """Shows an array or a pytree; given two, both with their difference.
+    """Show an array or a pytree; given two, both with their difference.
 
-    Small arrays are numbers, larger ones heat maps: orange is below 0, blue above. Of an array of rank 3 and
-    more, each picture is a slice. What is traced is shown by its type. Not in JAX.
+    Small arrays are shown as numbers, larger ones as heat maps: orange is below 0, blue above. An array of
+    rank 3 or more is shown as slices, a tracer as its type. Not in JAX.
 
     Args:
       axes: names of the arrays' axes, from the first.
-      names: what two trees are called.
-      width: of the text, in characters.
+      names: the titles of two trees. width: of the text, in characters.
     Raises:
-      TypeError: neither one tree nor two are given."""
+      TypeError: the number of trees is neither one nor two."""
     if len(trees) not in (1, 2):
         raise TypeError(f"show takes one tree, or two to compare; got {len(trees)}")
     return Shown(trees, names[: len(trees)], axes, width)
 
 
 def show_arrays(is_on: bool = True) -> None:
-    """In a notebook, shows arrays that end a cell as pictures from now on; with False, as text again.
+    """In a notebook, show arrays at the end of a cell as pictures from now on; with False, as text again.
 
     Printed arrays stay text. Not in JAX. Raises RuntimeError outside of a notebook."""
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

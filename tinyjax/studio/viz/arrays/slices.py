@@ -1,7 +1,7 @@
-"""An array cut into pictures: a slice of two axes for each place along the others, in cells.
+"""An array cut into pictures: a slice of two axes for each index of the others, in cells.
 
-The cells of a large slice are means of blocks of elements, so that a picture has at most `MAX_SIDE` cells a
-side, and all pictures of an array together at most as many as they are allowed.
+The cells of a large slice are means of blocks of elements: a picture has at most `MAX_SIDE` cells a side, and
+the number of cells of all pictures of an array is limited.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MAX_SLICES = 12
 
 @dataclass(frozen=True)
 class Slice:
-    """A picture: `cells` has rows and columns, `index` is what was taken, as "[0, :, :]". Each cell is the
-    mean of `block` elements, and `axes` are the two axes of the picture, None where there is none."""
+    """A picture: `cells` has rows and columns, `index` is the slice, such as "[0, :, :]". Each cell is the
+    mean of `block` elements; `axes` are the two axes of the picture, or None."""
 
     cells: np.ndarray
     index: str
@@ -31,8 +31,8 @@ class Slice:
 
 @dataclass(frozen=True)
 class Slices:
-    """The first slices of an array; it has `count` of them, and `left_out` are not shown. Those of a complex
-    one have two pictures each."""
+    """The first slices of an array; it has `count` of them, of which `left_out` are not shown. A complex
+    slice has two pictures."""
 
     shown: list[Slice]
     count: int
@@ -42,7 +42,7 @@ class Slices:
 def slices_of(
     array: np.ndarray, most_cells: int, sides: tuple[int, int] = (MAX_SIDE, MAX_SIDE)
 ) -> Slices:
-    """The slices of what `as_numbers` returned; `sides` are the most rows and columns of a picture."""
+    """The slices of a result of `as_numbers`; `sides` are the maximal rows and columns of a picture."""
     if array.size == 0:
         return Slices([], 0)
     rows, columns = _picture_axes(array.shape)
@@ -72,7 +72,8 @@ def slices_of(
 
 
 def _picture_axes(shape: Sequence[int]) -> tuple[int | None, int | None]:
-    """The last two axes; those before a short last one, as that of colours in images, if they are longer."""
+    """The last two axes; or the two before a short last axis (such as an image's colours), if they are
+    longer."""
     ndim = len(shape)
     if ndim < 2:
         return None, ndim - 1 if ndim else None
@@ -82,13 +83,13 @@ def _picture_axes(shape: Sequence[int]) -> tuple[int | None, int | None]:
 
 
 def _first(number: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The first places of an array of these sizes, in order."""
+    """The first indices of an array of these sizes, in order."""
     for n in range(number):
         yield tuple(int(at) for at in np.unravel_index(n, sizes)) if sizes else ()
 
 
 def _block(sizes: Sequence[int], most_cells: int, sides: tuple[int, int]) -> tuple[int, int]:
-    """How many elements a cell has each way, so that at most `most_cells` are left."""
+    """The block size on each axis that leaves at most `most_cells` cells."""
     rows, columns = sizes
     side = max(1, math.isqrt(most_cells))
     tall = min(sides[0], max(side, most_cells // min(columns, side)))
@@ -97,7 +98,7 @@ def _block(sizes: Sequence[int], most_cells: int, sides: tuple[int, int]) -> tup
 
 
 def _means(numbers: np.ndarray, block: tuple[int, int]) -> np.ndarray:
-    """The means of the blocks, in which NaN and infinities stay."""
+    """The means of the blocks, which keep NaN and infinities."""
     if block == (1, 1):
         return numbers.astype(np.float64)
     with np.errstate(all="ignore"):

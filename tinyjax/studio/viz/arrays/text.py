@@ -1,6 +1,6 @@
 """Items of a tree as text: a line a leaf, with a histogram.
 
-Few leaves are pictures too, in shades of characters."""
+Trees with few leaves also show pictures, in shades of characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tinyjax.studio.viz.arrays.elements import Elements, Summary, table_texts
 from tinyjax.studio.viz.arrays.slices import Slice, Slices, slices_of
 from tinyjax.studio.viz.arrays.tree import MAX_LEAVES, Item, difference, difference_text, types_text
 
-MOST_PICTURES = 4  # leaves that are drawn
+MOST_PICTURES = 4  # maximal number of leaves that are drawn
 MOST_NUMBERS, MOST_A_SIDE = 64, 8
 MOST_ROWS, MOST_COLUMNS = 16, 64
 _BARS = "▁▂▃▄▅▆▇█"
@@ -25,7 +25,7 @@ _COLOURS = {"positive": "\x1b[34m", "negative": "\x1b[33m", "strange": "\x1b[35m
 
 @dataclass
 class Printer:
-    """Prints trees whose names are `names`, in lines of `width` characters, or of one word."""
+    """Prints trees with the titles `names`, in lines of `width` characters or of one word."""
 
     names: Sequence[str]
     width: int = 80
@@ -84,8 +84,8 @@ class Printer:
         return "  ".join(filter(None, words))
 
     def picture(self, elements: Elements, width: int) -> Iterator[str]:
-        """The slices side by side as far as there is room, and what the shades mean; of one number many
-        times, nothing."""
+        """The slices side by side as far as there is room, and the meaning of the shades; empty if all
+        elements are equal."""
         array, summary = elements.array, elements.summary
         if array is None or summary is None or not self.draws or summary.is_constant:
             return
@@ -139,7 +139,7 @@ class Printer:
 
 
 def _seen(text: str) -> int:
-    """The length of a text without its colours."""
+    """The length of a text without colour codes."""
     for colour in (*_COLOURS.values(), "\x1b[0m"):
         text = text.replace(colour, "")
     return len(text)

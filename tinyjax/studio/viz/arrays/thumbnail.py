@@ -14,9 +14,9 @@ MAX_SIZE = 2**22  # elements; larger ones take too long
 
 
 def thumbnail(array: np.ndarray) -> tuple[str, str]:
-    """A PNG as a data URI, with slices side by side, and the summary in words.
+    """A PNG as a data URI with slices side by side, and a summary in words.
 
-    Both are "" for an array that is too large, empty, or of random keys."""
+    Both are "" for an array that is too large, empty, or holds random keys."""
     if not 0 < array.size <= MAX_SIZE or array.dtype.names:
         return "", ""
     array = as_numbers(array)

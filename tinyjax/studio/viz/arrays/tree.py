@@ -1,4 +1,4 @@
-"""A pytree, or two of one structure, as nodes with key paths: what the page and the terminal show."""
+"""A pytree, or two of one structure, as nodes with key paths, for the page and the terminal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tinyjax.core.tree_util.key_paths import flatten_one_level_with_keys, keystr
 from tinyjax.core.tree_util.pytrees import kind_of
 from tinyjax.studio.viz.arrays.elements import Elements, elements_of, number_text
 
-_MISSING = object()  # a place that only one of two trees has
+_MISSING = object()  # a leaf that only one of two trees has
 MAX_LEAVES = 1000
 
 
 @dataclass
 class Item:
-    """A place in the tree. `path` leads here from the root, and `key` from the node above.
+    """A node or leaf. `path` leads here from the root, and `key` from the parent.
 
-    A leaf has `elements`, for each tree that is shown; None where one has nothing here. A node has
-    `children`, and its type as `kind`."""
+    A leaf has `elements` for each tree, or None where the tree has no such leaf. A node has `children`, and
+    its type as `kind`."""
 
     path: str
     key: str
@@ -67,7 +67,7 @@ def is_node(tree: Any) -> bool:
 
 
 def _leaf(tree: Any) -> Elements:
-    """The elements of a leaf, or what stands in place of another tree's leaf."""
+    """The elements of a leaf, or a marker where only the other tree has one."""
     if is_node(tree):
         return Elements("", (), None, kind_text(tree, len(_children(tree))))
     return elements_of(tree)
@@ -96,7 +96,7 @@ def bytes_text(nbytes: float) -> str:
 
 
 def difference(a: Elements, b: Elements) -> np.ndarray | None:
-    """a - b, of bools where they differ; None if the shapes differ or one has no elements."""
+    """a - b, or for bools whether they differ; None if the shapes differ or one has no elements."""
     if a.array is None or b.array is None or a.shape != b.shape:
         return None
     if a.array.dtype == bool and b.array.dtype == bool:
@@ -110,7 +110,7 @@ def types_text(a: Elements, b: Elements) -> str:
 
 
 def difference_text(a: Elements, b: Elements) -> str:
-    """How two leaves differ: what is not equal, and where most."""
+    """How two leaves differ: the number of unequal elements, and the place of the largest difference."""
     if a.array is None or b.array is None:
         return "they differ" if a != b else "equal"
     if a.shape != b.shape:

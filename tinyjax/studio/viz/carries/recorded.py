@@ -1,7 +1,6 @@
-"""Loops that are recorded while a function runs eagerly: the carry before each iteration, and the last one.
+"""Record the loops of a function that runs eagerly: the carry before each iteration, and the last one.
 
-Jitted functions run eagerly too, as compiled loops have no place to look into. Loops within loops are not
-recorded.
+Jitted functions run eagerly too, as compiled loops don't expose their carries. Nested loops are not recorded.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from tinyjax.studio.viz.arrays.elements import Elements, elements_of
 from tinyjax.transform.jit.primitive import jit_p
 
 MAX_FRAMES = 60
-MAX_BYTES = 2**26  # of all carries that are kept
+MAX_BYTES = 2**26  # of all kept carries
 
 
 @dataclass
 class RecordedLoop:
-    """A loop: `frames` has the carry after each `stride`-th iteration, by its number, and the last."""
+    """A loop: `frames` maps iteration numbers to carries, for every `stride`-th iteration and the last."""
 
     kind: str  # "scan" or "while"
     line: SourceLine | None
-    count: int = 0  # of iterations so far
+    count: int = 0  # number of iterations so far
     stride: int = 1
     frames: dict[int, list[Elements]] = field(default_factory=dict)
     last: list[Elements] = field(default_factory=list)
 
     def add(self, carry: Sequence[Any], number: int) -> None:
-        """Keeps a carry; if there are too many, every other one is dropped."""
+        """Keep a carry; if there are too many, drop every other one."""
         self.count, self.last = number, [elements_of(x) for x in carry]
         if number % self.stride == 0:
             self.frames[number] = self.last
@@ -56,7 +55,7 @@ class _Recorder:
         self.is_within = False  # a loop
 
     def run(self, kind: str, carry: Sequence[Any], loop: Callable[[RecordedLoop], Any]) -> Any:
-        """Runs a loop that adds its carries to what it is given."""
+        """Run a loop, and add its carries to the given RecordedLoop."""
         recorded = RecordedLoop(kind, user_line())
         self.loops.append(recorded)
         recorded.add(carry, 0)
@@ -104,7 +103,7 @@ def _evaluate(*args: Any, jaxpr: Any, **params: Any) -> list[Any]:
 
 @contextmanager
 def recording_loops() -> Iterator[list[RecordedLoop]]:
-    """Within the block, loops are recorded in the list that is given."""
+    """Within the block, loops are recorded in the returned list."""
     recorder = _Recorder()
     jit_rule = impl_rules[jit_p]
     scan_module.run_scan, while_module.run_while = recorder.run_scan, recorder.run_while  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""`viz.iterations`: what loops carry from one iteration to the next, with a slider.
+"""`viz.iterations`: the carries of loops, with a slider over the iterations.
 
 viz.iterations(train, params, batches)
 """
@@ -18,13 +18,13 @@ from tinyjax.studio.viz.arrays.slices import slices_of
 from tinyjax.studio.viz.carries.recorded import RecordedLoop, recording_loops
 
 MAX_LOOPS = 8
-_CELLS, _FEWEST = 300_000, 400  # of all pictures of a loop; at least of one
-_LINES = 6  # iterations of a loop in a text
+_CELLS, _FEWEST = 300_000, 400  # of all pictures of a loop; a picture has at least this many
+_LINES = 6  # iterations of a loop shown as text
 _WIDTH, _HEIGHT = 240, 28  # of a curve
 
 
 class Iterations(Picture):
-    """The first loops that a function ran, in order, and how many it ran."""
+    """The first loops of a function's run, in order, and the number of all."""
 
     title = "iterations"
 
@@ -50,10 +50,10 @@ class Iterations(Picture):
 
 
 def iterations(f: Callable[..., Any], *args: Any) -> Iterations:
-    """Runs `f`, and shows what each of its loops (lax.scan, while_loop, fori_loop) carries, by iteration.
+    """Run `f`, and show the carry of each of its loops (lax.scan, while_loop, fori_loop) by iteration.
 
-    Nothing is compiled: jitted functions run equation by equation, too. Of long loops some iterations are
-    kept. Not in JAX.
+    Nothing is compiled: jitted functions run equation by equation too. Long loops keep some iterations. Not
+    in JAX.
 
     Raises what `f` raises."""
     with recording_loops() as loops:
@@ -87,7 +87,7 @@ def _loop_html(loop: RecordedLoop) -> str:
 
 
 def _carry_html(name: str, values: Sequence[Elements], carries: int) -> str:
-    """One array of the carry: a curve over the iterations, and a picture of each, all on one scale."""
+    """One array of the carry: a curve over the iterations, and a picture for each, all on one scale."""
     most = max(_FEWEST, _CELLS // (len(values) * carries))
     slices = [slices_of(x.array, most).shown for x in values if x.array is not None]
     scale = scale_of(s.cells for each in slices for s in each)
@@ -105,7 +105,7 @@ def _frame(x: Elements, most: int, scale: Scale) -> str:
 
 
 def curve_svg(values: Sequence[Elements]) -> str:
-    """The means over the iterations as a line, in the band from the least element to the greatest."""
+    """The mean at each iteration as a line, in a band from the least element to the greatest."""
     found = [x.summary for x in values]
     points = [
         (n, s.low, s.mean, s.high)

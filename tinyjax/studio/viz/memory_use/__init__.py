@@ -1,1 +1,1 @@
-"""The memory of a compiled call over time: which array is where, and what lives at the peak."""
+"""The memory of a compiled call over time: the lifetime of each array, and the arrays at the peak."""

@@ -1,7 +1,7 @@
-"""Which equations are of a backward pass: those that a transpose rule writes.
+"""Find the equations of a backward pass: those that transpose rules write.
 
-While a function is traced, each rule has its source line replaced by one that says so. Passes hand lines on
-with the equations, so the plan's equations still have them.
+While a function is traced, the source lines of equations that transpose rules write are replaced by
+BackwardLines. Compiler passes keep the lines of equations, so the plan still has them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tinyjax.transform.transposition import transpose_rules
 
 
 class BackwardLine(SourceLine):
-    """A line whose derivative is computed; where only the line matters it is one as any other."""
+    """A source line whose derivative is computed; otherwise an ordinary line."""
 
 
 @contextmanager
 def backward_lines() -> Iterator[None]:
-    """Within the block, what transpose rules write has BackwardLines. Bodies of loops that were traced before
-    are not traced again: theirs stay as they are."""
+    """Within the block, equations that transpose rules write have BackwardLines. Loop bodies that were traced
+    before keep their lines."""
     originals = dict(transpose_rules)
     transpose_rules.update({p: _marking(rule) for p, rule in originals.items()})
     try:

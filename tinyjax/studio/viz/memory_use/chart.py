@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from tinyjax.studio.viz.arrays.tree import bytes_text
 from tinyjax.studio.viz.memory_use.lifetimes import Bar, Chart
 
-HEIGHT, HEAD, FOOT = 260, 18, 18  # pixels: of the bars, above, below
+HEIGHT, HEAD, FOOT = 260, 18, 18  # pixels: height of the bars, margins above and below
 _WIDE, _NARROW = 84, 5  # of a column
-_ROOM = 720  # for all columns, if they are not too narrow then
+_ROOM = 720  # width of all columns, if that leaves them wide enough
 
 
 def chart_svg(chart: Chart, most: int) -> str:
-    """The chart; `most` bytes are as high as it is."""
+    """The chart; its height is `most` bytes."""
     steps = len(chart.labels)
     width = max(_NARROW, min(_WIDE, _ROOM // steps))
     scale = HEIGHT / max(most, 1)
@@ -30,7 +30,7 @@ def chart_svg(chart: Chart, most: int) -> str:
 
 
 def _columns(chart: Chart, width: int) -> Iterator[str]:
-    """The steps' numbers, as many as there is room for, and what each of them does."""
+    """The steps' numbers, as many as fit, and a description of each."""
     every = -(-30 // width)
     for step, label in enumerate(chart.labels):
         x = step * width + 1
@@ -48,7 +48,7 @@ def _columns(chart: Chart, width: int) -> Iterator[str]:
 
 
 def _bars(chart: Chart, width: int, scale: float) -> Iterator[str]:
-    """Each bar stands on those that were there before it; when one of these ends, it comes down."""
+    """Stack each bar on the earlier ones; when one of these ends, the bar moves down."""
     for number, bar in enumerate(chart.bars):
         below = [
             sum(b.nbytes for b in chart.bars[:number] if b.lives_at(step))
@@ -69,7 +69,7 @@ def _bars(chart: Chart, width: int, scale: float) -> Iterator[str]:
 
 
 def _label(bar: Bar, room: int, left: float, bottom: float, scale: float) -> Iterator[str]:
-    """The name, if the bar has room for it before it comes down."""
+    """The name, if the bar has room for it before it moves."""
     height = scale * bar.nbytes
     if height >= 13 and 7 * len(bar.name) <= room - 8:
         y = bottom - height / 2 + 4
@@ -77,7 +77,7 @@ def _label(bar: Bar, room: int, left: float, bottom: float, scale: float) -> Ite
 
 
 def _measured(chart: Chart, width: int, scale: float) -> Iterator[str]:
-    """A line at what a run had, where that is known and something else."""
+    """A line at a run's measured bytes, where they are known and differ from the plan."""
     for step, (planned, found) in enumerate(zip(chart.live, chart.measured)):
         if found is not None and found != planned:
             y = HEAD + HEIGHT - scale * found

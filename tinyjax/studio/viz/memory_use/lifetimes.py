@@ -1,7 +1,7 @@
-"""The arrays of a plan as bars: the steps during which each is in memory, and why.
+"""The arrays of a plan as bars: the steps during which each is in memory, and the reason.
 
-A bar is the memory of an array, and of those that reuse it later. Arguments and constants are there all the
-time. The memory that bodies of loops use meanwhile is a separate bar.
+A bar is the memory of an array and of those that reuse it later. Arguments and constants stay for the whole
+call. The memory of loop bodies is a separate bar.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tinyjax.core.jaxpr import JaxprEqn, SourceLine, Var
 from tinyjax.studio.viz.memory_use.backward import BackwardLine
 
 MAX_LINE = 60  # characters
-_MOST_NAMES = 3  # of arrays that have one memory
+_MOST_NAMES = 3  # arrays that share a memory
 
 
 def line_text(line: SourceLine) -> str:
-    """file:number and the line itself, as far as there is room."""
+    """file:number and the line itself, cut to fit."""
     text = python_text(line)
     return text if len(text) <= MAX_LINE else text[: MAX_LINE - 3] + "..."
 
 
 @dataclass
 class Bar:
-    """Memory from step `first` to step `last`, both included. `kind` is argument, constant, residual,
-    temporary, result or body; `name` names the arrays that have it one after the other."""
+    """Memory in use from step `first` to step `last`, both included. `kind` is argument, constant, residual,
+    temporary, result or body; `name` lists the arrays that use it in turn."""
 
     name: str
     type: str
@@ -45,8 +45,8 @@ class Bar:
 
 @dataclass
 class Chart:
-    """All bars of a call. Its steps have `labels`, the last of which is what comes after the call; `measured`
-    are the bytes of a run, by step, where they were counted."""
+    """All bars of a call. `labels` describe the steps and, last, the state after the call; `measured` are a
+    run's bytes by step, where they were counted."""
 
     title: str
     labels: list[str]
@@ -78,12 +78,12 @@ class Lifetimes:
         self.jaxpr = plan.closed.jaxpr
         self.arguments = dict(zip(self.jaxpr.invars, arguments))
         self.results = {v for v in self.jaxpr.outvars if isinstance(v, Var)}
-        self.end = len(plan.groups)  # the number of the step after the last one
+        self.end = len(plan.groups)  # one past the last step
         self.born = {v: n for n, group in enumerate(plan.groups) for v in group.outputs}
         self.last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
 
     def labels(self) -> list[str]:
-        """What each step does: its primitives, and the line of the last one."""
+        """A description of each step: its primitives, and the line of the last one."""
         return [*map(self.label, range(self.end)), "after the call"]
 
     def label(self, step: int) -> str:
@@ -98,7 +98,7 @@ class Lifetimes:
     # ---- bars ----
 
     def planned(self, title: str, memory: MemoryPlan) -> Chart:
-        """As the memory plan has it: arrays reuse the memory of others."""
+        """The chart of the memory plan, in which arrays reuse each other's memory."""
         freed = {v: n for n, dying in memory.freed_after.items() for v in dying}
         tenants: dict[Var, list[Var]] = {
             v: [v] for v in (*self.jaxpr.constvars, *self.jaxpr.invars)
@@ -116,7 +116,7 @@ class Lifetimes:
         return Chart(title, self.labels(), bars + list(self.body_bars(memory, bars)))
 
     def separate(self, title: str, memory: MemoryPlan) -> Chart:
-        """With separate memory for each array, which is free after its last reader."""
+        """The chart without reuse: each array has its own memory, freed after its last reader."""
         bars = [self.bar([v], 0, self.end) for v in (*self.jaxpr.constvars, *self.jaxpr.invars)]
         for v, born in self.born.items():
             last = self.end if v in self.results else self.last_reader.get(v, born)
@@ -125,7 +125,7 @@ class Lifetimes:
         return Chart(title, self.labels(), bars + [b for b in planned.bars if b.kind == "body"])
 
     def body_bars(self, memory: MemoryPlan, bars: Sequence[Bar]) -> Iterator[Bar]:
-        """The memory of a loop's body, besides that of the whole plan."""
+        """The memory of loop bodies, in addition to the whole plan's."""
         for step in memory.bodies:
             nbytes = memory.live[step] - sum(bar.nbytes for bar in bars if bar.lives_at(step))
             if nbytes > 0:
@@ -133,7 +133,7 @@ class Lifetimes:
                 yield Bar("iteration", "", "body", nbytes, step, step, why)
 
     def bar(self, variables: Sequence[Var], first: int, last: int) -> Bar:
-        """The bar of the memory that these variables have one after the other."""
+        """The bar of a memory that these variables use in turn."""
         names = " → ".join(self.name(v) for v in variables[:_MOST_NAMES])
         if len(variables) > _MOST_NAMES:
             names += f" → … {self.name(variables[-1])}"
@@ -180,7 +180,7 @@ class Lifetimes:
         )
 
     def line(self, eqn: JaxprEqn | None) -> str:
-        """The line of an equation, and whether its derivative is meant."""
+        """The line of an equation, and a remark if it is of the line's derivative."""
         if eqn is None or not (eqn.source_info and eqn.source_info[0]):
             return "the compiler" if eqn is None else eqn.primitive.name
         back = "the derivative of " if isinstance(eqn.source_info, BackwardLine) else ""

@@ -1,4 +1,4 @@
-"""The bytes that a call really has in memory at each step: those of the arrays in its slots."""
+"""Measure the bytes in memory at each step of a call: those of the arrays in its slots."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tinyjax.runtime.step_program import StepProgram
 
 
 def measured_bytes(run: Callable[[], Any], steps: int) -> list[int | None]:
-    """For each of a plan's steps, the bytes of arrays and constants while it runs in a call of `run`.
+    """For each step of a plan, the bytes of arrays and constants while it runs in a call of `run`.
 
-    The bodies of loops are not counted, and of steps that run as one with others only the last is known."""
+    Loop bodies are not counted, and of steps that run as one only the last is known."""
     if is_listened():  # a profile is being recorded
         return [None] * (steps + 1)
     meter = _Meter(steps)
@@ -27,16 +27,17 @@ def measured_bytes(run: Callable[[], Any], steps: int) -> list[int | None]:
 
 
 class _Meter:
-    """Adds up what is in the slots of the program of `steps` steps; what it runs within a step is no part."""
+    """Adds up the arrays in the slots of the program with `steps` steps, without those of programs run within
+    a step."""
 
     def __init__(self, steps: int):
         self.steps = steps
         self.found: list[int | None] = [None] * (steps + 1)
-        self.gone: set[int] = set()  # slots whose memory was freed
+        self.gone: set[int] = set()  # slots with freed memory
         self.depth = 0
 
     def on_step(self, program: StepProgram, step: Any, slots: list[Memory | None]) -> None:
-        """Runs a step, and counts."""
+        """Run a step, and count the bytes."""
         self.depth += 1
         try:
             step.run(program.queue, slots)
@@ -54,7 +55,7 @@ class _Meter:
 
 
 def _bytes_in(program: StepProgram, slots: list[Memory | None], gone: set[int]) -> int:
-    """The bytes of the arrays of variables, each memory once."""
+    """The bytes of the arrays of variables, counting each memory once."""
     jaxpr = program.plan.closed.jaxpr
     made = [v for eqn in jaxpr.eqns for v in eqn.outvars]
     variables = {program.slot(v) for v in (*jaxpr.constvars, *jaxpr.invars, *made)} - gone

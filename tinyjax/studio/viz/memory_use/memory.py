@@ -1,4 +1,4 @@
-"""`viz.memory`: the arrays of a compiled call over time, and what lives at the peak.
+"""`viz.memory`: the arrays of a compiled call over time, and those at the peak.
 
 viz.memory(jax.grad(loss), params, x)
 viz.memory(jax.grad(loss), params, x, compare=jax.grad(jax.checkpoint(loss)))
@@ -31,11 +31,11 @@ KINDS = {
     "result": "result",
     "body": "within an iteration",
 }
-_MOST_LISTED = 12  # arrays at the peak
+_MOST_LISTED = 12  # listed arrays at the peak
 
 
 class MemoryChart(Picture):
-    """Charts of one function or of two; `peaks` has the peak's bytes in each way to place the arrays."""
+    """Charts of one function or of two; `peaks` has the peak in bytes for each way to place the arrays."""
 
     title = "memory"
 
@@ -134,18 +134,17 @@ def memory(
     donate_argnums: int | Sequence[int] = (),
     compare: Callable[..., Any] | None = None,
 ) -> MemoryChart:
-    """The memory of a compiled call of `f`, step by step: each array is a bar from where it is made to
-    where it is read last. The peak lists the arrays of its step, and the lines of residuals. Not in JAX.
+    """The memory of a compiled call of `f`, step by step: each array is a bar from the step that makes it to
+    its last reader. The arrays at the peak are listed, with the lines of residuals. Not in JAX.
 
-    It is what the compiler plans, and beside it what a run had, for which `args` are copied. Of
-    ShapeDtypeStructs it is the plan alone.
+    It shows the compiler's plan and a run's measured bytes, for which `args` are copied. With
+    ShapeDtypeStructs it shows only the plan.
 
     Args:
       donate_argnums: as of jax.jit.
       compare: another function of the same arguments, such as one with jax.checkpoint.
     Raises:
-      TypeError: `f` or `compare` is no function.
-      What tracing, compiling and running raise."""
+      TypeError: `f` or `compare` isn't a function. What tracing, compiling and running raise."""
     functions = [f] if compare is None else [f, compare]
     charts: list[Chart] = []
     peaks: dict[str, int] = {}
@@ -180,7 +179,7 @@ def _chart_of(
 
 
 def _argument(f: Callable[..., Any], number: int) -> str:
-    """The name of an argument in Python."""
+    """An argument's name in Python."""
     try:
         parameters = [*inspect.signature(f).parameters.values()]
     except (TypeError, ValueError):
@@ -194,7 +193,7 @@ def _argument(f: Callable[..., Any], number: int) -> str:
 
 
 def _peaks(lowered: LoweredProgram) -> dict[str, int]:
-    """The peak as planned, with separate memory for each array, and if all arguments were donated."""
+    """The peaks as planned, without reuse, and with all arguments donated."""
     lifetimes = Lifetimes(lowered.plan, ())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

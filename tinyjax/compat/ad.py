@@ -1,7 +1,7 @@
 """Derivative rules for custom primitives, under the names of jax.interpreters.ad.
 
-`defjvp` is for forward mode; `primitive_transposes`, or `deflinear2` and `defbilinear`, for the linear
-primitives, which reverse mode needs too.
+`defjvp` is for forward mode. Reverse mode also needs `primitive_transposes`, or `deflinear2` and
+`defbilinear`, for linear primitives.
 
     primitive_jvps[p] = rule          # (primals, tangents, **params) -> (out, tangent_out)
     primitive_transposes[p] = rule    # (ct, *operands, **params) -> [ct or None for each operand]
@@ -39,7 +39,7 @@ def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:
 
 
 def get_primitive_transpose(primitive: Primitive) -> Callable:
-    """The transpose rule. Raises NotImplementedError, saying how to write one, if there is none."""
+    """The transpose rule. Raises NotImplementedError with instructions to write one if there is none."""
     return primitive_transposes.get(primitive) or missing_rule(primitive, "transpose")
 
 

@@ -1,7 +1,8 @@
-"""`import jax` that gives tinyjax: a JAX program runs unchanged, and every layer can be stepped through.
+"""Make `import jax` return tinyjax: a JAX program runs unchanged, and a debugger can step through every
+layer.
 
-A finder that Python asks before all others gives, for each module of jax, the module of tinyjax by the same
-name.
+An import finder, which Python calls before all others, maps each module of jax to the tinyjax module of the
+same name.
 
 Source: https://docs.python.org/3/reference/import.html#the-meta-path
 """
@@ -20,7 +21,7 @@ from tinyjax.version import __version__, __version_info__
 
 
 class TinyjaxAsJax:
-    """Finds `jax` and all modules in it, and loads those of tinyjax."""
+    """Finds `jax` and its modules, and loads tinyjax's."""
 
     def find_spec(
         self, fullname: str, path: Any = None, target: Any = None
@@ -56,8 +57,8 @@ class TinyjaxAsJax:
 
 
 def install_as_jax() -> None:
-    """From now on, in this process, `import jax` and its submodules give tinyjax's, whether or not JAX
-    is installed, and `__version__` is that of JAX. Calling it again does nothing.
+    """From now on, in this process, `import jax` and imports of its submodules return tinyjax's, whether or
+    not JAX is installed, and `__version__` is JAX's. Calling it again does nothing.
 
     Raises RuntimeError if JAX has been imported already. Not in JAX."""
     if any(isinstance(finder, TinyjaxAsJax) for finder in sys.meta_path):

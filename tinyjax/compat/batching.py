@@ -10,8 +10,8 @@ from tinyjax.transform.batching import AxisData, axis_batch_rules
 
 
 class AxisPrimitiveBatchers:
-    """Takes a rule (axis_size, axis_name, trace_type, vals, dims, **params) -> (out, out_dim), and nothing
-    else; trace_type is None."""
+    """A table that only accepts rules (axis_size, axis_name, trace_type, vals, dims, **params) -> (out,
+    out_dim); trace_type is None."""
 
     def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
         def of_axis(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:

@@ -27,7 +27,7 @@ def new_jaxpr_eqn(
     source_info: Any = None,
     ctx: Any = None,
 ) -> JaxprEqn:
-    """An equation. `effects` and `ctx` are not kept: a primitive says whether it has effects."""
+    """An equation. `effects` and `ctx` are ignored: the primitive declares its effects."""
     return JaxprEqn(primitive, invars, outvars, params, source_info)
 
 
@@ -55,8 +55,8 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """The jaxpr of the used results without unneeded equations; and which inputs it takes. Inputs that
-    `instantiate` flags are kept. Raises ValueError for a wrong number of flags."""
+    """The jaxpr of the used results without unneeded equations, and flags for the inputs that it takes.
+    Inputs flagged by `instantiate` are kept. Raises ValueError for a wrong number of flags."""
     kept = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else instantiate
     if len(used_outputs) != len(jaxpr.outvars) or len(kept) != len(jaxpr.invars):
         raise ValueError(
@@ -71,6 +71,6 @@ def dce_jaxpr(
 def trace_to_jaxpr_dynamic(
     fun: WrappedFun, in_avals: Sequence[ShapedArray]
 ) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
-    """The jaxpr of a function that gives a list, the types of its results, and its constants."""
+    """The jaxpr of a function that returns a list, the types of its results, and its constants."""
     closed = trace_to_jaxpr(fun.call_wrapped, in_avals)
     return closed.jaxpr, closed.out_avals, closed.consts

@@ -1,8 +1,9 @@
-"""JAX's registration of lowering rules. tinyjax compiles to OpenCL, and uses the rules that it can.
+"""JAX's registration of lowering rules. tinyjax compiles to OpenCL, and uses those rules that don't emit
+MLIR.
 
-A rule that `lower_fun` makes stands for a function of arrays: the compiler opens it like a call, and its
-operations are fused with what is around it. (Equinox, and what builds on it, write their primitives so.) A
-rule that writes MLIR is of no use here: in compiled code the primitive's impl rule runs on the host.
+A rule made by `lower_fun` represents a function of arrays: the compiler inlines it like a call, and fuses its
+operations with the surrounding ones. (Equinox and the libraries that build on it define primitives this way.)
+A rule that emits MLIR is unused: in compiled code the primitive's impl rule runs on the host.
 
 Source: https://docs.jax.dev/en/latest/jax-primitives.html
 """
@@ -55,7 +56,7 @@ class LoweredFun:
 
 
 def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweredFun:
-    """A lowering rule from a function of arrays that is written with other primitives."""
+    """A lowering rule from a function of arrays that uses other primitives."""
     return LoweredFun(fun, multiple_results)
 
 
@@ -66,10 +67,11 @@ def register_lowering(
     inline: bool = True,
     cacheable: bool = True,
 ) -> Callable:
-    """Takes a rule for how a primitive compiles: one of lower_fun is used, of any platform; one that writes
-    MLIR is not, and where the primitive has no impl rule either, evaluating it says so.
+    """Register a primitive's lowering rule. Rules of lower_fun are used for all platforms. Rules that emit
+    MLIR are ignored; if the primitive has no impl rule either, evaluating it raises an error that explains
+    this.
 
-    From now on an impl rule of the primitive gets Arrays, as JAX's do. Can be a decorator, as in JAX:
+    From now on an impl rule of the primitive receives Arrays, as JAX's do. Usable as a decorator, as in JAX:
     @partial(register_lowering, prim)."""
     if rule is None:
         return lambda rule: register_lowering(prim, rule, platform, inline, cacheable)

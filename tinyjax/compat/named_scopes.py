@@ -1,7 +1,7 @@
 """Names for parts of a program: `named_scope` and `named_call`.
 
-In JAX they label what compiled programs and profiles show; jaxprs are printed without them, here as there.
-tinyjax's kernels have names of their own, so here the names are checked and mean nothing more.
+In JAX they label compiled programs and profiles; neither JAX nor tinyjax prints them in jaxprs. tinyjax names
+kernels by their primitives, so the names are checked and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tinyjax.core.api_util import check_callable, fun_name, wraps
 
 
 class named_scope(contextlib.ContextDecorator):  # noqa: N801  (used as a function)
-    """`with named_scope("loss"):` or `@named_scope("loss")`. Raises TypeError for what is no string."""
+    """`with named_scope("loss"):` or `@named_scope("loss")`. Raises TypeError unless the name is a string."""
 
     def __init__(self, name: str):
         if not isinstance(name, str):

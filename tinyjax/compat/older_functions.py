@@ -1,6 +1,6 @@
-"""Functions that JAX once had, written with today's: updates by index, arrays put on several devices.
+"""Functions removed from JAX, written with current ones: updates by index, arrays put on several devices.
 
-Each is a line or two of what replaced it. older_spellings gives them, with a warning.
+Each is a line or two of its replacement. older_spellings returns them with a warning.
 
 Source: https://docs.jax.dev/en/latest/changelog.html
 """
@@ -103,10 +103,10 @@ def curry(f: Callable) -> Callable:
 
 
 def tie_in(x: Any, y: Any) -> Any:
-    """Returns y. It once delayed y until after x, when operations on constants were computed at once."""
+    """Returns y. It once delayed y until after x, when operations on constants ran immediately."""
     return y
 
 
 def disable_x64() -> AbstractContextManager[None]:
-    """Within the block, 64-bit types are cut to 32 bits."""
+    """Within the block, 64-bit types are narrowed to 32 bits."""
     return enable_x64(False)

@@ -1,4 +1,4 @@
-"""Names that JAX once had and introductions still use: each gives today's object, with a warning.
+"""Names removed from JAX that introductions still use: each returns the current object with a warning.
 
 `jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is `jax.example_libraries.stax`. JAX 0.12 has none
 of these; here a DeprecationWarning names today's spelling. Names without an equivalent raise an error
@@ -120,7 +120,7 @@ PRIVATE = {
     "trace_to_jaxpr_nounits",
 }
 
-# Removed names, and their replacements.
+# Removed names and their replacements.
 GONE = {
     "jax.custom_transforms": "jax.custom_jvp and jax.custom_vjp do what it did",
     "jax.defvjp": "f.defvjp(fwd, bwd) of f = jax.custom_vjp(f)",
@@ -141,7 +141,7 @@ GONE = {
 def find(name: str) -> Any:
     """The object for an older name such as "jax.tree_map", with a DeprecationWarning.
 
-    Raises KeyError if it is none, AttributeError if it stands for nothing any more."""
+    Raises KeyError for a name that JAX never had, AttributeError for one without an equivalent."""
     if name in GONE:
         raise AttributeError(_gone(name), name=name.rpartition(".")[2])
     if name in PRIVATE:
@@ -159,10 +159,10 @@ def find(name: str) -> Any:
 
 
 def find_module(fullname: str) -> ModuleSpec | None:
-    """How to load a module such as "tinyjax.experimental.stax", with a DeprecationWarning; None if JAX
+    """The spec to load a module such as "tinyjax.experimental.stax", with a DeprecationWarning; None if JAX
     never had one of this name.
 
-    Raises ImportError if it stands for nothing any more."""
+    Raises ImportError for a module without an equivalent."""
     name = fullname.removeprefix("tiny")
     if name in GONE:
         raise ImportError(_gone(name), name=name)

@@ -1,4 +1,4 @@
-"""Flags that JAX has and that change nothing here, so that programs that set them run.
+"""JAX's flags without effect in tinyjax, accepted so that programs that set them run.
 
 `jax.config.update("jax_use_shardy_partitioner", False)` is accepted: the flag is stored and can be read.
 Flags for checks that tinyjax does not have give a warning.
@@ -14,8 +14,8 @@ from typing import Any
 
 from tinyjax.core.config import define, when_set
 
-# How XLA compiles, and where it writes what it did; other compilers' flags; machines and devices that
-# there are not here; how JAX's own parts are put together.
+# XLA's compilation and its dumps; other compilers' flags; machines and devices that tinyjax doesn't have;
+# JAX's internals.
 WITHOUT_EFFECT: dict[str, Any] = {
     "jax_accurate_erf_inv": False,
     "jax_allow_f16_reductions": True,
@@ -120,7 +120,7 @@ WITHOUT_EFFECT: dict[str, Any] = {
     "jax_xla_profile_version": 0,
 }
 
-# Checks that are not made here: (first value, what stays undetected).
+# Checks that tinyjax lacks: (default value, errors that stay undetected).
 WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
     "jax_check_static_indices": (False, "indices out of bounds"),
     "jax_error_checking_behavior_divide": ("ignore", "divisions by zero"),
@@ -134,7 +134,7 @@ WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
     "jax_transfer_guard_host_to_device": (None, "transfers to a device"),
 }
 
-# Flags of which tinyjax has one way only: (first value, the values that are taken, why).
+# Flags for which tinyjax has only one behaviour: (default value, accepted values, reason).
 ONE_WAY: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "jax_enable_custom_prng": (False, (False,), "nothing else: PRNGKey gives uint32s"),
     "jax_high_dynamic_range_gumbel": (False, (False,), "nothing else: one way of random.gumbel"),

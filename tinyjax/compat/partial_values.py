@@ -38,9 +38,9 @@ class PartialVal(tuple):
 def trace_to_jaxpr_nounits(
     fun: WrappedFun, pvals: Sequence[PartialVal], instantiate: bool = False
 ) -> tuple[Jaxpr, list[PartialVal], list[Any]]:
-    """Computes the results that follow from known arguments, and traces the rest: returns the jaxpr of
-    the unknown results, all results as PartialVals, and the jaxpr's constants. With `instantiate`, all
-    results are unknown."""
+    """Compute the results that depend only on known arguments, and trace the rest. Returns the jaxpr of the
+    unknown results, all results as PartialVals, and the jaxpr's constants. With `instantiate`, all results
+    are unknown."""
     later = JaxprTrace()
     trace = LinearizeTrace(context.trace, later)
     args = [p[1] if p.is_known() else later.new_arg(p.get_aval()) for p in pvals]
@@ -57,7 +57,8 @@ def trace_to_jaxpr_nounits(
 
 @transformation_with_aux
 def flatten_fun(in_tree: PyTreeDef, *flat: Any) -> Any:
-    """A function of the leaves of (args, kwargs) that gives leaves; and, once called, its result's tree."""
+    """A function from the leaves of (args, kwargs) to the leaves of the result; and a function that returns
+    the result's tree after the call."""
     args, kwargs = tree_unflatten(in_tree, flat)
     out = yield args, kwargs
     yield tree_flatten(out)

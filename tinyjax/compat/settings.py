@@ -37,10 +37,10 @@ def softmax_custom_jvp(new_val: bool = True) -> contextlib.AbstractContextManage
 
 
 def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block, a random key that is used twice raises KeyReuseError."""
+    """Within the block, using a random key twice raises KeyReuseError."""
     return config.set("jax_debug_key_reuse", new_val)
 
 
 def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """No effect here: transfers are not checked. Any value but "allow" warns of that."""
+    """No effect here: transfers are not checked. Values other than "allow" give a warning."""
     return config.set("jax_transfer_guard", new_val)

@@ -1,4 +1,4 @@
-"""Answers while kernels build: NumPy computes the first calls, and the compiled program takes over.
+"""Results while kernels build: NumPy computes the first calls, and then the compiled program takes over.
 
 It saves: the first training step of an MLP has a result after 0.07 s instead of 0.95, or of 0.17 if an
 earlier process built the kernels (benchmarks/first_result.py).
@@ -7,8 +7,7 @@ A driver takes a second to build kernels for a computation that NumPy does in a 
 `BackgroundBuild` stands in for the executable. One thread builds; until it is done, each call evaluates the
 whole jaxpr eagerly. Results are the same up to rounding: a function of a float32 differs by at most four
 units in the last place, and sums are added in another order, which was 1e-6 of the result for thousands of
-numbers. Programs that NumPy would take long for wait for their kernels instead, and so does
-`lower().compile()`.
+numbers. Programs that take long in NumPy wait for their kernels instead, and so does `lower().compile()`.
 
 `config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then waits
 for its kernels. Use it when the first call must already have the compiled program's timing or bits.
@@ -78,8 +77,8 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
 
 
 def must_wait() -> bool:
-    """Whether all calls wait for kernels: it is configured so; or NaNs are checked for, which eager
-    evaluation finds even if no result depends on them; or a profiler measures kernels.
+    """Whether all calls wait for kernels: by configuration; because NaNs are checked for, which eager
+    evaluation finds even if no result depends on them; or because a profiler measures kernels.
     """
     looks_for_nans = config.jax_debug_nans or config.jax_debug_infs
     return not config.tinyjax_background_build or looks_for_nans or is_listened()
@@ -104,7 +103,7 @@ def build_in_background(
 
 
 class BackgroundBuild:
-    """Called as the executable will be. A build that failed raises its error at the next call."""
+    """Called like the executable. A failed build raises its error at the next call."""
 
     def __init__(self, closed: ClosedJaxpr, device: Device, name: str, donated: Sequence[bool]):
         self.closed = closed
@@ -121,7 +120,7 @@ class BackgroundBuild:
         build_thread.start()
 
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
-        """The results, from the compiled program if it is there."""
+        """The results, from the compiled program if it is ready."""
         if self.executable is None and (must_wait() or self.is_in_a_fork()):
             self.wait()
         if self.executable is not None:
@@ -157,8 +156,9 @@ class BackgroundBuild:
         return results
 
     def is_in_a_fork(self) -> bool:
-        """Whether this is a fork of the process that was called before. No build ends well there, and the
-        error is raised at once: else whether NumPy answers would depend on how far the build was."""
+        """Whether this is a fork of the process of an earlier call. Builds can't work there, and the error is
+        raised at once: otherwise it would depend on the build's progress whether NumPy computes the
+        result."""
         return self.device.process != os.getpid()
 
     def wait(self) -> None:
@@ -170,7 +170,7 @@ class BackgroundBuild:
             self.done.wait()
 
     def build(self) -> None:
-        """Makes the executable, and has the driver finish its kernels: done in the build thread."""
+        """Make the executable, and let the driver finish its kernels; runs in the build thread."""
         try:
             with config.as_in(self.settings):
                 executable = compile_jaxpr(self.closed, self.device, self.name, self.donated)

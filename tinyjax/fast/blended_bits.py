@@ -4,10 +4,10 @@ Selecting between a million float32s by an irregular condition takes 1.0 ms inst
 instead of 3.9. Where the condition's values come in long runs, float32s take as long as before (0.6), and
 float16s 0.3 instead of 0.7.
 
-NumPy looks at the condition of each element and goes one of two ways, which the processor guesses wrong
-unless most go the way of their neighbours. In a vector program a branch is y ^ (x ^ y), which is x; with the
-difference times 0 it stays y. So `y ^ (x ^ y) * condition` takes a few instructions for eight elements at
-once, and moves bits only: any dtype is one of integers here.
+NumPy branches on the condition of each element, which the processor mispredicts unless most elements agree
+with their neighbours. In a vector program a branch is y ^ (x ^ y), which is x; with the difference times 0 it
+stays y. So `y ^ (x ^ y) * condition` takes a few instructions for eight elements at once, and moves bits
+only: any dtype is one of integers here.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class RepeatWhile:
-    """A loop that goes on while any of `count` bools is true, which `head` computes."""
+    """A loop that continues while any of `count` bools, which `head` computes, is true."""
 
     head: Sequence[Step]
     predicate: str

@@ -88,7 +88,7 @@ class StepWriter:
     def steps(
         self, plan: Plan, memory: MemoryPlan, numbers: Sequence[int], where: Pointers
     ) -> Iterator[fused.Step]:
-        """The steps of the groups `numbers`. `where` has their inputs, and outputs that have a given place;
+        """The steps of the groups `numbers`. `where` has their inputs, and the outputs with a given place;
         the other outputs are added to it.
         """
         for number in numbers:
@@ -222,8 +222,8 @@ class _Bodies:
     def _carry(
         self, variables: Sequence[Var], outvars: Sequence[Atom], initial: Sequence[str]
     ) -> list[_Carry]:
-        """Where each value of the carry is, and where an iteration makes the next one: in other memory, or
-        over the carry that the memory plan says, which may be another one."""
+        """The pointers to each value of the carry and to its next value: in separate memory, or over a carry
+        that the memory plan specifies, possibly another one."""
         carry = [
             _Carry(bytes_of(v.aval), at, at)
             if out is v
@@ -242,8 +242,8 @@ class _Bodies:
     def _before(
         self, carry: Sequence[_Carry], initial: Sequence[str], loop: Loop
     ) -> Iterator[fused.Step]:
-        """Points to the memory of the carry, and copies the first one there. A value that changes places with
-        no other one does so in the memory of the result, where the last one should be."""
+        """Point to the memory of the carry, and copy the initial one there. A value that isn't swapped with
+        another one is kept in the memory of the result."""
         moves = dict(_pairs(carry))
         for c, v, start, final in zip(carry, loop.last_carry, initial, self.outs):
             if c.now == start:
@@ -267,7 +267,7 @@ class _Bodies:
         return v
 
     def _run_to(self, label: str, places: Sequence[str], where: Pointers) -> Iterator[fused.Step]:
-        """Runs a body with its results in these places: made there if possible, else copied."""
+        """Run a body with its results in these places: made there if possible, else copied."""
         body, late = self.bodies[label], []
         made: set[Atom] = {v for group in body.groups for v in group.outputs}
         for v, place in zip(body.closed.jaxpr.outvars, places):

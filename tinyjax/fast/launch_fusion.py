@@ -66,8 +66,8 @@ def inline_and_fused(
 
 
 def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
-    """The groups of a stretch that are launched together; a kernel that is alone, or works in groups, is none
-    of these."""
+    """The groups of a stretch that are launched together, without single kernels and kernels with
+    work-groups."""
     launches: list[list[int]] = [[]]
     parameters: set[Any] = set()  # of the last one
     count = 0
@@ -97,7 +97,7 @@ def kernel_count(plan: Plan, number: int) -> int:
 def fused_launch(
     plan: Plan, memory: MemoryPlan, numbers: Sequence[int], workers: int = 1
 ) -> Launch:
-    """The launch that runs those of the groups `numbers`, in this order, by as many work-items at most."""
+    """The launch that runs the groups `numbers` in this order, with at most this many work-items."""
     parts = [launch_of(plan, memory, n) if n in plan.kernels else plan.groups[n] for n in numbers]
     made = [v for part in parts for v in part.outputs]
     temporaries = temporaries_of(plan, memory, numbers)

@@ -1,4 +1,4 @@
-"""Long loops are compiled: a `lax.scan` of half a million equations runs outside of jit as it does under it.
+"""Compile long loops: a `lax.scan` of half a million equations runs outside of jit as it does under it.
 
 It saves: 30,000 steps of Adam on three numbers take 0.8 s, the build of the kernels included, instead of 4.2
 in Python; 0.4 if an earlier process built them, and 0.02 when they run again.
@@ -37,7 +37,7 @@ _this_thread = _ThisThread()
 
 @shortcut_for(run_eagerly)
 def run_compiled(plain: Callable, *args: Any, **params: Any) -> list[ArrayImpl]:
-    """The results of a scan, by a compiled program if the loop is long and NaNs are not looked for."""
+    """The results of a scan, by a compiled program if the loop is long and NaNs are not checked for."""
     looks_for_nans = config.jax_debug_nans or config.jax_debug_infs
     if _this_thread.compiles or looks_for_nans or _equations(**params) < WORTH_IT:
         return plain(*args, **params)
@@ -50,7 +50,7 @@ def run_compiled(plain: Callable, *args: Any, **params: Any) -> list[ArrayImpl]:
 
 
 def _equations(*, jaxpr: ClosedJaxpr, length: int, **_: Any) -> int:
-    """How many are evaluated, if loops within the body have one iteration."""
+    """The number of evaluated equations, if loops within the body have one iteration."""
     return length * sum(len(inner.eqns) for inner in all_jaxprs(jaxpr.jaxpr))
 
 

@@ -1,9 +1,9 @@
 """Collectives over an axis whose examples are spread over several processes.
 
-Where each process has a part of axis "i", `psum(x, "i")` is vmap's sum over the examples that are here, and
-then one over the processes, a primitive (`group_psum`), which is a step of the host in a compiled program.
-All other collectives have one rule: the processes gather the examples of all, do what a single process would,
-and each keeps its own part.
+If each process has a part of axis "i", `psum(x, "i")` is vmap's sum over the local examples, followed by a
+sum over the processes: a primitive (`group_psum`), which is a host step in a compiled program. All other
+collectives share one rule: the processes gather all examples, compute what a single process would, and each
+keeps its own part.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tinyjax.runtime.devices import Device
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, moveaxis, not_mapped
 
 # The sum of each of several operands over a group: `ranks`, processes or OpenCL devices. `at` identifies the
-# collective in its program, for errors about members that are elsewhere. Collectives of a group have effects:
-# they keep their order, which must be the same for all.
+# collective in its program, for errors about members at another collective. Collectives of a group have
+# effects: they keep their order, which must be the same for all members.
 group_psum_p = Primitive("group_psum", multiple_results=True, has_effects=True)
 group_all_gather_p = Primitive("group_all_gather", has_effects=True)
 
@@ -87,9 +87,8 @@ for _primitive in (group_psum_p, group_all_gather_p):
 
 
 def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = False) -> Callable:
-    """`rule`, which batches a collective of one operand, or none, also where several processes have a part
-    each of the axis that it names; `is_sum` for psum, `binds_each` if of several names it binds a collective
-    for each."""
+    """Extends `rule`, which batches a collective of at most one operand, to an axis with parts in several
+    processes. `is_sum` is for psum; `binds_each` if the rule binds a collective for each of several names."""
 
     def shared(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
         names = params.get("axes", params.get("axis_name"))
@@ -117,7 +116,7 @@ def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = Fals
 
 
 def _own_part(size: int, place: int, out: Any, dim: int | None) -> Any:
-    """This process's examples, out of all processes' examples."""
+    """This process's part of all processes' examples."""
     if dim is not_mapped:
         return out, not_mapped
     return slice_in_dim(out, size * place, size * (place + 1), axis=dim), dim

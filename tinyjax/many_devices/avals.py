@@ -1,4 +1,4 @@
-"""The addition of a mesh to an array's type: how it is split, and along which axes it varies.
+"""What a mesh adds to an array's type: how it is split, and the axes along which it varies.
 
 `f32[8@x,4]{V:y}`: axis 0 is split over the explicit mesh axis "x" (sharding/types.py), and devices along "y"
 may have different values (varying.py). Avals carry both in their `extra`; this file gives them the attributes
@@ -22,7 +22,7 @@ from tinyjax.many_devices.varying import Axes, manual_axes, pvary_to, varying_re
 class MeshType(NamedTuple):
     """The `extra` of an aval. An empty one is None instead."""
 
-    sharding: Any  # a NamedSharding, which splits an axis; None, if the type names no split
+    sharding: Any  # a NamedSharding that splits an axis; None if the type names no split
     vma: Axes
 
     def without_axis(self, axis: int) -> MeshType | None:
@@ -106,7 +106,7 @@ def _vma_text(vma: Axes) -> str:
 
 def _mesh_type(sharding: Any, vma: Axes) -> MeshType | None:
     if sharding is not None and not any(sharding.spec):
-        sharding = None  # it says nothing
+        sharding = None  # it names no split
     return None if sharding is None and not vma else MeshType(sharding, vma)
 
 

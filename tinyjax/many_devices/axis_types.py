@@ -1,4 +1,4 @@
-"""auto_axes and explicit_axes: a part of a program in which mesh axes have another type.
+"""auto_axes and explicit_axes: change the type of mesh axes for a part of a program.
 
 Within a function under auto_axes, types don't mention the mesh. Its results are resharded by
 `out_sharding`, and are explicit again. Both functions only add a reshard before and after.
@@ -27,12 +27,12 @@ from tinyjax.many_devices.sharding.types import explicit_sharding, spec_of_type
 def auto_axes(
     f: Callable | None = None, /, *, axes: Any = None, out_sharding: Any = None
 ) -> Callable[..., Any]:
-    """`f` with mesh `axes` (all, if not given) of type Auto in it.
+    """`f` with mesh `axes` (by default, all) of type Auto within it.
 
-    `out_sharding`, a tree prefix of the result with PartitionSpecs or NamedShardings, says how the results
-    are split, whose types say so again; it can be given at the call too. Without `f`, a decorator.
-    Raises TypeError if it is not given, KeyError for an axis that the mesh does not have, ValueError for
-    shardings on another mesh."""
+    `out_sharding`, a tree prefix of the result with PartitionSpecs or NamedShardings, specifies the split of
+    the results, whose types are explicit again; it can also be given at the call. Without `f`, a decorator.
+    Raises TypeError if it is missing, KeyError for an axis that the mesh lacks, ValueError for shardings on
+    another mesh."""
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
@@ -56,7 +56,7 @@ def auto_axes(
 def explicit_axes(
     f: Callable | None = None, /, *, axes: Any = None, in_sharding: Any = None
 ) -> Callable[..., Any]:
-    """`f` with mesh `axes` (all, if not given) of type Explicit in it.
+    """`f` with mesh `axes` (by default, all) of type Explicit within it.
 
     `in_sharding`, a tree prefix of the tuple of arguments, says how they are split, as their types do
     within `f`; it can be given at the call too. Without `f`, a decorator.
@@ -96,7 +96,7 @@ def _given(parameter: str, place: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _mesh_of(places: Any) -> Any:
-    """The current mesh, or that of the shardings; None if there is none. Raises ValueError for several."""
+    """The current mesh, or the shardings' mesh; None if there is none. Raises ValueError for several."""
     meshes = [p.mesh for p in tree_leaves(places) if isinstance(p, NamedSharding)]
     known = [mesh for mesh in (config.mesh, *meshes) if mesh is not None]
     for mesh in known:
@@ -108,7 +108,7 @@ def _mesh_of(places: Any) -> Any:
 
 
 def _with_types(mesh: Any, axes: Any, kind: AxisType) -> Any:
-    """The mesh with axes of another type."""
+    """The mesh with other axis types."""
     names = mesh.axis_names if axes is None else axes if isinstance(axes, tuple) else (axes,)
     kinds = dict(zip(mesh.axis_names, mesh.axis_types))
     for name in names:
@@ -122,7 +122,7 @@ def _with_types(mesh: Any, axes: Any, kind: AxisType) -> Any:
 
 
 def _as_types_say(x: Any) -> Any:
-    """`x`, resharded so that its type says of the current mesh what it can say."""
+    """`x`, resharded so that its type has its split over the current mesh's axes."""
     explicit = config.mesh.explicit_axes
     kept = [
         entry_of(tuple(n for n in names if n in explicit)) for names in spec_of_type(get_aval(x))

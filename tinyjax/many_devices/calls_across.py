@@ -1,4 +1,4 @@
-"""Calls of programs that several processes run together, each with its part of the arrays."""
+"""Call programs that several processes run together, each with its part of the arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
 def call_across_processes(
     jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
 ) -> Call | None:
-    """A function that calls the program with these arguments if several processes have parts of it; else
+    """A function that calls the program with these arguments if they are spread over several processes; else
     None."""
     if process_count() == 1:
         return None
@@ -25,8 +25,7 @@ def call_across_processes(
 
 
 def reshard_array(x: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """An array that several processes have blocks of, with another sharding: runs a program that returns
-    its argument."""
+    """Reshard an array with blocks in several processes: runs a program that returns its argument."""
     v = Var(x.aval.update(extra=None))
     how = {"name": "device_put", "out_shardings": (sharding,)}
     call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)

@@ -1,8 +1,8 @@
 """Collectives of a group: of several processes, or of several OpenCL devices of one.
 
-MPI computes them between processes, and NumPy between devices, whose memory it reaches. The cost is the
-number of bytes that each of the group must send, by the best algorithms. A group is a tuple, of the numbers
-of processes or of Devices.
+MPI computes them between processes, and NumPy between devices, whose memory it can access. The cost is the
+number of bytes that each member must send, by the best algorithms. A group is a tuple of process numbers or
+of Devices.
 
 Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and
 experience", 2007; Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009.
@@ -24,7 +24,7 @@ COLLECTIVES: dict[str, tuple[Any, Any]] = {  # primitive -> the collective of pr
 
 
 def collective(primitive: str, kinds: Kinds, group: tuple[Any, ...], at: str) -> Any:
-    """The function that writes the results of a collective of arrays of these kinds: `it(arrays, outs)`. `at`
+    """The function `it(arrays, outs)` that writes the results of a collective of arrays of these kinds. `at`
     is the position that errors report."""
     of_processes, of_devices = COLLECTIVES[primitive]
     return (of_devices if isinstance(group[0], Device) else of_processes)(kinds, group, at)

@@ -1,4 +1,4 @@
-"""sharding_constraint and reshard: primitives by which a program places values.
+"""sharding_constraint and reshard: primitives that place values.
 
 Both return their operand, with another label, and reshard with another type. Their tangents and cotangents
 are placed like the values. constraints.py has the functions that users call.
@@ -25,8 +25,8 @@ from tinyjax.runtime.placement import PlacementRequest, committed_place, put_at
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, not_mapped
 from tinyjax.transform.transposition import deflinear2
 
-# Parameters: sharding; unconstrained_dims, the axes of which it says nothing; context_mesh, the current mesh,
-# and layout, which is None: both as in JAX's jaxprs.
+# Parameters: sharding; unconstrained_dims, the axes that it leaves open; context_mesh, the current mesh, and
+# layout, which is None: both as in JAX's jaxprs.
 sharding_constraint_p = Primitive(
     "sharding_constraint", impl_binds_primitives=True, is_identity=True
 )
@@ -35,7 +35,7 @@ reshard_p = Primitive("reshard", impl_binds_primitives=True, is_identity=True)
 
 
 def constrained(x: Any, place: Any) -> Any:
-    """`x` at a checked place: by reshard, if the place is part of its type. With None, `x` unchanged."""
+    """`x` at a checked place, by reshard if the place is part of its type. With None, `x` unchanged."""
     if place is None:
         return x
     if place.typed(x.aval)._sharding is not None:
@@ -46,9 +46,9 @@ def constrained(x: Any, place: Any) -> Any:
 
 
 def at_place(x: ArrayImpl, sharding: Any, name: str) -> ArrayImpl:
-    """The same elements with another label; on the current mesh, where the sharding has no devices.
+    """The same elements with another label; on the current mesh, if the sharding has no devices.
 
-    Raises ValueError for an array that was put on other devices: only device_put brings it from there."""
+    Raises ValueError for an array committed to other devices: only device_put can move it."""
     sharding = with_devices(sharding)
     check_fits(sharding, x.shape, f"{name} arguments")
     if isinstance(x.buffer, Block):
@@ -68,7 +68,7 @@ def _constraint_impl(x: Any, *, sharding: Any, unconstrained_dims: frozenset, **
 
 
 def _constraint_batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
-    """The batch axis is split by spmd_axis_name, or else as the compiler chooses."""
+    """The batch axis is split by spmd_axis_name, or else by the compiler's choice."""
     (x,), (dim,) = vals, dims
     if dim is not not_mapped:
         params = _with_batch_axis(params, x.ndim - 1, dim, axes_of(axis.spmd_axis_name))
@@ -117,7 +117,7 @@ batch_rules[reshard_p] = _reshard_batch
 
 
 def _reshard_transpose(ct: Any, x: Any, *, dst_sharding: Any) -> list[Any]:
-    """The cotangent is put where the operand was."""
+    """The cotangent is placed like the operand."""
     place = place_of_cotangent(x.aval, ct)
     if place is None:
         return [reshard_p.bind(ct, dst_sharding=dst_sharding.replicated)]

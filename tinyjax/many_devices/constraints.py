@@ -1,7 +1,6 @@
 """with_sharding_constraint and reshard: placing a value within a program.
 
-with_sharding_constraint is for axes of a mesh that are "Auto", where it is a hint, reshard for "Explicit"
-ones, where it changes the type.
+with_sharding_constraint is a hint for "Auto" axes of a mesh; reshard changes the type along "Explicit" ones.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from tinyjax.many_devices.sharding.types import check_divisible, explicit_shardi
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """`x`, a pytree of arrays, spread as `shardings` say: a tree prefix of it, of Shardings, or of
-    PartitionSpecs on the current mesh.
+    """`x`, a pytree of arrays, sharded by `shardings`: a tree prefix with Shardings, or with PartitionSpecs
+    on the current mesh.
 
     Raises:
       ValueError: a sharding does not fit, or is None; or names an axis of the mesh that is "Explicit".
@@ -34,7 +33,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def _each(put: Callable[[Any, Any], Any], xs: Any, what: str, places: Any) -> Any:
-    """Calls `put` with each array of a pytree and its place; `places` is a tree prefix."""
+    """Call `put` with each array of a pytree and its place; `places` is a tree prefix."""
     leaves, tree = tree_flatten(xs)
     of_leaves = flatten_axes(what, tree, places)
     return tree_unflatten(tree, [put(x, place) for x, place in zip(leaves, of_leaves)])
@@ -76,7 +75,7 @@ def _check_axes(sharding: NamedSharding) -> None:
 
 
 def _asserted(x: Any, sharding: NamedSharding) -> Any:
-    """On explicit axes the types have the sharding, so a constraint only checks it."""
+    """On explicit axes the types have the sharding, so a constraint is only a check."""
     x = as_array(x)
     got, wanted = x.aval.sharding.spec, whole_spec(sharding.spec, x.ndim)
     if got != wanted:
@@ -106,8 +105,8 @@ class _ContextMesh:
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """`xs`, a pytree of arrays, spread in another way, along "Explicit" axes of a mesh: the types of the
-    results say it. `out_shardings`: NamedShardings, or PartitionSpecs on the current mesh; a tree prefix.
+    """`xs`, a pytree of arrays, resharded along "Explicit" axes of a mesh, which changes their types.
+    `out_shardings`: NamedShardings, or PartitionSpecs on the current mesh; a tree prefix.
 
     Raises ValueError for a spec without a mesh, or one that names an axis of another type."""
     return _each(_resharded, xs, "reshard out_shardings", out_shardings)

@@ -1,8 +1,8 @@
 """Collectives between the OpenCL devices of one process, on NumPy arrays in their shared memory.
 
-Small arrays are copied to a shared buffer, and each device sums them for itself. For a large one each device
-sums a part, and then copies the others' parts: every element is read and written only as often as necessary.
-A device with separate memory copies its arrays to the host before, and the results back
+Small arrays are copied to a shared buffer, and each device sums them itself. For a large one each device sums
+a part, and then copies the others' parts, which reads and writes each element only as often as necessary. A
+device with separate memory first copies its arrays to the host, and the results back
 (runtime/step_program.py).
 """
 
@@ -23,8 +23,7 @@ SMALL = 2**15  # bytes that take about as long to copy as another synchronizatio
 class DeviceSum:
     """The sums of some arrays over devices, for repeated calls with arrays of these kinds.
 
-    `kinds`: the arrays' shapes and dtypes; `devices`: who has one each; `at`: what the others report that are
-    elsewhere."""
+    `kinds`: the arrays' shapes and dtypes; `devices`: the members; `at`: the position that errors report."""
 
     def __init__(self, kinds: Kinds, devices: tuple[Device, ...], at: str):
         self.devices, self.at = devices, f"{at} of {described(kinds)}"
@@ -32,7 +31,7 @@ class DeviceSum:
         self.is_small = [size < SMALL for size in sizes]
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        """Writes the sums of `arrays` to `outs`, which may be the same memory, one by one."""
+        """Write the sums of `arrays` to `outs`; an array and its sum may share memory."""
         mine = [
             array.copy() if small else (_flat(array), out.reshape(-1))
             for array, out, small in zip(arrays, outs, self.is_small)
@@ -57,7 +56,7 @@ class DeviceSum:
         meet(self.devices, self.at, None)  # no memory is reused before all devices have read it
 
     def _part(self, size: int, place: int) -> slice:
-        """The part of `size` elements that the device at `place` sums."""
+        """The range of `size` elements that the device at `place` sums."""
         count = len(self.devices)
         return slice(size * place // count, size * (place + 1) // count)
 
@@ -67,7 +66,7 @@ def _flat(array: np.ndarray) -> np.ndarray:
 
 
 def _add(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
-    """Writes the sum to `out`, which may be one of them. Floats of 16 bits are added up as float32."""
+    """Write the sum to `out`, which may be one of the summands. 16-bit floats are summed as float32."""
     first, *between, last = arrays
     if out.dtype.kind not in "biu" and out.dtype.itemsize == 2:
         out[...] = sum([array.astype(np.float32) for array in arrays])
@@ -78,13 +77,13 @@ def _add(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
 
 
 class DeviceGather:
-    """The arrays of the devices, stacked in their order. It has the arguments of DeviceSum."""
+    """The devices' arrays, stacked in device order. It has the arguments of DeviceSum."""
 
     def __init__(self, kinds: Kinds, devices: tuple[Device, ...], at: str):
         self.devices, self.at = devices, f"{at} of {described(kinds)}"
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        """Writes each array of `arrays`, of all devices, to one of `outs`."""
+        """Write the stack of all devices' arrays for each of `arrays` to one of `outs`."""
         for given, out in zip(zip(*meet(self.devices, self.at, list(arrays))), outs):
             for place, array in enumerate(given):
                 out[place] = array

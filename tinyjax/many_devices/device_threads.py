@@ -1,4 +1,5 @@
-"""Several OpenCL devices of one process: a thread for each runs its program, and the threads synchronize.
+"""Several OpenCL devices of one process: a thread for each runs its program, and collectives synchronize
+them.
 
 At a collective a device publishes its operands and waits for the others. All must have reached the same
 collective. If a thread has failed or finished, the others raise an error instead of waiting, and the call
@@ -23,11 +24,11 @@ T = TypeVar("T")
 
 
 class LeftAlone(JaxRuntimeError):
-    """A device waited for another one that had failed or finished."""
+    """A device waited for one that had failed or finished."""
 
 
 class Round:
-    """The operands of some devices at one collective."""
+    """The operands of a group's devices at one collective."""
 
     def __init__(self) -> None:
         self.things: dict[Device, tuple[str, Any]] = {}
@@ -35,23 +36,23 @@ class Round:
 
 
 class Call:
-    """One call of a program that several devices run, each in a thread."""
+    """A call of a program that several devices run, each in a thread."""
 
     def __init__(self, devices: Sequence[Device]):
         self.devices = devices
         self.changed = threading.Condition()
-        self.rounds: dict[tuple[Device, ...], Round] = {}  # by who is to come
+        self.rounds: dict[tuple[Device, ...], Round] = {}  # by the expected devices
         self.ended: set[Device] = set()
 
     def meet(self, device: Device, group: tuple[Device, ...], text: str, thing: Any) -> list[Any]:
-        """The operands of the whole group, in its order, once all have arrived.
+        """Wait for the whole group, and return its operands in order.
 
-        Raises JaxRuntimeError if they came for something else, or one of them does not come any more."""
+        Raises JaxRuntimeError if a member is at another collective, or has failed or finished."""
         with self.changed:
             this = self.rounds.setdefault(group, Round())
             this.things[device] = text, thing
             if len(this.things) == len(group):
-                del self.rounds[group]  # the next one is another
+                del self.rounds[group]  # the next round is separate
                 this.is_complete = True
                 self.changed.notify_all()
             else:
@@ -71,14 +72,14 @@ class Call:
         return [this.things[d][1] for d in group]
 
     def end(self, device: Device) -> None:
-        """Records that a device will reach no more collectives."""
+        """Record that a device will reach no more collectives."""
         with self.changed:
             self.ended.add(device)
             self.changed.notify_all()
 
 
 class Seat(NamedTuple):
-    """The device whose program a thread runs, and the call."""
+    """The device whose program this thread runs, and the call."""
 
     call: Call
     device: Device
@@ -88,27 +89,27 @@ _of_thread = threading.local()  # its `seat`
 
 
 def meet(group: tuple[Device, ...], text: str, thing: Any) -> list[Any]:
-    """What all devices of the group bring, in their order; this thread brings `thing`, for what the text
-    says."""
+    """Contribute `thing` to the collective that `text` describes; return the contributions of all devices in
+    order."""
     seat: Seat = _of_thread.seat
     return seat.call.meet(seat.device, group, text, thing)
 
 
 def own_place(group: tuple[Device, ...]) -> int:
-    """The place in the group of the device whose program this thread runs."""
+    """The index in the group of this thread's device."""
     return group.index(_of_thread.seat.device)
 
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    """Threads that wait for work; new ones, if all are at work."""
+    """Idle threads; new ones if too few are idle."""
     return ThreadPoolExecutor(max_workers=1024, thread_name_prefix="device")
 
 
 def on_all(devices: Sequence[Device], work: Callable[[Device], T]) -> list[T]:
-    """work(device) for each at the same time: in this thread for the first, in others for the others.
+    """Run work(device) for all devices at the same time: for the first one in this thread.
 
-    Raises what one of them raised, when all have ended."""
+    Raises the first error after all have ended."""
     call = Call(devices)
     settings = dict(vars(config))  # the flags set by this thread's `with` blocks
 
@@ -129,7 +130,7 @@ def on_all(devices: Sequence[Device], work: Callable[[Device], T]) -> list[T]:
     errors: list[BaseException | None] = []
     try:
         first = at(devices[0])
-    except BaseException as error:  # the others end before it is raised
+    except BaseException as error:  # raised after the others have ended
         errors.append(error)
     wait(others)
     errors += [future.exception() for future in others]

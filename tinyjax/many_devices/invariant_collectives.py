@@ -1,8 +1,8 @@
-"""Collectives whose types say over which axes of a mesh values vary: `psum_invariant`, and pcast.
+"""Collectives on types that track over which mesh axes values vary: `psum_invariant`, and pcast.
 
-The gradient of a loss by weights that all devices share is summed over the devices: the weights went through
-`pvary` where they met the data, and the transpose of pvary is psum; that of psum is pvary. Within shard_map
-`psum(x, "i")` is written down as psum_invariant, whose result is equal along "i".
+The gradient of a loss by weights that all devices share is summed over the devices: `pvary` was applied to
+the weights where they were combined with the data, and its transpose is psum; that of psum is pvary. Within
+shard_map `psum(x, "i")` is recorded as psum_invariant, whose result is equal along "i".
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#how-check-vma-true-enables-rep-rewrite-optimizations-during-ad
 """
@@ -52,9 +52,9 @@ from tinyjax.transform.transposition import deflinear2
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """`x`, a pytree, of another type within shard_map: to="varying", one that varies over named axes.
+    """`x`, a pytree, with another type within shard_map: to="varying", one that varies over the named axes.
 
-    Its values stay as they are. Raises ValueError for another `to`, or where x varies over one of them."""
+    The values don't change. Raises ValueError for another `to`, or if x varies over one of them."""
     if to in ("reduced", "unreduced"):
         raise NotImplementedError(
             f"pcast to={to!r} is a type that tinyjax does not have: use psum where a sum is meant"
@@ -78,8 +78,8 @@ def _to_varying(x: Any, names: frozenset) -> Any:
 
 
 def _check_alike(name: str, x: Any, axes: Sequence[Any]) -> None:
-    """Raises ValueError unless `x` varies over all of the axes, or over none; and for what is no axis of
-    the mesh."""
+    """Raises ValueError unless `x` varies over all of the axes or over none, and for axes that the mesh
+    lacks."""
     vma, manual = get_aval(x).vma, manual_axes()
     states = {"varying" if axis in vma else "invarying" for axis in axes}
     if len(states) > 1 or not manual.issuperset(axes):
@@ -95,7 +95,7 @@ def _check_alike(name: str, x: Any, axes: Sequence[Any]) -> None:
 
 
 def _pvary_batch(axis: AxisData, vals: Any, dims: Any, *, axes: Any) -> Any:
-    """There are as many values as there are; where its axis is vmap's own, the type is not needed."""
+    """The values don't change; if the axis is vmap's own, the type isn't needed."""
     (x,), (dim,) = vals, dims
     axes = frozenset(axes) - {axis.name}
     return pvary_to(x, axes), dim
@@ -113,12 +113,12 @@ no_rule_reasons[pvary_p, "lowering"] = NAME_IS_GONE
 
 # ---- psum_invariant ----
 
-# A psum that knows that its operand varies over `axes`, and that its result does not.
+# A psum whose operand's type varies over `axes`, and whose result's type doesn't.
 psum_invariant_p = Primitive("psum_invariant", axes="each operand", makes_nan=True)
 
 
 def _stage_psum(trace: JaxprTrace, args: Any, params: dict) -> Any:
-    """Within shard_map a psum is written down as psum_invariant."""
+    """Within shard_map a psum is recorded as psum_invariant."""
     (x,), axes = args, params["axes"]
     if not manual_axes().intersection(axes):
         return NotImplemented
@@ -138,8 +138,8 @@ def _psum_invariant_batch(axis: AxisData, vals: Any, dims: Any, *, axes: Any) ->
 
 
 def _psum_invariant_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
-    """The sum is one value for all devices, and so is its cotangent, which each operand gets as it is: only
-    its type changes, to one that varies as the operand's does."""
+    """The sum is one value for all devices, and so is its cotangent, which each operand gets unchanged: only
+    its type changes, to vary like the operand's."""
     return [pvary_to(ct, frozenset(axes))]
 
 
@@ -153,7 +153,7 @@ no_rule_reasons[psum_invariant_p, "lowering"] = NAME_IS_GONE
 
 # ---- all_gather to="invarying" ----
 
-# An all_gather whose result's type is invariant along the axes.
+# An all_gather whose result type is invariant along the axes.
 all_gather_invariant_p = Primitive("all_gather_invariant", axes="unclear", **MOVES)
 
 
@@ -164,7 +164,7 @@ def _gather_invarying(x: Any, *, axis_index_groups: Any, **params: Any) -> Any:
 
 
 def _own_part(ct: Any, **params: Any) -> Any:
-    """The cotangent of a result that all devices share is also shared: each takes its part."""
+    """The cotangent of a result that all devices share is also shared: each device takes its part."""
     place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
     if not params["tiled"]:
         return dynamic_index_in_dim(ct, index, place, keepdims=False)
@@ -187,7 +187,7 @@ def _named(*, axis_name: Any, **_: Any) -> Any:
 
 
 def _stage_extreme(primitive: Primitive) -> Any:
-    """How pmax and pmin are written down within shard_map: of an operand that varies over all of the axes."""
+    """Record pmax and pmin within shard_map with an operand that varies over all of the axes."""
 
     def stage(trace: JaxprTrace, args: Any, params: dict) -> Any:
         (x,), axes = args, params["axes"]
@@ -202,7 +202,7 @@ def _stage_extreme(primitive: Primitive) -> Any:
 prepare_operands.append(varying_alike)
 for _primitive in (psum_invariant_p, pmax_p, pmin_p):
     vma_rules[_primitive] = lambda vma, *, axes, **_: vma.difference(axes)
-_index_aval = abstract_eval_rules[axis_index_p]  # it has no operand whose type could show it
+_index_aval = abstract_eval_rules[axis_index_p]  # it has no operand with a type
 abstract_eval_rules[axis_index_p] = lambda *, axis_name: _index_aval(axis_name=axis_name).update(
     vma=_named(axis_name=axis_name)
 )

@@ -1,8 +1,8 @@
-"""jit's in_shardings and out_shardings: where arguments and results are, given with the function.
+"""jit's in_shardings and out_shardings: the places of arguments and results.
 
 A tree prefix becomes a sharding for each argument and each result, in parameters of the jit equation. An
-uncommitted argument is put there, one committed elsewhere is an error, and results are labelled. Everything
-that decides where a program runs must name the same devices: its arguments, equations within, out_shardings
+uncommitted argument is moved there, one committed elsewhere is an error, and results are labelled. Everything
+that determines where a program runs must name the same devices: its arguments, its equations, out_shardings
 and the current mesh.
 """
 
@@ -25,7 +25,7 @@ from tinyjax.transform.jit.static_arguments import split_static
 
 
 class JitShardings:
-    """The shardings that a jitted function was given; compared by value, so that traces can be shared."""
+    """The shardings of a jitted function; compared by value, so that traces can be shared."""
 
     def __init__(self, in_shardings: Any, out_shardings: Any):
         self.ins, self.outs = in_shardings, out_shardings
@@ -40,7 +40,7 @@ class JitShardings:
     def of_arguments(self, dynamic: Any) -> list[Any]:
         """A sharding, or None, for each leaf of the arguments (args, kwargs).
 
-        Raises ValueError for keywords, and for in_shardings that are no tree prefix."""
+        Raises ValueError for keyword arguments, and for in_shardings that aren't a tree prefix."""
         args, kwargs = dynamic
         if self.ins is None:
             return [None] * len(tree_leaves(dynamic))
@@ -62,7 +62,7 @@ class JitShardings:
         return [_resolved(place, "out_shardings") for place in places]
 
     def typed(self, dynamic: Any, avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
-        """The types of the arguments, where the shardings are on explicit axes."""
+        """The types of the arguments with their splits over explicit axes."""
         places = self.of_arguments(dynamic)
         for place, aval in zip(places, avals):
             _check(place, aval.shape, "arguments")
@@ -78,8 +78,8 @@ class JitShardings:
 
 
 def jit_shardings(in_shardings: Any, out_shardings: Any, device: Any) -> JitShardings | None:
-    """None, if nothing is specified. Raises TypeError for a leaf that isn't a sharding, ValueError where a
-    device or backend was given too."""
+    """None if nothing is specified. Raises TypeError for a leaf that isn't a sharding, ValueError if a device
+    or backend was given too."""
     for what, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         for leaf in tree_leaves(tree):
             if not isinstance(leaf, Sharding | PartitionSpec):
@@ -106,7 +106,7 @@ def _resolved(place: Any, argument: str) -> Any:
 
 
 def _check(place: Any, shape: Sequence[int], of: str) -> None:
-    """Raises ValueError if an array of this shape can't be spread so."""
+    """Raises ValueError if an array of this shape can't have this sharding."""
     if place is not None:
         check_fits(place, shape, f"pjit {of} with shape {tuple(shape)}")
 
@@ -115,7 +115,8 @@ def _check(place: Any, shape: Sequence[int], of: str) -> None:
 
 
 def requests_of_call(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[PlacementRequest, ...]:
-    """The requests of the current mesh, of equations within a jitted program, and of out_shardings."""
+    """The placement requests of the current mesh, of equations within a jitted program, and of
+    out_shardings."""
     by_results = [PlacementRequest("out_shardings", place_of(concrete(p))) for p in out_places if p]
     return (*requests_of_set_mesh(), *requests_within(jaxpr), *by_results)
 
@@ -145,7 +146,8 @@ def _equations(jaxpr: ClosedJaxpr) -> Iterator[JaxprEqn]:
 
 
 def _places_of(eqn: JaxprEqn) -> list[DeviceOrSpread]:
-    """The places that an equation requests; one without devices is on the mesh, which has its request."""
+    """The places that an equation requests; one without devices is on the current mesh, which makes its own
+    request."""
     name = eqn.primitive.name
     if name == "jit":
         said = (*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ()))
@@ -160,7 +162,7 @@ def _places_of(eqn: JaxprEqn) -> list[DeviceOrSpread]:
 
 
 def put_arguments(arrays: Sequence[ArrayImpl], places: Sequence[Any]) -> list[ArrayImpl]:
-    """Puts the arguments where in_shardings specify. Raises ValueError for an argument that was put
+    """Move the arguments to the places of in_shardings. Raises ValueError for an argument committed
     elsewhere."""
     return [x if p is None else _put_argument(x, concrete(p)) for x, p in zip(arrays, places)]
 
@@ -179,7 +181,7 @@ def _put_argument(x: ArrayImpl, place: Any) -> ArrayImpl:
 
 
 def put_outputs(outs: Sequence[ArrayImpl], places: Sequence[Any]) -> None:
-    """Labels the results with their out_shardings."""
+    """Label the results with their out_shardings."""
     for out, place in zip(outs, places):
         if place is not None:
             place = concrete(place)
@@ -196,7 +198,7 @@ def concrete(place: Any) -> Any:
 
 
 def typed_results(avals: list[ShapedArray], places: Sequence[Any]) -> list[ShapedArray]:
-    """The types of results; out_shardings on explicit axes are part of them."""
+    """The types of results, with out_shardings on explicit axes."""
     if not places:
         return avals
     return [a if place is None else place.typed(a) for a, place in zip(avals, places)]

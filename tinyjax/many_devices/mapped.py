@@ -1,7 +1,7 @@
 """vmap of arrays on a mesh: how the devices share a mapped axis.
 
-The types of mapped arrays may split the axis over explicit mesh axes; where they don't, vmap's
-spmd_axis_name says over which axes with_sharding_constraint and shard_map split it within the function.
+The types of mapped arrays may split the axis over explicit mesh axes. If they don't, vmap's spmd_axis_name
+names the axes over which with_sharding_constraint and shard_map split it within the function.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tinyjax.transform.batching import AxisData
 
 
 class MappedAxis(NamedTuple):
-    """The `extra` of vmap's AxisData. `split`: a sharding of this one axis, as types say it (None: they say
-    nothing). `varying`: the mesh axes that a shard_map has split it over, and that it varies over within.
-    Where several processes, or devices of one, have a part of it each, `ranks` are these in order, and
-    `place` is ours."""
+    """The `extra` of vmap's AxisData. `split`: the sharding of this axis in the types (None: not in the
+    types). `varying`: the mesh axes over which a shard_map has split it, and over which it varies within. If
+    several processes, or devices of one process, each have a part, `ranks` lists them in order, and `place`
+    is ours."""
 
     split: Any = None
     varying: frozenset[Hashable] = frozenset()
@@ -40,7 +40,8 @@ class MappedAxis(NamedTuple):
 
 
 def axis_in_parts(name: Hashable, size: int, ranks: tuple[Any, ...], place: int) -> AxisData:
-    """An axis of devices, of which `ranks` have a part of this size each; without ranks, all is here."""
+    """An axis of devices, of which each of `ranks` has a part of this size; without ranks, the whole is
+    here."""
     return AxisData(name, size, True, extra=MappedAxis(ranks=ranks, place=place) if ranks else None)
 
 
@@ -49,7 +50,7 @@ def mapped_axis(
 ) -> MappedAxis | None:
     """The MappedAxis that the leaves' types imply; `spmd_axis_name` is None, a name, or a tuple of names.
 
-    Raises ValueError if the leaves are not split alike, or spmd_axis_name says something else."""
+    Raises ValueError if the leaves are split differently, or if spmd_axis_name contradicts them."""
     shardings = [(get_aval(x)._sharding, d) for x, d in zip(leaves, dims) if d is not None]
     splits = [None if sharding is None else sharding.spec[d] for sharding, d in shardings]
     for split in splits:

@@ -1,8 +1,8 @@
 """Collectives of a group in the schedule: from device memory into device memory, by MPI or by NumPy.
 
-A `meet` line of a schedule costs one wait for what makes its operands, and the messages. On a device that
-works in the host's memory its arrays are NumPy arrays, which MPI reads and writes where they are; an operand
-that nothing else needs becomes the result.
+A `meet` line of a schedule costs one wait for its operands, and the messages. On a device that uses the
+host's memory its arrays are NumPy arrays, which MPI reads and writes in place; an operand without other uses
+becomes the result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tinyjax.runtime.step_program_builder import host_steps
 
 @dataclass
 class CollectiveStep:
-    """Waits for the device, and meets the other processes, or devices; `name` is the jitted function's."""
+    """Waits for the device, then runs the collective with the other processes or devices; `name` is the
+    jitted function's."""
 
     eqn: JaxprEqn
     inputs: list[int]

@@ -1,10 +1,10 @@
 """The `places` hook of runtime/placement.py: eager operations, jitted calls and device_put on several
 devices.
 
-A jitted call puts its arguments where in_shardings say. It is then run by several processes or devices, each
-with its part of the arrays, or as one program whose results are labelled. The rules of jit's transformations
-find in_shardings and out_shardings as constraints within the jaxpr. Importing the folder many_devices imports
-this file, which fills the hook.
+A jitted call moves its arguments to the places of in_shardings. It then runs on several processes or devices,
+each with its part of the arrays, or as one program whose results are labelled. The rules of jit's
+transformations see in_shardings and out_shardings as constraints within the jaxpr. Importing the folder
+many_devices imports this file, which fills the hook.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def requests_of_operation(name: str, params: dict[str, Any]) -> tuple[PlacementR
 
 # ---- jitted calls ----
 
-# Pairs (is_one, run), for programs that several devices of this process have parts of:
-# `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
-# One is made in shard_map/across_devices.py.
+# Pairs (is_one, run), for programs spread over several devices of this process: `is_one(jaxpr, arrays)`
+# recognizes them, `run(jaxpr, arrays, out_shardings)` returns the results. shard_map/across_devices.py adds
+# one.
 multi_device_executors: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
 
 
@@ -105,20 +105,20 @@ def run_stage(
 def before_call(
     places: Sequence[Any], in_shardings: Sequence[Any], out_shardings: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """Where each argument is: by in_shardings, or where it was put; and what out_shardings say."""
+    """The place of each argument, by in_shardings or by an earlier device_put; and the out_shardings."""
     ins = [place_of(concrete(new)) if new else old for new, old in zip(in_shardings, places)]
     return ins, [place and concrete(place) for place in out_shardings]
 
 
 def input_shardings(traced: Traced, executable: Executable) -> list[Sharding | None]:
-    """Where the arguments are read; None, where nowhere."""
+    """The places where the arguments are read; None for unused ones."""
     whole = as_sharding(traced.device or executable.device).replicated
     pairs = zip(traced.places, read_arguments(traced.jaxpr))
     return [(as_sharding(place) if place else whole) if read else None for place, read in pairs]
 
 
 def output_shardings(traced: Traced, executable: Executable) -> list[Sharding]:
-    """Where the results are."""
+    """The places of the results."""
     places = [place and as_sharding(place) for place in traced.places]
     place = as_sharding(traced.device or executable.device)
     outs = place.of_results({"jaxpr": traced.jaxpr}, places)
@@ -126,13 +126,13 @@ def output_shardings(traced: Traced, executable: Executable) -> list[Sharding]:
 
 
 def are_alike(place: DeviceOrSpread, other: DeviceOrSpread, ndim: int) -> bool:
-    """Whether the elements of an array with `ndim` axes are on the same devices by both."""
+    """Whether both put the elements of an array with `ndim` axes on the same devices."""
     return as_sharding(place).is_equivalent_to(as_sharding(other), ndim)
 
 
 def text_of_traffic(jaxpr: ClosedJaxpr, places: Sequence[Any]) -> list[str]:
-    """What devices send each other, as lines below the schedule of a program on a mesh, if its arguments are
-    at these places."""
+    """The devices' communication, as lines below the schedule of a program on a mesh, for arguments at these
+    places."""
     from tinyjax.many_devices.sharding.traffic import traffic_lines, traffic_of
 
     shardings = [place and as_sharding(place) for place in places]
@@ -145,14 +145,13 @@ def text_of_traffic(jaxpr: ClosedJaxpr, places: Sequence[Any]) -> list[str]:
 def call_in_parts(
     jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
 ) -> Call | None:
-    """A function that calls a program that several processes or devices have parts of; None for other
-    programs."""
+    """A function that calls a program spread over several processes or devices; None for other programs."""
     if (across := call_across_processes(jaxpr, arrays, params)) is not None:
         return across
     out_places = params.get("out_shardings", ())
     for is_one, run_parts in multi_device_executors:
         if is_one(jaxpr, arrays):
-            # Raises, if there is no such place.
+            # Raises if there is no such place.
             place_of_call(jaxpr, arrays, params["name"], requests_of_call(jaxpr, out_places))
             donated = params["donated_invars"]
             return functools.partial(_run_in_parts, run_parts, jaxpr, out_places, donated)
@@ -177,7 +176,8 @@ def _run_in_parts(
 
 
 def checked(place: Any) -> Sharding | None:
-    """A PartitionSpec as a NamedSharding on the current mesh, a Sharding as it is; None for others."""
+    """A PartitionSpec as a NamedSharding on the current mesh, a Sharding unchanged; None for anything
+    else."""
     if isinstance(place, PartitionSpec):
         from tinyjax.many_devices.sharding.current_mesh import named
 
@@ -186,16 +186,16 @@ def checked(place: Any) -> Sharding | None:
 
 
 def check_put(aval: ShapedArray, place: DeviceOrSpread | None) -> None:
-    """Raises ValueError if an array of this type can't have the sharding: IndivisibleError of an axis that
+    """Raises ValueError if an array of this type can't have the sharding: IndivisibleError for an axis that
     can't be split into equal parts."""
     if isinstance(place, Sharding):
         check_fits(place, place.typed(aval).shape, "device_put args")
 
 
 def in_blocks(x: Any, place: DeviceOrSpread) -> ArrayImpl | None:
-    """The value in blocks, if the processes or devices of `place` have memory of their own; else None.
+    """The value in blocks, if the processes or devices of `place` have separate memory; else None.
 
-    Raises ValueError if it can't be spread so, and for a device of another process."""
+    Raises ValueError if it can't be sharded so, and for a device of another process."""
     if isinstance(place, Sharding) and (blocks := _in_blocks_of(x, place)) is not None:
         return blocks
     device = place_of(place) if isinstance(place, Sharding) else place
@@ -224,8 +224,8 @@ def _in_blocks_of(x: Any, place: Sharding) -> ArrayImpl | None:
 
 
 def _of_constraints(rule: Callable) -> Callable:
-    """The rule, of the equation whose in_shardings and out_shardings are constraints within its jaxpr: these
-    have rules of their own."""
+    """The rule applied to the equation with in_shardings and out_shardings moved into its jaxpr as
+    constraints, which have their own rules."""
     return lambda *args, **params: rule(*args, **constraints_within(params))
 
 
@@ -247,7 +247,7 @@ def _fill_hooks() -> None:
 
 
 def _bind_over_processes() -> None:
-    from tinyjax.many_devices.processes.eager import install  # with the first process but this
+    from tinyjax.many_devices.processes.eager import install  # with the first other process
 
     install()
 

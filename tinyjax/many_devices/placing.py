@@ -1,4 +1,4 @@
-"""What a PartitionSpec or a sharding means as the `out_sharding=` of a function (lax/placing.py)."""
+"""PartitionSpecs and shardings as the `out_sharding=` of a function (lax/placing.py)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ PLACES = {
 
 
 def requested_sharding(name: str, params: Any) -> Any:
-    """The sharding that a program asks for the result of a primitive; None if it does not."""
+    """The sharding that a program requests for a primitive's result, or None."""
     return params.get(PLACES[name]) if name in PLACES else None
 
 
 class OutSharding:
-    """The base of what can be an `out_sharding`. The first one that is given imports what it needs, which
-    imports this in turn."""
+    """The base class of objects that can be an `out_sharding`. The first use imports the modules that it
+    needs, which import this one."""
 
     __slots__ = ()
 
     def result_params(self, primitive: str, function: str) -> dict[str, Any]:
-        """The parameter by which this primitive's result is split so."""
+        """The parameter that gives this primitive's result this split."""
         place = import_module("tinyjax.many_devices.sharding.types").explicit_sharding(
             self, function
         )
@@ -41,12 +41,12 @@ class OutSharding:
         return {PLACES[primitive]: place}
 
     def within(self, f: Callable, function: str) -> Callable[..., Any]:
-        """`f` in auto mode, with its result split so."""
+        """`f` in auto mode, with its result split this way."""
         axis_types = import_module("tinyjax.many_devices.axis_types")
         return axis_types.within_auto_axes(f, self, function)
 
     def put_result(self, x: Any) -> Any:
-        """`x` with this sharding, unless its type has one."""
+        """`x` with this sharding, unless its type already has it."""
         if get_aval(x)._sharding is not None:
             return x
         return import_module("tinyjax.many_devices.constraints").reshard(x, self)

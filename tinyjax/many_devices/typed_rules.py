@@ -1,8 +1,8 @@
-"""Types that say how arrays are split, in the rules of broadcast_in_dim, reshape and reduce_sum.
+"""Split types in the rules of broadcast_in_dim, reshape and reduce_sum.
 
-The cotangent of an array gets the array's own type: transposes pass it in the parameter that is else the
-user's `out_sharding`. The rules of core and of the transformations stand for all that have no such types;
-these go before them.
+The cotangent of an array gets the array's own type: transposes pass it in the parameter that otherwise is the
+user's `out_sharding`. The rules of core and of the transformations handle types without splits; these come
+before them.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -25,7 +25,7 @@ from tinyjax.transform.transposition import transpose_rules
 
 
 def _without_place(primitive: Primitive, rules: dict[Primitive, Callable]) -> Callable[..., Any]:
-    """The rule that there is, which does not know of places."""
+    """The existing rule, which ignores places."""
     rule, parameter = rules[primitive], PLACES[primitive.name]
 
     def without_place(*args: Any, **params: Any) -> Any:
@@ -50,7 +50,8 @@ def _placed_aval(primitive: Primitive) -> Callable[..., ShapedArray]:
 def _with_place(
     primitive: Primitive, batch: Callable[..., Any], transpose: Callable[..., Any]
 ) -> None:
-    """Registers the rules; `batch` and `transpose` take the place first, and are asked where there is one."""
+    """Register the rules; `batch` and `transpose` take the place as first argument, and are used if there is
+    one."""
     parameter = PLACES[primitive.name]
     plain_batch, plain_transpose = batch_rules[primitive], transpose_rules[primitive]
 
@@ -75,7 +76,7 @@ def _with_place(
 
 
 def _batch_in_front(bind: Callable[..., Any]) -> Callable[..., Any]:
-    """A batch rule that has the batch dim in front, before and after."""
+    """A batch rule with the batch dim in front, before and after."""
 
     def batched(sharding: Any, vals: Any, dims: Any, **params: Any) -> Any:
         place = batched_place(sharding, vals, dims, 0)
@@ -105,7 +106,7 @@ def _sum_batch(sharding: Any, vals: Any, dims: Any, *, axes: Any) -> Any:
 def _broadcast_transpose(
     place: Any, ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any
 ) -> list[Any]:
-    """The sum over the copies: along axes that x did not have, or had with size 1."""
+    """The sum over the copies: along axes that x lacked, or had with size 1."""
     unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
     kept = [d for i, d in enumerate(broadcast_dimensions) if i not in unit_dims]
     for axis in reversed(unit_dims):

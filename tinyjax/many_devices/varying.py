@@ -1,4 +1,4 @@
-"""Over which axes of a mesh a value varies: a part of its type, f32[4]{V:x}, within `shard_map`.
+"""The mesh axes over which a value varies: a part of its type, f32[4]{V:x}, within `shard_map`.
 
 Each device of a mesh has its own value; along axes that the type doesn't name, the devices have equal ones.
 Operands of one operation must vary over the same axes: `pvary` changes the type of one that varies over
@@ -22,12 +22,12 @@ Axes = frozenset[Hashable]
 
 
 class ManualAxis(NamedTuple):
-    """An entry among the named axes (bind.py): of a mesh, with types that say what varies along it."""
+    """An entry among the named axes (bind.py): a mesh axis whose variation types track."""
 
     name: Hashable
     size: int
 
-    def __eq__(self, other: object) -> bool:  # another type than a vmap's axis: programs differ
+    def __eq__(self, other: object) -> bool:  # unequal to a vmap's axis, as programs differ
         return type(other) is ManualAxis and tuple.__eq__(self, other)
 
     def __hash__(self) -> int:
@@ -35,7 +35,7 @@ class ManualAxis(NamedTuple):
 
 
 def manual_axes() -> Axes:
-    """The current mesh axes that types refer to."""
+    """The current manual mesh axes."""
     return frozenset([axis[0] for axis in context.axis_env if type(axis) is ManualAxis])
 
 
@@ -58,7 +58,7 @@ def pvary_to(x: Any, vma: Axes) -> Any:
 vma_rules: dict[Primitive, Callable[..., Axes]] = {pvary_p: lambda vma, *, axes: vma.union(axes)}
 # primitive -> (**params) -> axes that an operand must vary over
 needed_vma: dict[Primitive, Callable[..., Iterable[Hashable]]] = {}
-# The jaxprs within these say how their results vary, and what operands they take.
+# Their inner jaxprs determine the variation of results and operands.
 TYPED_BY_JAXPRS = {
     "closed_call", "cond", "custom_jvp_call", "custom_lin", "custom_linear_solve", "custom_vjp_call",
     "custom_vmap_call", "jit", "linear_call", "remat2", "scan", "shard_map", "while",
@@ -66,7 +66,7 @@ TYPED_BY_JAXPRS = {
 
 
 def varying_alike(primitive: Primitive, args: Sequence[Any], params: dict) -> Sequence[Any]:
-    """The operands of an equation within shard_map, of which all vary over the same axes."""
+    """The operands of an equation within shard_map, converted to vary over the same axes."""
     if primitive.name in TYPED_BY_JAXPRS or not args or not manual_axes():
         return args
     found = [get_aval(x).vma for x in args]
@@ -78,7 +78,7 @@ def varying_alike(primitive: Primitive, args: Sequence[Any], params: dict) -> Se
 def varying_results(
     primitive: Primitive, operands: Sequence[ShapedArray], out: Any, params: dict
 ) -> Any:
-    """The types of results, as the abstract_eval rule gives them, with the axes that they vary over."""
+    """The types of results from the abstract_eval rule, with the axes that they vary over."""
     if primitive.name in TYPED_BY_JAXPRS:
         return out
     vma: Axes = frozenset().union(*[operand.vma for operand in operands])

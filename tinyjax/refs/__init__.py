@@ -1,4 +1,4 @@
-"""Refs: mutable arrays. `jax.ref` has their public names, the first of which imports this folder.
+"""Refs: mutable arrays. `jax.ref` has their public names; using one imports this folder.
 
 It registers at the hooks prepare_jaxpr (core/jaxpr.py), bind_bodies and check_values (core/bind.py).
 """

@@ -79,7 +79,8 @@ def discharge_refs(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
 
 @cached_on_jaxpr
 def prepared(closed: ClosedJaxpr, is_compiled: bool) -> ClosedJaxpr:
-    """The program with values instead of all Refs. One that is not compiled is evaluated like eager code."""
+    """The program with values instead of all Refs. A program that isn't compiled is evaluated like eager
+    code."""
     if is_compiled:
         return discharge_refs(closed, tuple(map(is_ref, closed.jaxpr.invars)))
     return without_refs(closed, True)
@@ -120,7 +121,7 @@ def _makes_refs(closed: ClosedJaxpr) -> bool:
 
 
 class _Box(Ref):
-    """A Ref of the program that is discharged: it holds a tracer of the new program."""
+    """A Ref of the discharged program: it holds a tracer of the new program."""
 
     __slots__ = ()
 
@@ -184,8 +185,8 @@ def _bodies_without_refs(params: dict[str, Any]) -> dict[str, Any]:
 
 # ---- an equation that takes Refs ----
 
-# primitive -> (operands, which of them stand for Refs, **params) -> (results, last values of these):
-# operands have what the Refs hold, in their places
+# primitive -> (operands, flags of Refs, **params) -> (results, the Refs' last values); the operands have the
+# Refs' values in their places
 discharge_rules: dict[Primitive, Callable[..., tuple[list[Any], list[Any]]]] = {}
 
 

@@ -1,4 +1,4 @@
-"""Which elements of a Ref are read or written: the index of `ref[...]`, taken apart once.
+"""The elements of a Ref that are read or written: the parsed index of `ref[...]`.
 
 Integers and slices are parameters of the equation, arrays are operands.
 
@@ -30,8 +30,9 @@ Indexer = tuple[int | Slice | str, ...]
 def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]:
     """The indexer of ref[index], and its operands, in order.
 
-    Raises ValueError for an index out of range, a slice backwards or too many entries, TypeError for what is
-    no index, a `ds` of negative numbers or longer than its axis, NonConcreteBooleanIndexError for a mask."""
+    Raises ValueError for an index out of range, a backward slice or too many entries, TypeError for an
+    invalid index, a `ds` with negative numbers or longer than its axis, NonConcreteBooleanIndexError for a
+    mask."""
     items = index if isinstance(index, tuple) else (index,)
     if items == () or index is Ellipsis or index is None:
         return (), []

@@ -1,7 +1,7 @@
-"""Cotangents that are added to Refs: the backward pass makes no array of the sum.
+"""Add cotangents to Refs: the backward pass makes no array of the sum.
 
-`f_vjp.with_refs(ref, jax.ad.GradValue(), jax.ad.DontWant())(ct)` says for each primal what becomes of its
-cotangent. `jax.ad` has the names of what stands for one.
+`f_vjp.with_refs(ref, jax.ad.GradValue(), jax.ad.DontWant())(ct)` specifies the use of each primal's
+cotangent. `jax.ad` has the markers.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """
@@ -35,12 +35,12 @@ from tinyjax.transform.vjp import VJP
 
 @dataclasses.dataclass(frozen=True)
 class GradValue:
-    """With with_refs: the cotangent is a result."""
+    """Marker for with_refs: return the cotangent."""
 
 
 @dataclasses.dataclass(frozen=True)
 class DontWant:
-    """With with_refs: the cotangent isn't wanted."""
+    """Marker for with_refs: drop the cotangent."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +96,7 @@ for _accum in (RefAccum, NullAccum):
 
 
 def _accumulator(aval: ShapedArray, place: Any) -> ValAccum:
-    """The accumulator of a primal's cotangent: `place` is a Ref, or a marker of what to do with it.
+    """The accumulator of a primal's cotangent: `place` is a Ref, or a marker.
 
     Raises ValueError for a Ref of another type."""
     if isinstance(place, DontWant):
@@ -119,9 +119,9 @@ def _accumulator(aval: ShapedArray, place: Any) -> ValAccum:
 def with_refs(f_vjp: VJP, *refs: Any) -> Partial:
     """f_vjp as a function that adds cotangents to Refs: gradients are summed in place.
 
-    `refs` has an entry for each primal, of its tree: a Ref; or `jax.ad.GradValue()`, or a number, where the
-    cotangent is wanted as a result; or `jax.ad.DontWant()`. Where there is none in the result, it has
-    `jax.ad.GradRef()` or `jax.ad.DidntWant()`. Raises ValueError for another tree, and a Ref of another type.
+    `refs` is a tree like the primals', with a Ref; `jax.ad.GradValue()` or a number to return the cotangent;
+    or `jax.ad.DontWant()`. The result has `jax.ad.GradRef()` or `jax.ad.DidntWant()` in place of cotangents
+    that aren't returned. Raises ValueError for another tree, and for a Ref of another type.
     """
     return Partial(_into_refs, f_vjp, refs) if refs else f_vjp
 

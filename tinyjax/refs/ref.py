@@ -1,8 +1,8 @@
-"""Refs: boxes whose contents change, `ref[i] += x`, and the operations on them.
+"""Refs, mutable arrays (`ref[i] += x`), and the operations on them.
 
-A Ref is a box with one array in it. An operation on one has an effect, and is an operation on the array:
-`ref[i] = y` puts `x.at[i].set(y)` in the place of x. Eager mode does just that. A traced program has an
-equation for each operation, and discharge.py makes of it a program without Refs.
+A Ref is a box with one array in it. An operation on it has an effect, and is an operation on the array:
+`ref[i] = y` replaces x by `x.at[i].set(y)`. Eager mode does just that. A traced program has an equation for
+each operation, and discharge.py turns it into a program without Refs.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """
@@ -50,10 +50,10 @@ class _RefType(type):
 
 
 class Ref(metaclass=_RefType):
-    """A box that holds an array, which operations on it replace by another of the same shape and dtype.
+    """A box with an array, which operations replace by another one of the same shape and dtype.
 
-    `isinstance(x, Ref)` is also true for a tracer that stands for a Ref. Refs are compared by identity.
-    Make one by `jax.new_ref`."""
+    `isinstance(x, Ref)` is also true for a tracer of a Ref. Refs are compared by identity. Make one by
+    `jax.new_ref`."""
 
     __slots__ = ("aval", "value", "__weakref__")
 
@@ -106,8 +106,8 @@ class Ref(metaclass=_RefType):
 # ---- the primitives ----
 
 
-# A kind of trace -> (trace, primitive, args, params) -> results; for those that must see each operation on a
-# Ref, though no operand is theirs: what a Ref holds later may be (rules.py)
+# A kind of trace -> (trace, primitive, args, params) -> results; for traces that must process each operation
+# on a Ref, even without own tracers among the operands, as the Ref may hold one later (rules.py)
 always_seen_by: dict[type[Trace], Callable[..., Any]] = {}
 
 
@@ -139,7 +139,7 @@ for _primitive in (addupdate_p, free_ref_p):
     _primitive.multiple_results = True  # none
 
 
-# Each primitive's action on the box, in eager mode and in discharge.py, where `value` is a tracer.
+# Each primitive's effect on the box, in eager mode and in discharge.py, where `value` is a tracer.
 
 
 def _get(ref: Ref, *operands: Any, indexer: Indexer) -> Any:
@@ -173,8 +173,8 @@ def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[A
 
 
 def _mode(indexer: Indexer, operands: Any) -> str | None:
-    """A slice that would reach beyond the Ref is moved back, in writes and in reads. Single elements out
-    of range are not written, as in x.at[...]."""
+    """A slice beyond the end of the Ref is moved back, in writes and in reads. Single elements out of range
+    are not written, as in x.at[...]."""
     return "clip" if is_one_slice(indexer, operands) else None
 
 
@@ -242,9 +242,9 @@ abstract_eval_rules[free_ref_p] = lambda ref: []
 def new_ref(
     init_val: Any, *, memory_space: Any = None, kind: str | None = None, pin: bool = False
 ) -> Ref:
-    """A Ref that holds the array `init_val` at first. `kind`, `memory_space` and `pin` change nothing.
+    """A Ref with the initial value `init_val`. `kind`, `memory_space` and `pin` have no effect.
 
-    Raises TypeError if it is no array."""
+    Raises TypeError unless it is an array."""
     try:
         aval = get_aval(init_val)
     except TypeError:
@@ -260,7 +260,8 @@ def new_ref(
 def empty_ref(
     ty: ShapedArray | ShapeDtypeStruct, memory_space: Any = None, pin: bool = False
 ) -> Ref:
-    """A Ref that holds an array of type `ty`, as of jax.typeof. Its contents are unspecified: here, zeros."""
+    """A Ref with an array of type `ty`, such as jax.typeof returns. Its contents are unspecified: here,
+    zeros."""
     return empty_ref_p.bind(
         ty=ty if isinstance(ty, ShapedArray) else get_aval(ty), memory_space=memory_space, pin=pin
     )
@@ -269,20 +270,20 @@ def empty_ref(
 def get(ref: Ref, idx: Any = ...) -> Any:
     """The value of `ref` at `idx`: ref[idx].
 
-    Raises ValueError if `ref` is no Ref, and for an index out of range."""
+    Raises ValueError if `ref` isn't a Ref, and for an index out of range."""
     indexer, operands = parse_index(idx, _checked_ref("ref_get", ref).shape)
     return get_p.bind(ref, *operands, indexer=indexer)
 
 
 def swap(ref: Ref, idx: Any, value: Any) -> Any:
-    """Writes `value` at `idx`, and returns the old value.
+    """Write `value` at `idx`, and return the old value.
 
     Raises ValueError for a value of another shape or dtype than the old one."""
     return _write(swap_p, "ref_swap", ref, idx, value)
 
 
 def set(ref: Ref, idx: Any, value: Any) -> None:  # noqa: A001  (JAX's name)
-    """Puts `value` at `idx`: ref[idx] = value."""
+    """Write `value` at `idx`: ref[idx] = value."""
     _write(swap_p, "ref_set", ref, idx, value)
 
 
@@ -291,18 +292,18 @@ AbstractRef.setitem = staticmethod(set)
 
 
 def addupdate(ref: Ref, idx: Any, x: Any) -> None:
-    """Adds `x` at `idx`. `ref[idx] += x` reads, adds and writes; this is one operation, and simpler to
-    differentiate. Of bools, the sum is an `or`."""
+    """Add `x` at `idx`. `ref[idx] += x` reads, adds and writes; this is one operation, and simpler to
+    differentiate. The sum of bools is an `or`."""
     _write(addupdate_p, "ref_addupdate", ref, idx, x)
 
 
 def freeze(ref: Ref) -> Any:
-    """Returns the last value of a Ref, which must not be used any more."""
+    """Return the last value of a Ref, which must not be used afterwards."""
     return freeze_p.bind(_as_ref("freeze", ref))
 
 
 def free_ref(ref: Ref) -> tuple[()]:
-    """Declares that a Ref is not used any more. Returns ()."""
+    """Declare that a Ref is no longer used. Returns ()."""
     return tuple(free_ref_p.bind(_as_ref("free_ref", ref)))
 
 

@@ -1,8 +1,7 @@
 """The jvp and vmap rules of Refs: a Ref has a tangent, which is a Ref, and a batch of Refs is one Ref.
 
-A Ref from outside has no tangent, so a differentiated value can't be written to it; nor can a batch of
-values be written to a Ref that is no batch. Reverse mode needs no rules: discharge.py removes Refs from
-the linear part.
+A Ref from outside has no tangent, so a differentiated value can't be written to it; nor can a batch of values
+be written to an unbatched Ref. Reverse mode needs no rules: discharge.py removes Refs from the linear part.
 
 Source: https://docs.jax.dev/en/latest/array_refs.html
 """
@@ -47,7 +46,7 @@ from tinyjax.transform.transposition import inverse
 
 
 def _always_jvp(trace: JVPTrace, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-    """Applies the rule even if no operand has a tangent: a new Ref may later hold a value that has one."""
+    """Apply the rule even if no operand has a tangent: a new Ref may later hold a value with one."""
     primals, tangents = zip(*map(trace.primal_and_tangent, args)) if args else ((), ())
     with set_current_trace(trace.parent):
         out, tangent_out = jvp_rules[primitive](primals, tangents, **params)
@@ -57,7 +56,7 @@ def _always_jvp(trace: JVPTrace, primitive: Primitive, args: Sequence[Any], para
 def _always_batched(
     trace: BatchTrace, primitive: Primitive, args: Sequence[Any], params: dict
 ) -> Any:
-    """Applies the rule even if no operand is a batch; but a Ref that all examples share may be read."""
+    """Apply the rule even if no operand is a batch; reading a Ref that all examples share is allowed."""
     vals, dims = zip(*map(trace.val_and_dim, args)) if args else ((), ())
     with set_current_trace(trace.parent):
         if primitive in (get_p, freeze_p) and all(dim is not_mapped for dim in dims):
@@ -69,8 +68,8 @@ def _always_batched(
 def _always_linearized(
     trace: LinearizeTrace, primitive: Primitive, args: Sequence[Any], params: dict
 ) -> Any:
-    """A Ref that is made has a tangent, also where no operand has one. What is known is bound in the parent,
-    which may be one of those above."""
+    """A new Ref has a tangent, even if no operand has one. Known values are bound in the parent trace, which
+    may be one of those above."""
     if any([type(x) is LinearizeTracer and x._trace is trace for x in args]):
         return trace.process_primitive(primitive, args, params)
     if primitive in linearize_rules:
@@ -90,7 +89,7 @@ always_seen_by[LinearizeTrace] = _always_linearized
 
 
 def _new_ref_linearize(primals: Any, nonzeros: Any, **params: Any) -> Any:
-    """A Ref of floats has a tangent, whatever it holds."""
+    """A Ref of floats has a tangent, whatever its value."""
     ref = new_ref_p.bind(*primals, **params)
 
     def linear(tangent: Any) -> Any:
@@ -180,7 +179,7 @@ jvp_rules[free_ref_p] = _free_ref_jvp
 
 
 def _new_ref_batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
-    """A Ref that is made within a vmap has a place for each example, whatever it holds at first."""
+    """A Ref made within a vmap has a place for each example, whatever its initial value."""
     return new_ref_p.bind(bdim_at_front(vals[0], dims[0], axis.size), **params), 0
 
 
@@ -217,8 +216,8 @@ def _batched_write(axis: AxisData, vals: Any, dims: Any, indexer: Indexer, what:
 
 
 class _BatchedIndex(NamedTuple):
-    """The index into a batch of Refs, of which each example has its own; and the permutation that brings the
-    axes of what it gives into their order: the batch dim, then those of an example."""
+    """The index into a batch of Refs with separate indices per example; and the permutation that moves the
+    result's axes into order: the batch dim, then an example's axes."""
 
     indexer: Indexer
     operands: list[Any]
@@ -234,8 +233,8 @@ class _BatchedIndex(NamedTuple):
 def _batched_index(
     axis: AxisData, vals: Sequence[Any], dims: Sequence[int | None], indexer: Indexer
 ) -> _BatchedIndex:
-    """`vals` are the Ref and the operands of the index. Where these are numbers, the same for all examples,
-    the batch dim is one more slice; else an array of the examples' numbers goes with the others."""
+    """`vals` are the Ref and the operands of the index. If all examples share the index, the batch dim is an
+    additional slice; otherwise it is an additional array with the examples' numbers."""
     ref_dim, *index_dims = dims
     if not indexer:
         assert ref_dim is not None

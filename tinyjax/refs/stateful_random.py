@@ -1,7 +1,7 @@
-"""Random numbers without passing keys: a generator that counts its draws in a Ref.
+"""Random numbers without passing keys: a generator with its number of draws in a Ref.
 
-`rng.normal()` keeps the generator's key and increments the number of draws, in a Ref; each draw has a key of
-its own, made of both.
+`rng.normal()` increments the number of draws in the Ref; each draw has its own key, made from the generator's
+key and that number.
 
 Source: https://docs.jax.dev/en/latest/jep/28738-mutable-rng.html
 """
@@ -29,7 +29,7 @@ Size = int | Sequence[int] | None
 @register_dataclass
 @dataclass(frozen=True)
 class StatefulPRNG:
-    """A generator of random numbers: a key, and how many draws there were. `stateful_rng` makes one."""
+    """A generator of random numbers: a key, and the number of draws so far. `stateful_rng` makes one."""
 
     _base_key: Any
     _counter: Ref
@@ -58,7 +58,7 @@ class StatefulPRNG:
         return (jnp.asarray(loc) + jnp.asarray(scale) * x).astype(dtype)
 
     def integers(self, low: Any, high: Any = None, size: Size = None, *, dtype: Any = int) -> Any:
-        """Integers from low up to high, which is not among them; from 0 up to low, if there is no high."""
+        """Integers from low (inclusive) to high (exclusive); from 0 to low, if there is no high."""
         if high is None:
             low, high = 0, low
         shape = _sizes(size, low, high)

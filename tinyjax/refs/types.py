@@ -1,4 +1,4 @@
-"""The types of Refs, such as `Ref{float32[3]}`, and the errors for Refs where no Ref can be."""
+"""The types of Refs, such as `Ref{float32[3]}`, and the errors for Refs in wrong places."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tinyjax.core.bind import Primitive, ResultsOf, check_values
 
 
 class AbstractRef(ShapedArray):
-    """The aval of a Ref, which holds an array of aval `inner_aval`. Equal ones are one object, too.
-    `memory_space` is printed in a kernel's jaxpr, and changes nothing."""
+    """The aval of a Ref with an array of aval `inner_aval`. Equal ones are the same object. `memory_space` is
+    printed in a kernel's jaxpr, and has no other effect."""
 
     __slots__ = ("inner_aval", "memory_space")
     inner_aval: ShapedArray
@@ -50,7 +50,7 @@ class AbstractRef(ShapedArray):
         return self._with(self.inner_aval.strip_weak_type())
 
     def moved_batch(self, ref: Any, dim: int | None, out_dim: int) -> Any:
-        """A Ref as a result of vmap: itself. Raises ValueError if its batch is not where out_axes has it."""
+        """A Ref as a result of vmap: itself. Raises ValueError if its batch dim differs from out_axes."""
         if dim != out_dim:
             has = (
                 "no batch, as it was made outside" if dim is None else f"its batch along axis {dim}"
@@ -78,7 +78,7 @@ _ref_avals: dict[tuple[ShapedArray, Any], AbstractRef] = {}
 
 
 def is_ref(x: Any) -> bool:
-    """Whether `x` is a Ref, or a tracer that stands for one."""
+    """Whether `x` is a Ref, or a tracer of one."""
     return type(getattr(x, "aval", None)) is AbstractRef
 
 
@@ -86,7 +86,7 @@ def is_ref(x: Any) -> bool:
 
 
 def check_no_ref(taker: Any, values: Sequence[Any]) -> None:
-    """Raises for a Ref that the taker does not accept (see check_values in core/bind.py)."""
+    """Raises for a Ref that the receiver doesn't accept (see check_values in core/bind.py)."""
     if isinstance(taker, Primitive):
         check_takes_refs(taker, values)
     elif isinstance(taker, ResultsOf):
@@ -110,7 +110,7 @@ def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
 
 
 def check_tangent(primal: ShapedArray, tangent: Any) -> None:
-    """Raises TypeError for a Ref whose tangent is no Ref. `primal` is an aval."""
+    """Raises TypeError for a Ref whose tangent isn't a Ref. `primal` is an aval."""
     if isinstance(primal, AbstractRef) and not is_ref(tangent):
         raise TypeError(
             f"jvp with respect to a {primal}, whose tangent is a Ref, too: differentiate by what it holds, "

@@ -51,7 +51,7 @@ class RefView:
         self[...] = value
 
     def swap(self, value: Any) -> Any:
-        """Writes, and returns the old value."""
+        """Write, and return the old value."""
         return swap(self.ref, self.items, value)
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class RefView:
 
 
 class _At:
-    """The type of `part.at`, which must be indexed."""
+    """The type of `part.at`, to be indexed."""
 
     def __init__(self, view: RefView):
         self.view = view
@@ -76,7 +76,7 @@ class _At:
 
 
 def view(ref: Any, index: Any) -> RefView:
-    """ref.at[index]. Raises as ref[index] does."""
+    """ref.at[index]. Raises like ref[index]."""
     return RefView(ref, _items(index, ref.shape))
 
 
@@ -98,7 +98,7 @@ def _items(index: Any, shape: tuple[int, ...]) -> list[Item]:
 
 
 def _within(outer: Slice, inner: Item) -> Item:
-    """The item of what `inner` takes of the elements of `outer`."""
+    """The item for the elements that `inner` selects from those of `outer`."""
     if isinstance(inner, Slice):
         start = outer.start + inner.start * outer.stride
         return Slice(start, inner.size, inner.stride * outer.stride)

@@ -1,1 +1,1 @@
-"""Several processes: how they find each other, synchronize, and end together."""
+"""Several processes: connecting, synchronizing and ending together."""

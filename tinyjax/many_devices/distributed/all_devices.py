@@ -1,6 +1,6 @@
-"""`jax.devices()` with several processes: the devices of all of them.
+"""`jax.devices()` with several processes: the devices of all processes.
 
-Each process can use its own devices alone; those of others are names, which meshes are made of.
+A process can only use its own devices; the others' are names for building meshes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ CPU_IDS = 2048  # most CPU devices of a process
 
 
 def with_others(found: Found) -> Found:
-    """The devices of all processes by platform, in the processes' order; `found` are those of this one. The
-    processes meet for it.
+    """The devices of all processes by platform, in process order; `found` are this process's. All processes
+    must call it together.
 
     CPU device 1 of process 2 is number 2 * CPU_IDS + 1, as in JAX; GPUs are numbered throughout."""
     here = {name: [device.device_kind for device in listed] for name, listed in found.items()}
@@ -38,7 +38,7 @@ def with_others(found: Found) -> Found:
 
 
 def _prepare() -> None:
-    """Gives each process a separate cache: PoCL may fail if two build the same kernel at once."""
+    """Give each process a separate cache: PoCL may fail if two build the same kernel at once."""
     own = f"process{processes.process_index()}"
     os.environ["POCL_CACHE_DIR"] = str(pocl_folder() / own)
     add_devices.append(with_others)

@@ -1,9 +1,9 @@
 """Collectives between processes, on NumPy arrays: the sum of all, and the arrays of all.
 
-The processes agree on each collective (processes.py), by a message with room for some numbers: each process
-sums those of all, in the same order, so that all get the same bits. MPI then sums the arrays that don't fit:
-small ones together, since each message has a cost, and large ones separately, since copying them costs too.
-On one machine large arrays go through shared memory.
+The processes agree on each collective (processes.py) by a message that can carry small arrays: each process
+sums all of them in the same order, so that all get the same bits. MPI sums the other arrays: small ones
+together, since each message has a cost, and large ones separately, since copying has a cost too. On one
+machine large arrays go through shared memory.
 
 Source: https://mpi4py.readthedocs.io/en/stable/tutorial.html
 """
@@ -27,8 +27,7 @@ SUMMED_BY_MPI = "bBhHiIlLqQfdFD"  # NumPy's characters of dtypes
 class Sum:
     """The sums of some arrays over processes, for repeated calls with arrays of these kinds.
 
-    `kinds`: the arrays' shapes and dtypes; `ranks`: the processes; `at`: what the others report that are
-    elsewhere."""
+    `kinds`: the arrays' shapes and dtypes; `ranks`: the processes; `at`: the position that errors report."""
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
         self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)
@@ -38,7 +37,7 @@ class Sum:
         self.bundles = list(of_dtype.values())
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        """Writes the sums of `arrays` to `outs`, which may be the same memory, one by one."""
+        """Write the sums of `arrays` to `outs`; an array and its sum may share memory."""
         run_quietly(self._meet, arrays, outs)
 
     def _meet(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
@@ -55,7 +54,7 @@ class Sum:
 
 
 def _add_up(of_all: np.ndarray, out: np.ndarray) -> None:
-    """Sums over axis 0."""
+    """The sum over axis 0."""
     if out.dtype.char in SUMMED_BY_MPI:
         np.add.reduce(of_all, 0, out.dtype, out=out)
     else:
@@ -63,7 +62,7 @@ def _add_up(of_all: np.ndarray, out: np.ndarray) -> None:
 
 
 def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None:
-    """Sums arrays of one dtype. Dtypes that MPI can't sum, such as bfloat16, are summed as float32."""
+    """Sum arrays of one dtype. Dtypes that MPI can't sum, such as bfloat16, are summed as float32."""
     if arrays[0].dtype.char not in SUMMED_BY_MPI:
         wide = [array.astype(np.float32) for array in arrays]
         _sum(group, wide, wide)
@@ -88,14 +87,13 @@ def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None
 
 
 class Gather:
-    """The arrays of the processes, stacked in their order, as bytes of any dtype. It has the arguments of
-    Sum."""
+    """The processes' arrays, stacked in process order, as bytes of any dtype. It has the arguments of Sum."""
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
         self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        """Writes each array of `arrays`, of all processes, to one of `outs`."""
+        """Write the stack of all processes' arrays for each of `arrays` to one of `outs`."""
         if self.meeting.values:
             with world().lock:
                 self.meeting.bring(arrays)
@@ -116,5 +114,5 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def described(kinds: Kinds) -> str:
-    """Shapes and dtypes in words: float32[8], int32[2,3]."""
+    """Shapes and dtypes as text: float32[8], int32[2,3]."""
     return ", ".join(f"{dtype.name}[{','.join(map(str, shape))}]" for shape, dtype in kinds)

@@ -1,7 +1,7 @@
 """`jax.distributed.initialize`: from one process to many.
 
-A process's number comes from `mpiexec -n 4 python program.py`, by MPI, or from the call, in programs that are
-started one by one.
+A process gets its number from MPI under `mpiexec -n 4 python program.py`, or from the call's arguments if the
+processes are started one by one.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ def initialize(
     coordinator_bind_address: str | None = None, slice_index: int | None = None,
     partition_index: int | None = None,
 ) -> None:  # fmt: skip
-    """Joins the other processes of the program, each of which calls this before it uses a device.
+    """Join the other processes of the program; each must call this before it uses a device.
 
-    Started by `mpiexec -n 4 python program.py`, a process needs no arguments. Started by hand, each is
-    given the address of process 0 ("host:port", any port that is free), how many processes there are, and
-    which one it is. `initialization_timeout`: for how many seconds the others are waited for;
-    `coordinator_bind_address`: where process 0 listens, if not at its address. The other arguments have
-    no effect: the end of a process is noticed at once, and one that does not come to a collective is
-    waited for as long as the flag `tinyjax_collective_timeout_seconds` says.
+    Under `mpiexec -n 4 python program.py`, no arguments are needed. Otherwise pass the address of process 0
+    ("host:port", any free port), the number of processes, and this process's number.
+    `initialization_timeout`: the seconds to wait for the others; `coordinator_bind_address`: where process 0
+    listens, if not at its address. The other arguments have no effect: the end of a process is noticed at
+    once, and `tinyjax_collective_timeout_seconds` limits the wait for a process at a collective.
     Raises:
-      RuntimeError: it was called before, or devices were used already; not all processes came in time, or
-        they differ in num_processes; MPI is missing.
-      ValueError: an argument is missing, or out of range, or not what mpiexec says.
-      TypeError: a number is none."""
+      RuntimeError: it was called before, or devices were used already; a process is missing after the
+      timeout, or they differ in num_processes; MPI is missing. ValueError: an argument is missing, out of
+      range, or contradicts mpiexec. TypeError: a number isn't an integer."""
     if processes.is_initialized():
         raise RuntimeError("distributed.initialize should only be called once.")
     if processes.process_count() > 1:
@@ -80,7 +78,7 @@ def initialize(
 
 
 def _checked(address: str | None, count: int | None, process: int | None) -> tuple[str, int, int]:
-    """The arguments of a process that was started by hand."""
+    """The checked arguments of a process that was started without mpiexec."""
     for name, value in (
         ("coordinator_address", address),
         ("num_processes", count),
@@ -105,9 +103,9 @@ def _checked(address: str | None, count: int | None, process: int | None) -> tup
 
 
 def _unlink_shared_memory() -> None:
-    """Takes its name from the memory that MPICH shares between processes of this machine, all of which have
-    it by now: a program that is killed leaves nothing behind. It is a file that is mapped into this
-    process, with a name that MPICH has made for this run."""
+    """Unlink the memory that MPICH shares between processes of this machine, which all have opened by now, so
+    that a killed program leaves nothing behind. It is a file mapped into this process, with a name that MPICH
+    made for this run."""
     with contextlib.suppress(OSError), open("/proc/self/maps") as maps:
         for path in set(re.findall(r" (/dev/shm/mpich_shm_[0-9a-f]+_\d+)$", maps.read(), re.M)):
             with contextlib.suppress(FileNotFoundError):  # another one did it
@@ -125,9 +123,9 @@ def _check_mpi() -> None:
 
 
 def shutdown() -> None:
-    """Disconnects from the other processes, which must call it too. A program does so by itself at its
+    """Disconnect from the other processes, which must call it too. Programs call it automatically at their
     end.
 
-    Raises JaxRuntimeError if one of them is elsewhere."""
+    Raises JaxRuntimeError if another process is at a collective instead."""
     if processes.is_initialized():
         processes.part("jax.distributed.shutdown()")

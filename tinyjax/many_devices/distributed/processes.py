@@ -1,13 +1,13 @@
-"""The processes of a program: this one's number, how they synchronize, and how they end together.
+"""The processes of a program: their numbers, their synchronization, and their common end.
 
 Before the processes compute something together, they *agree*: each describes the collective in a short text,
 and one small message compares all texts; arrays that are small enough are part of it. If texts differ, the
 processes exchange them, and each raises an error with all of them. The end of a program is such a text too.
-Processes that wait for each other, each at a collective with others, detect it (whereabouts.py). An uncaught
-exception ends all processes, with its message; so does a process that is killed, and one that waits for
-longer than `tinyjax_collective_timeout_seconds`.
+Deadlocked processes, which wait for each other at different collectives, detect it (whereabouts.py). An
+uncaught exception ends all processes with its message; so does a killed process, and a wait of more than
+`tinyjax_collective_timeout_seconds`.
 
-Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
+Before `jax.distributed.initialize` there is one process, and mpi4py is not imported.
 
 Source: https://www.mpi-forum.org/docs; https://mpi4py.readthedocs.io
 """
@@ -40,8 +40,9 @@ from tinyjax.many_devices.distributed.shared_memory import SharedMemory, shared_
 from tinyjax.many_devices.distributed.waiting import wait_for
 
 THE_END = "the end of the program"
-RECORD = 256  # bytes of the message by which processes agree: a few more or less take as long
-PATIENCE = 1.0  # seconds after which a waiting process asks where the others are
+# bytes of the message by which processes agree: its cost hardly depends on a few bytes
+RECORD = 256
+PATIENCE = 1.0  # seconds after which a waiting process looks for the others
 
 Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]  # shapes and dtypes of arrays
 
@@ -50,8 +51,8 @@ Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]  # shapes and dtypes of array
 
 @dataclass
 class World:
-    """All processes, from the one that is `index`. `watch` is the connection to the server of a rendezvous,
-    None under mpiexec, which watches the processes itself."""
+    """All processes, as seen by process `index`. `watch` is the connection to the rendezvous server; None
+    under mpiexec, which watches the processes itself."""
 
     mpi: Any  # the module mpi4py.MPI
     index: int
@@ -62,10 +63,10 @@ class World:
     def __post_init__(self) -> None:
         self.lock = threading.RLock()  # MPI is called by one thread at a time
         self.groups: dict[tuple[int, ...], Group] = {}
-        self.entered: dict[tuple[int, ...], int] = {}  # to how many meetings of each group
-        self.waiting: Meeting | None = None  # and if so, since when
+        self.entered: dict[tuple[int, ...], int] = {}  # number of meetings so far, by group
+        self.waiting: Meeting | None = None  # and the start of the wait
         self.since = 0.0
-        self.directory: Any = None  # of whereabouts.py, once it is there
+        self.directory: Any = None  # of whereabouts.py, once created
 
 
 _worlds: list[World] = []  # one, once it is entered
@@ -88,12 +89,12 @@ def world() -> World:
 
 
 def process_index(backend: str | None = None) -> int:
-    """Which process this is. (All backends have the same processes.)"""
+    """This process's number. (All backends have the same processes.)"""
     return _worlds[0].index if _worlds else 0
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes there are."""
+    """The number of processes."""
     return _worlds[0].count if _worlds else 1
 
 
@@ -103,15 +104,15 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 
 def start_mpi(watch: socket.socket | None) -> World:
-    """Starts MPI, whose place among the processes is in the environment."""
+    """Start MPI, which reads its rank from the environment."""
     import mpi4py
 
-    # Several threads may call, one at a time: "multiple" makes small messages ten times as slow.
+    # Threads call MPI one at a time: "multiple" makes small messages ten times as slow.
     mpi4py.rc.thread_level = "serialized"
-    mpi4py.rc.finalize = False  # `part` does it, if all have come to the end
+    mpi4py.rc.finalize = False  # `part` does it if all have reached the end
     from mpi4py import MPI
 
-    for name in ("PMI_FD", "PMI_RANK", "PMI_SIZE"):  # not for the programs that this one starts
+    for name in ("PMI_FD", "PMI_RANK", "PMI_SIZE"):  # not passed on to programs started by this one
         os.environ.pop(name, None)
     made = World(MPI, MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, watch)
     _worlds.append(made)
@@ -128,7 +129,7 @@ def start_mpi(watch: socket.socket | None) -> World:
 
 
 class Group:
-    """Some of the processes, by their numbers, and the way to talk to each other."""
+    """Some of the processes, by number, and their communicator."""
 
     def __init__(self, ranks: tuple[int, ...]):
         self.world, self.ranks = world(), ranks
@@ -140,11 +141,11 @@ class Group:
 
     @functools.cached_property
     def shared_memory(self) -> SharedMemory | None:
-        """What they share, if they are on one machine. They ask for it together."""
+        """Their shared memory, if they are on one machine. All of them must access it together."""
         return shared_memory(self.world.mpi, self.comm)
 
     def agree(self, meeting: Meeting) -> None:
-        """Waits until all of the group are at a meeting of the same text, and has its values.
+        """Wait until the whole group is at a meeting with the same text, and read its values.
 
         Raises JaxRuntimeError in each process if texts differ."""
         wait_for(self.comm.Iallgather(meeting.sent, meeting.received))
@@ -161,7 +162,7 @@ class Group:
 
 
 def group_of(ranks: tuple[int, ...]) -> Group:
-    """The group of these processes, one of which this is; they meet where it is made first."""
+    """The group of these processes, this one included; its first use synchronizes them."""
     groups = world().groups
     if ranks not in groups:
         groups[ranks] = Group(ranks)
@@ -174,11 +175,11 @@ def everybody() -> tuple[int, ...]:
 
 
 class Meeting:
-    """`with Meeting(text, ranks) as group:` these processes meet to do what the text says, the same in each
-    of them, and are `group` within the block.
+    """`with Meeting(text, ranks) as group:` these processes synchronize for the collective that the text,
+    equal in all of them, describes; they are `group` within the block.
 
-    If arrays of `kinds` fit into the message, they travel in it: what `bring` has put there is in `values`
-    within the block, for each of them an array with a row of each process. Else `values` is None."""
+    If arrays of `kinds` fit into the message, it carries them: within the block, `values` has an array with a
+    row per process for each array given to `bring`. Otherwise `values` is None."""
 
     def __init__(self, text: str, ranks: tuple[int, ...], kinds: Kinds = ()):
         self.text, self.ranks = text, ranks
@@ -186,13 +187,14 @@ class Meeting:
         record, names = _record(kinds)
         own, of_all = np.zeros(1, record), np.zeros(len(ranks), record)
         own["number"] = self.number
-        self.sent, self.received = own.view(np.uint8), of_all.view(np.uint8)  # as MPI takes them
+        # in the type that MPI needs
+        self.sent, self.received = own.view(np.uint8), of_all.view(np.uint8)
         self.numbers = of_all["number"]
         self.brought = [own[name][0, ...] for name in names]
         self.values = [of_all[name] for name in names] if len(names) == len(kinds) else None
 
     def bring(self, arrays: Sequence[np.ndarray]) -> None:
-        """Puts arrays into the message. The thread has the world's lock, until it has read the values."""
+        """Put arrays into the message. The thread holds the world's lock until it has read the values."""
         for place, array in zip(self.brought, arrays):
             place[...] = array
 
@@ -215,8 +217,8 @@ class Meeting:
 
 
 def _record(kinds: Kinds) -> tuple[np.dtype, list[str]]:
-    """What a process sends to a meeting: the number of its text, and arrays, if they fit, of these names. All
-    records have as many bytes: who is at another meeting sends one too."""
+    """A process's message for a meeting: the hash of its text, and, if they fit, arrays with these names. All
+    records have the same size, as a process at another meeting sends one too."""
     formats = [np.dtype((dtype, shape)) for shape, dtype in kinds]
     ends = list(itertools.accumulate((-(-f.itemsize // 8) * 8 for f in formats), initial=8))
     names = [f"array {n}" for n in range(len(kinds))] if ends[-1] <= RECORD else []
@@ -233,7 +235,7 @@ def _record(kinds: Kinds) -> tuple[np.dtype, list[str]]:
 
 
 def part(text: str) -> None:
-    """All processes end their work together. Raises JaxRuntimeError if one of them does something else."""
+    """End all processes' work together. Raises JaxRuntimeError if one of them is at something else."""
     with Meeting(text, everybody()):
         pass
     _worlds[0].is_over = True
@@ -241,28 +243,28 @@ def part(text: str) -> None:
 
 
 def _end() -> None:
-    """When the program ends, and `shutdown` was not called."""
+    """Runs at the end of a program that didn't call `shutdown`."""
     if not is_initialized():
         return
     try:
         part(THE_END)
     except JaxRuntimeError as error:
         print(error, file=sys.stderr, flush=True)
-        time.sleep(1)  # the others have received it too, and may report what they were about to do
+        time.sleep(1)  # the others have received it too, and may report their own positions
         end_all(f"it has come to its end before the others: {error}")
 
 
 def end_all(last_words: str) -> NoReturn:
-    """Ends all processes at once; those that wait can't be reached otherwise."""
+    """End all processes at once; waiting ones can't be reached otherwise."""
     (made,) = _worlds
     made.is_over = True
     sys.stdout.flush()
     sys.stderr.flush()
     if made.watch is None:
-        time.sleep(0.3)  # mpiexec, which ends at once then, first passes on what was printed
+        time.sleep(0.3)  # give mpiexec, which then ends at once, time to pass on the output
         made.mpi.COMM_WORLD.Abort(1)
     else:
-        with contextlib.suppress(OSError):  # the others may have gone already
+        with contextlib.suppress(OSError):  # the others may have ended already
             made.watch.sendall(f"{json.dumps(last_words)}\n".encode())
     os._exit(1)
 
@@ -279,7 +281,7 @@ def _end_by_exception(
 
 
 def _watch_over(made: World) -> None:
-    """The thread that detects that another process has failed, or that this one waits forever."""
+    """The thread that detects a failed process, or an endless wait of this one."""
     asked = 0.0  # when it was
     while not made.is_over:
         if made.watch is None:
@@ -301,7 +303,7 @@ def _watch_over(made: World) -> None:
 
 
 def _too_late(made: World, text: str, limit: float) -> str:
-    """The message about processes that have not arrived in time; empty if all are only slow."""
+    """The message about processes that are missing after the timeout; empty if all are only slow."""
     missing = "others" if made.directory is None else made.directory.missing()
     return missing and (
         f"it has waited for {limit:g} s at: {text}. It waits for {missing}. If that is only slow, raise the "
@@ -317,7 +319,7 @@ def _news(watch: socket.socket) -> str:
 
 
 def _stop(made: World, news: str) -> None:
-    """Ends this process, which may be waiting in MPI: its launcher notices, and ends the others."""
+    """End this process, which may be waiting in MPI: its launcher notices, and ends the others."""
     if made.is_over:
         return
     print(f"process {made.index} ends: {news}", file=sys.stderr, flush=True)

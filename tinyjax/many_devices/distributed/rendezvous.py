@@ -1,13 +1,13 @@
-"""The rendezvous of processes that were started one by one: what `mpiexec` does for MPI, on one port.
+"""The rendezvous of processes that were started one by one: replaces `mpiexec` for MPI, on one port.
 
-Each process gets its number, writes its address into a table, waits at a barrier until all have done so, and
-reads the others' entries: from then on they talk to each other, and the launcher only has to detect an end.
-MPICH requests this in lines of text, such as `cmd=put kvsname=processes key=P0 value=...`; the protocol is
-called PMI-1.
+Each process gets its number, writes its address into a table, waits at a barrier for all others, and reads
+their entries. From then on they communicate directly, and the launcher only has to detect the end of a
+process. MPICH makes these requests by lines of text, such as `cmd=put kvsname=processes key=P0 value=...`;
+the protocol is called PMI-1.
 
-Process 0 starts the server, which is this file as a script, in a separate process, as one that waits in
-MPI_Init can't answer. A process has two connections: `mpi`, which MPICH uses, and `watch`, on which it
-sends an error message if it fails, and receives those of others.
+Process 0 starts the server, which is this file as a script, in a separate process, because a process that
+waits in MPI_Init can't answer. A process has two connections: `mpi`, which MPICH uses, and `watch`, for its
+own and the others' error messages.
 
 Source: https://github.com/pmodels/mpich/blob/main/src/pmi/doc/pmi-v1.txt
 """
@@ -27,11 +27,11 @@ import uuid
 
 
 class Member:
-    """One connection of a process: its number, and what it has sent of a line so far."""
+    """A connection of a process: its number, and the part of a line received so far."""
 
     def __init__(self, connection: socket.socket):
         self.connection = connection
-        self.process, self.host = -1, ""  # until it has said so
+        self.process, self.host = -1, ""  # until it is known
         self.rest = b""
         self.has_finished = False
 
@@ -39,10 +39,10 @@ class Member:
         try:
             self.connection.sendall(f"{line}\n".encode())
         except OSError:
-            pass  # it is gone, which the next read will detect
+            pass  # it has disconnected, which the next read will detect
 
     def lines(self) -> list[str] | None:
-        """The lines that have arrived; None at the end of the connection."""
+        """The received lines; None at the end of the connection."""
         try:
             received = self.connection.recv(65536)
         except OSError:
@@ -52,14 +52,14 @@ class Member:
 
 
 class Server:
-    """Waits until all processes are there, answers MPICH's questions, and tells all when one has failed."""
+    """Waits for all processes, answers MPICH's requests, and tells all when one has failed."""
 
     def __init__(self, listener: socket.socket, count: int, seconds: float):
         self.listener, self.count, self.seconds = listener, count, seconds
         self.mpi: dict[int, Member] = {}
         self.watch: dict[int, Member] = {}
         self.table: dict[str, str] = {}
-        # MPICH calls the processes' shared memory by it: another name than that of any program before.
+        # MPICH uses it to name the processes' shared memory: it must be unique among programs.
         self.name = f"tinyjax-{os.getpid()}-{time.time_ns()}"
         self.at_barrier: list[Member] = []
 
@@ -72,8 +72,8 @@ class Server:
             self._serve()
 
     def _gather(self) -> str:
-        """Waits for all processes; gives what is wrong, or nothing. A process that ends meanwhile is noticed;
-        `strangers` have not said yet who they are."""
+        """Wait for all processes; return an error message, or "". Also notices processes that end meanwhile;
+        `strangers` are connections without a number yet."""
         ends, error = time.monotonic() + self.seconds, ""
         strangers: dict[socket.socket, Member] = {}
         while len(self.mpi) + len(self.watch) < 2 * self.count:
@@ -108,8 +108,8 @@ class Server:
         return error
 
     def _welcome(self, member: Member, lines: list[str]) -> str:
-        """Notes whose connection this is; gives what is wrong, or nothing. Somebody else, who knows the port
-        from elsewhere, is let go."""
+        """Register a connection's process; return an error message, or "". Connections from outside the
+        program are closed."""
         try:
             kind, process, count, host = json.loads(lines[0])
         except (ValueError, TypeError):
@@ -126,7 +126,7 @@ class Server:
         return "" if is_new else f"two processes say process_id={process}"
 
     def _serve(self) -> None:
-        """Answers until all have finished, or one has failed."""
+        """Answer requests until all have finished, or one has failed."""
         members = {m.connection: m for m in [*self.mpi.values(), *self.watch.values()]}
         while any(not m.has_finished for m in self.mpi.values()):
             for connection in select.select(list(members), [], [])[0]:
@@ -143,7 +143,7 @@ class Server:
                     self._answer(member, line)
 
     def _last_words(self, process: int) -> str:
-        """What a process that has ended said before; it may have had no time to."""
+        """The error message of a process that has ended, if it had time to send one."""
         watch = self.watch[process]
         lines = watch.lines() if select.select([watch.connection], [], [], 0.5)[0] else None
         return json.loads(lines[0]) if lines else "it was killed, or ended before shutdown()"
@@ -154,7 +154,7 @@ class Server:
                 member.say(json.dumps(f"process {failed} failed: {why}"))
 
     def _answer(self, member: Member, line: str) -> None:
-        """Answers a line of PMI-1."""
+        """Answer a line of PMI-1."""
         asked = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
         match asked.get("cmd"):
             case "init":
@@ -185,8 +185,8 @@ class Server:
                 member.say("cmd=finalize_ack rc=0")
 
     def _value(self, key: str) -> str | None:
-        """An entry of the table. That of the hosts defines which processes share memory, which is four
-        times as fast: blocks (number of the host, 1 host, 1 process on it), a process each."""
+        """An entry of the table. The hosts' entry defines which processes share memory, which is four times
+        as fast: a block (number of the host, 1 host, 1 process on it) for each process."""
         if key != "PMI_process_mapping":
             return self.table.get(key)
         hosts = [self.mpi[process].host for process in range(self.count)]
@@ -199,10 +199,11 @@ class Server:
 def join(
     address: str, count: int, process: int, seconds: float, bind_address: str | None = None
 ) -> socket.socket:
-    """Meets the others at `address` ("host:port"), so that MPI can start; gives the connection `watch`.
+    """Meet the other processes at `address` ("host:port"), so that MPI can start; return the connection
+    `watch`.
 
-    Raises RuntimeError if not all are there in time, or they don't agree on how many there are, OSError
-    if process 0 can't have the port."""
+    Raises RuntimeError if a process is missing after the timeout or they disagree on their number, OSError if
+    process 0 can't use the port."""
     ends = time.monotonic() + seconds
     if process == 0:
         _start_server(bind_address or address, count, seconds)
@@ -210,7 +211,7 @@ def join(
     for kind, connection in (("watch", watch), ("mpi", mpi)):
         hello = [kind, process, count, this_host()]
         connection.sendall(f"{json.dumps(hello)}\n".encode())
-    # the server gives up first, and says why
+    # the server gives up first, with the reason
     watch.settimeout(max(1.0, ends - time.monotonic()) + 5)
     error = json.loads(watch.makefile().readline() or '"the server at the address has ended"')
     if error:
@@ -223,8 +224,9 @@ def join(
 
 
 def this_host() -> str:
-    """What processes say alike that can share memory: this machine, since it was started, and its folder for
-    that. Names alone are not enough: containers on several machines may all be called "localhost"."""
+    """A text that is equal for processes that can share memory: this machine, since its start, and its folder
+    for shared memory. Names alone are not enough: containers on several machines may all be called
+    "localhost"."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             machine = file.read().strip()
@@ -235,7 +237,7 @@ def this_host() -> str:
 
 
 def host_and_port(address: str, argument: str = "coordinator_address") -> tuple[str, int]:
-    """The parts of "host:port", which is what `argument` says. Raises ValueError for anything else."""
+    """The parts of "host:port"; errors name the `argument`. Raises ValueError for anything else."""
     host, _, port = address.rpartition(":") if isinstance(address, str) else ("", "", "")
     if not host or not port.isdigit() or int(port) > 65535:
         raise ValueError(
@@ -260,13 +262,14 @@ def _start_server(address: str, count: int, seconds: float) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,  # so that readers of this process's output don't wait for the server
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the processes, whose end it tells
+            # Ctrl-C should only stop the processes: the server reports their end
+            start_new_session=True,
             check=True,
         )
 
 
 def _connection(address: str, ends: float) -> socket.socket:
-    """A connection to the server, which may have yet to be started. Raises RuntimeError."""
+    """A connection to the server, which may still have to start. Raises RuntimeError."""
     while True:
         try:
             return socket.create_connection(host_and_port(address), timeout=5)

@@ -1,9 +1,9 @@
-"""Sums and stacks of the arrays of processes of one machine, in memory that they share.
+"""Sums and stacks of the arrays of processes on one machine, in shared memory.
 
-Each process copies its arrays to where the others can read them, and adds up a part of all; then each takes
-the parts of the others. (Of two, each adds up all.) All wait twice for each other, however many they are; by
-messages they would wait for each one's turn, and where processes are more than cores, a turn is long. MPI
-gives the memory, and the way to wait.
+Each process copies its arrays into shared memory and sums a part of all arrays; then it copies the others'
+parts. (Two processes each sum everything.) All processes wait for each other twice, however many there are;
+with messages they would wait for each one's turn, which is long if there are more processes than cores. MPI
+provides the memory, and the way to wait.
 
 Source: the MPI standard, 4.1, 12.2.3 (windows of shared memory)
 """
@@ -18,13 +18,13 @@ import numpy as np
 
 from tinyjax.many_devices.distributed.waiting import wait_for
 
-LARGE = 2**16  # bytes: fewer travel as quickly in a message
-PIECE = 2**22  # bytes of each process that are there at a time
+LARGE = 2**16  # bytes: fewer are as fast in a message
+PIECE = 2**22  # bytes per process in the memory at a time
 
 
 def shared_memory(mpi: Any, comm: Any) -> SharedMemory | None:
-    """What the processes of `comm` share, which all ask for it at once; None if they are on several machines,
-    or there is little of it, as in some containers."""
+    """The shared memory of `comm`'s processes, which all must call this together; None if they are on several
+    machines, or if there is little shared memory, as in some containers."""
     on_machine = comm.Split_type(mpi.COMM_TYPE_SHARED)
     is_one_machine = on_machine.size == comm.size
     on_machine.Free()
@@ -33,14 +33,14 @@ def shared_memory(mpi: Any, comm: Any) -> SharedMemory | None:
         free = system.f_bavail * system.f_frsize
     except (AttributeError, OSError):  # not Linux: the amount is unknown
         free = 2**26
-    # The least that one has found: who looks later may see less.
+    # The least amount that a process found: later ones may see less.
     fair = comm.allreduce(free // (4 * comm.size) if is_one_machine else 0, mpi.MIN)
     return SharedMemory(mpi, comm, min(PIECE, fair // 64 * 64)) if fair >= LARGE else None
 
 
 class SharedMemory:
-    """Two places of `piece` bytes for each process, which take turns: who writes to one knows that all have
-    been at the other since, and so have read this one."""
+    """Two places of `piece` bytes for each process, used in turn: a process that writes to one knows that all
+    have since used the other one, and so have read this one."""
 
     def __init__(self, mpi: Any, comm: Any, piece: int):
         self.comm, self.rank, self.piece = comm, comm.rank, piece
@@ -53,7 +53,7 @@ class SharedMemory:
         ]
 
     def sum(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        """Writes the sums of arrays of one dtype to `outs`, which may be the same memory, one by one."""
+        """Write the sums of arrays of one dtype to `outs`; an array and its sum may share memory."""
         given = [array.reshape(-1) for array in arrays]
         to = [out.reshape(-1) for out in outs]
         dtype, count = given[0].dtype, self.comm.size
@@ -64,7 +64,7 @@ class SharedMemory:
             for part in parts:
                 own[part.place] = given[part.array][part.elements]
             self._wait()
-            if count == 2:  # to halve the work and to wait again would take longer
+            if count == 2:  # halving the work and waiting again would take longer
                 for part in parts:
                     first_one, other = [place[part.place] for place in places]
                     np.add(first_one, other, out=to[part.array][part.elements])
@@ -84,7 +84,7 @@ class SharedMemory:
                         to[part.array][first + start : last + start] = place[first:last]
 
     def gather(self, array: np.ndarray, out: np.ndarray) -> None:
-        """Writes the processes' arrays to the rows of `out`; all are flat."""
+        """Write the processes' arrays to the rows of `out`; all are flat."""
         for (part,) in _turns([array.size], self.piece // array.itemsize):
             places = self._next_places(array.dtype)
             places[self.rank][part.place] = array[part.elements]
@@ -93,19 +93,19 @@ class SharedMemory:
                 row[part.elements] = place[part.place]
 
     def _next_places(self, dtype: np.dtype) -> list[np.ndarray]:
-        """A place of each process."""
+        """Each process's next place."""
         self.turns.reverse()
         return [place.view(dtype) for place in self.turns[0]]
 
     def _wait(self) -> None:
-        """Waits until all are here. Their earlier writes are visible afterwards."""
+        """Wait for all processes. Their earlier writes are visible afterwards."""
         self.window.Sync()
         wait_for(self.comm.Ibarrier())
         self.window.Sync()
 
 
 class Part(NamedTuple):
-    """Some elements of an array, by its number, and the place for them."""
+    """Some elements of an array, given by number, and their place."""
 
     array: int
     elements: slice
@@ -113,7 +113,7 @@ class Part(NamedTuple):
 
 
 def _turns(sizes: Sequence[int], most: int) -> Iterator[list[Part]]:
-    """Splits arrays of these sizes over buffers of `most` elements, one array behind the other."""
+    """Split arrays of these sizes over buffers of `most` elements, one array after the other."""
     parts: list[Part] = []
     room = most
     for number, size in enumerate(sizes):

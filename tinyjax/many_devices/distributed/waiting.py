@@ -1,9 +1,9 @@
-"""How processes of one machine wait for each other, and share its cores.
+"""Waiting between processes of one machine, and sharing its cores.
 
 A process that polls, as MPI does, takes a core from one that computes. So it sleeps between polls:
-immediately if there are fewer cores than processes. With a core to itself, it first spins for longer than the
-others may sleep: otherwise it would fall asleep while they wake up, and they while it does, forever. Threads
-that multiply matrices wait for each other in the same way: each process has at most its share of the cores.
+immediately if there are fewer cores than processes. With a core of its own, it first spins for longer than
+the others may sleep: otherwise processes could forever fall asleep while others wake up. BLAS threads wait
+for each other in the same way, so each process uses at most its share of the cores.
 
 Source: Karlin et al., "Empirical studies of competitive spinning for a shared-memory multiprocessor", 1991
 """
@@ -16,13 +16,13 @@ import sys
 import time
 from typing import Any
 
-NAP = 20e-6  # seconds; the system makes it about 70 microseconds
+NAP = 20e-6  # seconds; in practice about 70 microseconds
 SPIN = 200e-6  # longer than two naps
-shares_a_core = False  # whether this process does, with another one
+shares_a_core = False  # whether this process shares a core with another one
 
 
 def wait_for(request: Any) -> None:
-    """Waits until what MPI has begun is done."""
+    """Wait for an MPI request to complete."""
     if request.Test():
         return
     until = time.perf_counter() + (0 if shares_a_core else SPIN)
@@ -32,8 +32,8 @@ def wait_for(request: Any) -> None:
 
 
 def share_cores(comm: Any) -> None:
-    """Gives this process its share of the cores it may use, of `comm`, the processes of its machine, for what
-    is started from now on: OpenCL's threads, and those of BLAS. What the user has set, stays."""
+    """Limit threads started from now on, OpenCL's and BLAS's, to this process's share of the cores among
+    `comm`, the processes of its machine. The user's own settings are kept."""
     global shares_a_core
     if not hasattr(os, "sched_getaffinity"):  # not Linux
         return
@@ -47,8 +47,8 @@ def share_cores(comm: Any) -> None:
 
 
 def _set_blas_threads(count: int) -> None:
-    """Sets the number of threads for NumPy's products, if NumPy has OpenBLAS, as pip's does."""
-    module = sys.modules.get("numpy._core._multiarray_umath")  # which BLAS is linked to
+    """Set the number of threads for NumPy's products, if NumPy has OpenBLAS, as pip's does."""
+    module = sys.modules.get("numpy._core._multiarray_umath")  # the one that BLAS is linked to
     if module is None or module.__file__ is None:
         return
     library = ctypes.CDLL(module.__file__)

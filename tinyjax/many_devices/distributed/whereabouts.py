@@ -1,9 +1,10 @@
-"""Where the others are: what a process that waits asks them, so that those who wait for each other end.
+"""Deadlock detection: a waiting process asks the others where they are.
 
-0 is at a sum of 0 and 1, 1 at one of 1 and 2, and 2 at one of 0 and 2. Only a meeting of the same processes
-finds out what differs; but a process that has waited for a second asks where the others are. If one has not
-come because it waits elsewhere, for one that waits too, and so on back to the first, then none of them will
-ever come. Questions need connections of their own: MPI answers for nobody who waits in it.
+Suppose process 0 is at a sum of 0 and 1, process 1 at one of 1 and 2, and process 2 at one of 0 and 2. A
+meeting only detects differences between processes of the same group, so a process that has waited for a
+second asks where the others are. If a missing process waits elsewhere for one that also waits, and so on back
+to the first, none of them will ever continue. Requests use separate connections, as a process that waits in
+MPI can't answer there.
 
 Source: https://en.wikipedia.org/wiki/Deadlock_(computer_science)
 """
@@ -27,7 +28,7 @@ Ranks = tuple[int, ...]
 
 
 class Waiting(NamedTuple):
-    """A process that is in a meeting: what for, with whom, and how many such meetings it has come to."""
+    """A process in a meeting: its text, the group, and the number of the group's meetings so far."""
 
     text: str
     ranks: Ranks
@@ -35,7 +36,7 @@ class Waiting(NamedTuple):
 
 
 class Whereabouts(NamedTuple):
-    """Where a process is: its current meeting, if any, and the number of meetings so far in each group."""
+    """A process's current meeting, if any, and its number of meetings so far in each group."""
 
     waiting: Waiting | None
     entered: Mapping[Ranks, int]
@@ -45,9 +46,10 @@ class Whereabouts(NamedTuple):
 
 
 def circle(start: int, ask: Callable[[int], Whereabouts | None]) -> dict[int, Waiting] | None:
-    """Processes that wait for each other, as `start` does for them: where each is; None if there are none.
+    """The positions of processes that wait for each other in a circle with `start`; None if there is no
+    circle.
 
-    All are asked twice: who is found in one place both times was there all the while between."""
+    All are asked twice: one that is in the same place both times was there all the time in between."""
     found = _circle(start, ask)
     return found if found is not None and _circle(start, ask) == found else None
 
@@ -61,7 +63,7 @@ def _circle(start: int, ask: Callable[[int], Whereabouts | None]) -> dict[int, W
         return asked[process]
 
     def search(process: int, followed: dict[int, Waiting]) -> dict[int, Waiting] | None:
-        """Follows those whom a process waits for, until one waits for `start`."""
+        """Follow the processes that a process waits for, until one waits for `start`."""
         here = where(process)
         if here is None or here.waiting is None:
             return None
@@ -71,7 +73,7 @@ def _circle(start: int, ask: Callable[[int], Whereabouts | None]) -> dict[int, W
             is_new = other not in asked
             there = where(other)
             if there is None or there.entered.get(waiting.ranks, 0) >= waiting.number:
-                continue  # nobody knows, or it has come
+                continue  # its position is unknown, or it has arrived
             if other == start:
                 return followed
             if is_new and (found := search(other, followed)):
@@ -85,8 +87,8 @@ def _circle(start: int, ask: Callable[[int], Whereabouts | None]) -> dict[int, W
 
 
 class Directory:
-    """Answers where this process is, and asks others. All processes create theirs together after MPI has
-    started."""
+    """Answers requests for this process's position, and asks others. All processes create theirs together
+    after MPI has started."""
 
     def __init__(self, world: World):
         self.world, comm = world, world.mpi.COMM_WORLD
@@ -99,7 +101,7 @@ class Directory:
         threading.Thread(target=self._answer, daemon=True, name="whereabouts").start()
 
     def news(self) -> str:
-        """What this process and others do that wait for each other; nothing, if they don't."""
+        """A description of the deadlock that this process is part of; "" if there is none."""
         found = circle(self.world.index, self.ask) or {}
         lines = [
             f"process {process}: {at.text}, of processes {', '.join(map(str, at.ranks))}"
@@ -113,7 +115,7 @@ class Directory:
         )
 
     def missing(self) -> str:
-        """Who has not come to the meeting that this process waits in, and where they are."""
+        """The processes missing at this process's meeting, and where they are."""
         here = self.here().waiting
         if here is None:
             return ""
@@ -128,13 +130,13 @@ class Directory:
         return "; ".join(found)
 
     def here(self) -> Whereabouts:
-        """Where this process is."""
+        """This process's position."""
         entered, at = self.world.entered.copy(), self.world.waiting
         waiting = None if at is None else Waiting(at.text, at.ranks, entered.get(at.ranks, 0))
         return Whereabouts(waiting, entered)
 
     def _answer(self) -> None:
-        """The thread that answers requests that have the secret."""
+        """The thread that answers requests with the secret."""
         while True:
             connection, _ = self.listener.accept()
             with contextlib.suppress(OSError), connection:
@@ -144,7 +146,7 @@ class Directory:
                     connection.sendall(json.dumps([waiting, list(entered.items())]).encode())
 
     def ask(self, process: int) -> Whereabouts | None:
-        """Where a process is; None if it does not say."""
+        """A process's position; None if it doesn't answer."""
         if process == self.world.index:
             return self.here()
         name, port, secret = self.places[process]

@@ -1,7 +1,7 @@
 """`pmap`: a function on several devices, each with a slice of its arguments; a jit of a shard_map.
 
-pmap is shard_map over a mesh of one axis, with as many devices as there are slices; and slices are without
-the axis along which they were cut. Types say nothing of what varies, as with check_vma=False.
+pmap is shard_map over a mesh with one axis and one device per slice, where slices lack the axis along which
+they were cut. Types don't track what varies, as with check_vma=False.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def pmap(
 ) -> Callable[..., Any]:  # fmt: skip
     """`fun` on many devices at once: each computes with its own slice of the arguments.
 
-    As vmap, with a device for each slice: `in_axes` and `out_axes` as there (a result for which
-    `out_axes` is None is taken from the first device), collectives over `axis_name` within. Static
-    arguments, which must be hashable, are the same for all devices. `devices` are the ones to use: by
-    default the first of `backend`. Donated arguments can't be used after the call.
+    Like vmap, with a device for each slice: `in_axes` and `out_axes` are the same (a result with `out_axes`
+    None comes from the first device), and collectives use `axis_name`. Static arguments, which must be
+    hashable, are the same for all devices. `devices` are the ones to use: by default the first of `backend`.
+    Donated arguments can't be used after the call.
     Raises:
       TypeError: `fun` can't be called, axis_name has no hash, or in_axes, out_axes or devices are of
         another form.
@@ -73,7 +73,7 @@ def pmap(
     static_argnums = as_argnums(static_broadcasted_argnums, "static_broadcasted_argnums")
     donated = as_argnums(donate_argnums, "donate_argnums")
     name = axis_name if axis_name is not None else f"<axis of pmap({fun_name(fun)})>"
-    known: dict[Any, _Mapped] = {}  # by the options that jit does not have
+    known: dict[Any, _Mapped] = {}  # by the options that jit lacks
 
     @wraps(fun)
     def pmap_f(*args: Any, **kwargs: Any) -> Any:
@@ -85,7 +85,7 @@ def pmap(
         dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, info)
         size = mapped_size(leaves, dims, info, axis_size, "pmap")
         chosen = _chosen_devices(size, devices, backend)
-        named_avals(fun, fixed, in_tree, leaves)  # raises for what is no array
+        named_avals(fun, fixed, in_tree, leaves)  # raises unless it is an array
         key = (in_tree, tuple(dims), static, chosen)
         try:
             mapped = known.get(key)
@@ -103,8 +103,8 @@ def pmap(
 
 
 class _Mapped:
-    """A function of whole arrays, jitted, and where its results are: devices of one machine share its memory,
-    so the first of them computes with the whole, and arrays are labelled."""
+    """A jitted function of whole arrays, and the places of its results: devices of one machine share its
+    memory, so the first of them computes with the whole, and arrays are labelled."""
 
     def __init__(
         self,
@@ -125,7 +125,8 @@ class _Mapped:
         self.places: dict[int | None, Any] = {}
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
-        """What is jitted of them: of devices of several processes, this one's block of an array of all."""
+        """The arguments of the jitted function: if the devices belong to several processes, this one's block
+        of each array."""
         unplaced = list(map(_unplaced, leaves))
         if not self.spans or any(isinstance(x, Tracer) for x in unplaced):
             return unplaced
@@ -137,7 +138,7 @@ class _Mapped:
         ]
 
     def placed(self, x: Any, dim: int | None) -> Any:
-        """A result, which nobody else has yet, cut along an axis."""
+        """A result, not yet shared, cut along an axis."""
         if isinstance(x, Tracer):
             return x
         if isinstance(x.buffer, Block):
@@ -157,7 +158,7 @@ def _unplaced(x: Any) -> Any:
 
 
 def _spec(dim: int | None, name: Hashable) -> PartitionSpec:
-    """An array that is cut along an axis."""
+    """The spec of an array that is cut along an axis."""
     return PartitionSpec() if dim is None else PartitionSpec(*(None,) * dim, name)
 
 
@@ -171,7 +172,7 @@ def _of_slices(
     specs = tuple([_spec(dim, name) for dim in dims])
 
     def of_parts(*parts: Any) -> tuple[list[Any], Specs]:
-        """A part still has its axis, of size 1: a slice has not."""
+        """A part still has its axis, of size 1, which a slice lacks."""
         slices = [x if d is None else x.squeeze(d) for x, d in zip(parts, dims)]
         outs = _traced(flat_fun, slices)
         out_dims = _out_dims(outs, flat_fun.out_tree, out_axes, 1)
@@ -186,8 +187,8 @@ def _of_slices(
 
 
 def _check_options(in_axes: Any, axis_name: Any, devices: Any) -> None:
-    """Raises TypeError for in_axes of another form, an axis name without a hash and what is no device,
-    ValueError for a device that is named twice."""
+    """Raises TypeError for invalid in_axes, an unhashable axis name or an invalid device, ValueError for a
+    device listed twice."""
     if not (in_axes is None or type(in_axes) in (int, tuple)):
         raise TypeError(
             "pmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
@@ -229,7 +230,7 @@ def _dynamic_axes(in_axes: Any, args: tuple, fixed: set[int]) -> Any:
 
 
 def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, info: DebugInfo) -> list[int | None]:
-    """Which axis of each leaf is mapped. Raises ValueError if none is."""
+    """The mapped axis of each leaf. Raises ValueError if none is mapped."""
     dims = flatten_axes("pmap in_axes", in_tree, (in_axes, 0), kws=True)
     dims = [checked_dim(i, x, d, info, "pmap") for i, (x, d) in enumerate(zip(leaves, dims))]
     if all(dim is None for dim in dims):
@@ -251,7 +252,7 @@ def _traced(flat_fun: FlatFun, slices: Sequence[Any]) -> list[Any]:
 def _chosen_devices(
     size: int, devices: Sequence[Device] | None, backend: str | None
 ) -> tuple[Device, ...]:
-    """A device for each slice; of several processes, which all have slices, the devices of all. Raises
+    """A device for each slice; with several processes, which all have slices, the devices of all. Raises
     ValueError if there are too few, or no slices."""
     if size == 0:
         raise ValueError("pmap maps one slice to each device, but the mapped axis has size 0")
@@ -283,7 +284,7 @@ def _delete_arrays(tree: Any) -> None:
 
 
 def _out_dims(outs: Sequence[Any], tree: Any, out_axes: Any, more: int) -> list[int | None]:
-    """Where the devices' axis is in each result, which has it, or has one axis more with it."""
+    """The position of the devices' axis in each result, which has it or gains it."""
     dims = flat_out_axes("pmap", tree, out_axes)
     return [_out_dim(dim, get_aval(x).ndim + more) for x, dim in zip(outs, dims)]
 

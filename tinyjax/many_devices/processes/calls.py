@@ -1,8 +1,8 @@
 """Calls of jitted programs whose arrays are spread over several processes.
 
 A call passes this process's blocks of its arguments to this process's program (own_program.py), which is
-compiled once for each sharding of the arguments, and makes arrays of the blocks that it gets. Everything
-else, such as the order of the collectives, is in that program.
+compiled once for each sharding of the arguments, and makes arrays from the resulting blocks. Everything else,
+such as the order of the collectives, is in that program.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """
@@ -27,7 +27,7 @@ from tinyjax.transform.jit.primitive import compiled
 
 
 class Call:
-    """A call of a jitted program with arguments that are spread by `places`."""
+    """A call of a jitted program with arguments sharded by `places`."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Call:
         self.donated = [i for i, is_donated in enumerate(donated) if is_donated]
         mesh_place = next(place for place in (*places, *own.places) if place is not None)
         found = [place or mesh_place.replicated for place in own.places]
-        # Of each result: where it is, whether in blocks, and its type.
+        # Each result's place, whether it is in blocks, and its type.
         self.results = [
             (place, split_over_processes(place), place.typed(aval.update(sharding=None)))
             for place, aval in zip(found, closed.out_avals)
@@ -71,7 +71,7 @@ def find_call(
 ) -> Call | None:
     """The Call for these arguments if it involves several processes; else None.
 
-    Raises ValueError for arguments that were put on other devices than the mesh's."""
+    Raises ValueError for arguments committed to devices outside of the mesh."""
     places = tuple([_place(x) for x in arrays])
     wanted = tuple([_wanted(place) for place in params.get("out_shardings", ())])
     if not any(places) and all(w is ANY for w in wanted) and not has_spanning_mesh(closed):
@@ -96,7 +96,7 @@ def _wanted(place: Any) -> Any:
 
 @cached_on_jaxpr
 def has_spanning_mesh(closed: ClosedJaxpr) -> bool:
-    """Whether something in a program is spread over a mesh of several processes."""
+    """Whether a program has a mesh of several processes."""
     return (
         any(spans_processes(getattr(place, "mesh", None)) for _, place in requests_within(closed))
         or any(map(is_in_blocks, closed.consts))

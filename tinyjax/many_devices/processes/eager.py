@@ -1,7 +1,7 @@
-"""Operations outside of jit on arrays that are spread over several processes.
+"""Eager operations on arrays that are spread over several processes.
 
-`x + 1` where this process has only a part of x is a jitted program of one equation, in all processes. So
-here, too, all processes have to do the same. It is the one place where eager evaluation uses the compiler.
+If this process has only a part of x, `x + 1` is a jitted program of one equation in all processes. So here,
+too, all processes must do the same. This is the only place where eager evaluation uses the compiler.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """
@@ -21,8 +21,8 @@ from tinyjax.many_devices.processes.moving_blocks import is_in_blocks
 
 
 class ProcessesTrace(EvalTrace):
-    """EvalTrace where there are several processes. (A primitive that takes arrays, such as jit's, knows by
-    itself what to do with them.)"""
+    """The EvalTrace of several processes. (Primitives that take Arrays, such as jit's, handle them
+    themselves.)"""
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         if primitive.impl_binds_primitives or not any(map(is_in_blocks, args)):
@@ -31,7 +31,7 @@ class ProcessesTrace(EvalTrace):
         kinds, key = tuple([x.aval for x in arrays]), tuple(sorted(params.items()))
         try:
             closed = _of_one_equation(primitive, kinds, key)
-        except TypeError:  # a parameter has no hash
+        except TypeError:  # a parameter is unhashable
             closed = _of_one_equation.__wrapped__(primitive, kinds, key)
         call = call_across_processes(closed, arrays, {"name": primitive.name})
         assert call is not None
@@ -51,5 +51,5 @@ def _of_one_equation(
 
 
 def install() -> None:
-    """Makes a ProcessesTrace the trace for operations outside of all transformations."""
+    """Make a ProcessesTrace the trace of operations outside of all transformations."""
     type(context).trace = context.trace = ProcessesTrace()

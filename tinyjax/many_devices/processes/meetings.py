@@ -1,4 +1,4 @@
-"""The collectives of a program of several processes: combined, and identified in all processes alike.
+"""The collectives of a program of several processes: combined, and identified equally in all processes.
 
 Each collective is identified by its number in the program and a hash of the program's text. To reduce the
 number of collectives in a training step, sums are delayed until one of them is read, or until another
@@ -20,7 +20,8 @@ from tinyjax.many_devices.across_processes import group_all_gather_p, group_psum
 
 
 def fingerprint(jaxpr: Jaxpr) -> str:
-    """Equal for programs of equal text, in all processes: hashes and addresses, which differ, are no part."""
+    """A hash that is equal for programs of equal text in all processes: it excludes hashes and addresses,
+    which differ."""
     return f"{zlib.crc32(''.join(_text(jaxpr)).encode()):08x}"
 
 
@@ -59,14 +60,14 @@ def _value_text(value: Any) -> Iterator[str]:
 
 
 def with_meetings(closed: ClosedJaxpr, program: str) -> ClosedJaxpr:
-    """The program with sums put together, and its meetings numbered; `program` stands for its text."""
+    """The program with sums combined and its meetings numbered; `program` is the fingerprint of its text."""
     inlined = inline_calls(closed)
     jaxpr = _named(_merged(inlined.jaxpr), program, itertools.count(1))
     return inlined.replace(jaxpr=jaxpr)
 
 
 def _merged(jaxpr: Jaxpr) -> Jaxpr:
-    """Delays sums until one is read, or until another effect."""
+    """Delay sums until one is read, or until another effect."""
     eqns: list[JaxprEqn] = []
     waiting: list[JaxprEqn] = []
     unread: set[Var] = set()
@@ -110,7 +111,7 @@ def _named(jaxpr: Jaxpr, program: str, numbers: Iterator[int]) -> Jaxpr:
 
 
 def _inside(eqn: JaxprEqn, change: Any) -> JaxprEqn:
-    """An equation with its loop's or branch's bodies changed, where these meet."""
+    """An equation with the bodies of its loop or branch transformed, if they have collectives."""
     if not has_effects(eqn):
         return eqn
     params = eqn.params | {

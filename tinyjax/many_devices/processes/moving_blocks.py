@@ -1,7 +1,7 @@
-"""From a process's block of an array to all of it, and back: in programs that are being traced.
+"""Traced operations from a process's block of an array to the whole array, and back.
 
-To keep a smaller part costs a slice, to have more of it a message to all who have the rest
-(`group_all_gather`). Axis by axis, since a process's block is a part of each.
+Keeping a smaller part costs a slice; getting a larger part costs a message to all processes that have the
+rest (`group_all_gather`). This is done axis by axis, since a process's block is a part of each axis.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tinyjax.many_devices.sharding.partition_spec import PartitionSpec, entry_of
 
 
 def spec_of(place: NamedSharding | None, ndim: int) -> list[tuple]:
-    """For each axis of an array, the mesh axes that it is split over; place None: nothing is split."""
+    """For each axis of an array, the mesh axes that it is split over; with place None, none."""
     entries = [names_of(entry) for entry in place.spec] if place is not None else []
     return entries + [()] * (ndim - len(entries))
 
@@ -33,7 +33,7 @@ def parts_by_name(place: NamedSharding) -> dict[Any, LocalPart]:
 
 
 def over_processes(names: Sequence[Any], place: NamedSharding) -> list[LocalPart]:
-    """The given mesh axes that several processes have parts of."""
+    """The given mesh axes that are spread over several processes."""
     found = parts_by_name(place)
     return [found[name] for name in names if found[name].ranks]
 
@@ -44,7 +44,7 @@ def own_size(size: int, names: Sequence[Any], place: NamedSharding) -> int:
 
 
 def own_of_whole(x: Any, place: NamedSharding) -> Any:
-    """This process's block of an array that it has completely."""
+    """This process's block of an array that it has as a whole."""
     for axis, names in enumerate(spec_of(place, len(shape_of(x)))):
         if shared := over_processes(names, place):
             where = {part.name: part.place for part in shared}
@@ -54,7 +54,7 @@ def own_of_whole(x: Any, place: NamedSharding) -> Any:
 
 
 def whole_of_own(x: Any, place: NamedSharding) -> Any:
-    """All of an array, from the blocks of all processes."""
+    """The whole array, from the blocks of all processes."""
     for axis, names in enumerate(spec_of(place, len(shape_of(x)))):
         shared = over_processes(names, place)
         for part in reversed(shared):
@@ -65,7 +65,7 @@ def whole_of_own(x: Any, place: NamedSharding) -> Any:
 
 
 def _joined(x: Any, axis: int, names: Sequence[Any], place: Any, shared: list[LocalPart]) -> Any:
-    """Blocks along new axes in front, one after the other along an axis of their own, in order."""
+    """Blocks stacked along new leading axes, concatenated along one of their own axes in order."""
     new = len(shared)
     front, at, rest = range(new), axis + new, range(new, len(shape_of(x)))
     order = [*(i for i in rest if i < at), *front, *(i for i in rest if i >= at)]
@@ -84,7 +84,8 @@ def _joined(x: Any, axis: int, names: Sequence[Any], place: Any, shared: list[Lo
 def _numbers(
     names: Sequence[Any], place: NamedSharding, where: Mapping[Any, int]
 ) -> tuple[list[int], int]:
-    """Which parts of an axis a process has that is at `where` along mesh axes, in order, and of how many."""
+    """The numbers of the parts of an axis that a process at `where` along mesh axes has, in order, and the
+    number of all parts."""
     numbers, count = [0], 1
     for name in names:
         part = parts_by_name(place)[name]
@@ -95,7 +96,7 @@ def _numbers(
 
 
 def _pieces(x: Any, axis: int, numbers: Sequence[int], length: int) -> Any:
-    """The pieces of this length with these numbers, one after the other."""
+    """The pieces of this length with these numbers, concatenated."""
     if list(numbers) == list(range(shape_of(x)[axis] // max(1, length))):
         return x
     runs: list[list[int]] = []
@@ -109,17 +110,17 @@ def _pieces(x: Any, axis: int, numbers: Sequence[int], length: int) -> Any:
 
 
 def is_in_blocks(x: Any) -> bool:
-    """Whether a value is an array of which this process has a block."""
+    """Whether a value is an array that this process has a block of."""
     return isinstance(x, ArrayImpl) and isinstance(x.buffer, Block)
 
 
 def split_over_processes(place: NamedSharding | None) -> bool:
-    """Whether a process has a block, and not all, of an array that is spread so."""
+    """Whether a process has only a block of an array with this sharding."""
     return place is not None and bool(over_processes(place.spec.names, place))
 
 
 def moved(x: Any, before: NamedSharding | None, after: NamedSharding | None) -> Any:
-    """A value that is spread in another way."""
+    """A value with another sharding."""
     before, after = [place if split_over_processes(place) else None for place in (before, after)]
     if before is after or (before is not None and after is not None and alike(before, after)):
         return x

@@ -1,10 +1,10 @@
-"""The program of one process, made from a jitted program whose arrays are spread over several.
+"""The program of one process, made from a jitted program whose arrays are spread over several processes.
 
-A process runs a program on its own blocks, made once, and compiled as any other. A shard_map becomes its
+A process runs a program on its own blocks, made once and compiled as any other. A shard_map becomes its
 nested vmaps. Operations that treat an axis uniformly work on blocks, split as the table of
 sharding/propagation.py defines; a sum over a split axis is the sum of the processes' sums. For any other
-operation the processes gather all of its operands, which is right for any program. Bodies of loops and
-branches are such programs too, with carries that are split alike before and after an iteration.
+operation the processes gather all of its operands, which is always correct. Bodies of loops and branches are
+such programs too, with carries that have the same split before and after an iteration.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """
@@ -37,7 +37,7 @@ from tinyjax.many_devices.sharding.blockwise import on_blocks
 from tinyjax.many_devices.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 
-# of a mesh of several processes; None: each process has all of it
+# on a mesh of several processes; None: each process has the whole value
 ShardingOrWhole = NamedSharding | None
 
 
@@ -48,12 +48,12 @@ class Part(NamedTuple):
     place: ShardingOrWhole
 
     def at(self, place: ShardingOrWhole) -> Any:
-        """What it has of the value spread in another way."""
+        """The process's part under another sharding."""
         return moved(self.x, self.place, place)
 
 
 class OwnProgram(NamedTuple):
-    """A program of a process's blocks, and how its results are spread."""
+    """A program of a process's blocks, and the shardings of its results."""
 
     jaxpr: ClosedJaxpr
     places: tuple[ShardingOrWhole, ...]
@@ -65,8 +65,8 @@ def own_program(
     places: tuple[ShardingOrWhole, ...],
     wanted: tuple[ShardingOrWhole | str, ...] = (),
 ) -> OwnProgram:
-    """This process's program, for arguments that are spread as `places` say, and results as `wanted` say,
-    where that is not ANY."""
+    """This process's program, for arguments with the shardings `places`, and results with the shardings
+    `wanted` unless that is ANY."""
     found: list[ShardingOrWhole] = []
 
     def of_blocks(*blocks: Any) -> list[Any]:
@@ -83,7 +83,7 @@ ANY = "wherever it is"
 
 
 def own_aval(aval: ShapedArray, place: ShardingOrWhole) -> ShapedArray:
-    """The type of a process's block; types of blocks don't say that they are."""
+    """The type of a process's block, which isn't marked as a block."""
     shape = aval.shape
     if place is not None:
         splits = spec_of(place, len(shape))
@@ -152,7 +152,7 @@ def _call(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
 
 
 def _put(part: Part, place: Any) -> Part:
-    """A value that a program places: changes it only if the place is a mesh of several processes."""
+    """A value placed by the program: changed only if the place is a mesh of several processes."""
     if not isinstance(place, NamedSharding):
         return part
     mesh = place.mesh if place.has_devices else part.place.mesh if part.place else get_mesh()
@@ -172,7 +172,7 @@ def _placing(parameter: str) -> Callable[[JaxprEqn, list[Part]], list[Part]]:
 
 
 def _of_all(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
-    """A computation of all elements in each process."""
+    """An operation on whole operands in each process."""
     mesh_place = next((part.place for part in operands if part.place is not None), None)
     place = None if mesh_place is None else mesh_place.replicated
     outs = _bound(eqn, [part.at(None) for part in operands])
@@ -191,7 +191,7 @@ def _bound(eqn: JaxprEqn, xs: list[Any], **changes: Any) -> list[Any]:
 def _operation(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
     first = next((p.place for p in operands if p.place is not None and p.place.spec.names), None)
     if first is None or any(p.place is not None and p.place.mesh != first.mesh for p in operands):
-        return _of_all(eqn, operands)  # nothing is split, or it is over two meshes
+        return _of_all(eqn, operands)  # nothing is split, or the operands are on two meshes
     name, shapes = eqn.primitive.name, [v.aval.shape for v in eqn.invars]
     specs = [tuple(spec_of(p.place, len(shape))) for p, shape in zip(operands, shapes)]
     out_shapes = [v.aval.shape for v in eqn.outvars]
@@ -213,7 +213,7 @@ def _operation(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
 
 
 def _agreed(one: ShardingOrWhole, other: ShardingOrWhole) -> ShardingOrWhole:
-    """How a value is spread that comes from two places."""
+    """The common sharding of a value from two places."""
     if one is None or other is None:
         return None
     return one if alike(one, other) else one.replicated
@@ -225,7 +225,7 @@ def _loop_places(
     carry: list[ShardingOrWhole],
     xs: list[ShardingOrWhole],
 ) -> Any:
-    """How carries are spread, before an iteration as after it, and the body's other results."""
+    """The shardings of carries, equal before and after an iteration, and of the body's other results."""
     while True:
         outs = own_program(body, (*fixed, *carry, *xs)).places
         agreed = [_agreed(a, b) for a, b in zip(carry, outs)]
@@ -249,7 +249,7 @@ def _scan(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
 
 
 def _along_loop(place: ShardingOrWhole, ndim: int) -> ShardingOrWhole:
-    """A place where each process has all slices of an array: a part of each."""
+    """The place of an array of slices, if each process has a part of every slice."""
     return None if place is None else place_of_spec(place, [(), *spec_of(place, ndim)[1:]])
 
 

@@ -1,13 +1,13 @@
 """shard_map over a mesh of several OpenCL devices of this process: each runs the program of its part.
 
-It is what several processes do (processes/), in one: each device has its part of each axis of the mesh, its
-program, which is the nested vmaps over that part, and its blocks of the operands, in its memory. A thread for
-each launches these programs; at a collective over an axis that other devices have parts of, it waits for
-them, and reads their operands (device_threads.py). Results are blocks, and stay on their devices.
+This works as with several processes (processes/), but in one: each device has its part of each mesh axis, its
+program, which is the nested vmaps over that part, and its blocks of the operands in its memory. One thread
+per device launches these programs; at a collective over an axis that is spread over other devices, it waits
+for them and reads their operands (device_threads.py). Results are blocks, and stay on their devices.
 
 Each shard_map of a jitted program runs this way, and so does the code between them, if it can be computed
-block by block (block_by_block.py). Otherwise it is compiled for the first device, which gathers what it
-reads: right for any program, but slow.
+block by block (block_by_block.py). Otherwise it is compiled for the first device, which gathers its operands:
+always correct, but slow.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -76,7 +76,7 @@ def shard_map_on_devices(
         executable, blocks = calls[worker]
         return executable(blocks)
 
-    # One thread starts them all, if none of them waits. (That is not known of what is being built.)
+    # One thread starts them all if none of them waits (unknown for programs that are still being built).
     if all(getattr(executable, "only_launches", False) for executable, _ in calls.values()):
         outs = zip(*map(results, calls))
     else:
@@ -85,7 +85,7 @@ def shard_map_on_devices(
 
 
 class Parts(NamedTuple):
-    """What the devices compute: a program for each, and how its operands and results are spread."""
+    """A program for each device, and the shardings of its operands and results."""
 
     programs: dict[Device, ClosedJaxpr]
     in_places: list[NamedSharding]
@@ -109,7 +109,7 @@ def _parts(
 
 
 def has_parts(jaxpr: ClosedJaxpr, args: Sequence[ArrayImpl]) -> bool:
-    """Whether there is a shard_map over several OpenCL devices in a program."""
+    """Whether a program has a shard_map over several OpenCL devices."""
     return any(map(spans_devices, map(mesh_of, _shard_maps(jaxpr))))
 
 
@@ -123,7 +123,7 @@ def _shard_maps(jaxpr: ClosedJaxpr) -> list[dict[str, Any]]:
 def run(
     closed: ClosedJaxpr, args: Sequence[ArrayImpl], out_shardings: Sequence[Any]
 ) -> list[ArrayImpl]:
-    """The results of a program with such a shard_map, segment by segment."""
+    """Run a program with such a shard_map, segment by segment."""
     inlined, segments, place = _segments(closed)
     jaxpr = inlined.jaxpr
     env: dict[Var, Any] = dict(zip(jaxpr.invars, args)) | dict(zip(jaxpr.constvars, inlined.consts))
@@ -147,7 +147,7 @@ def run(
 def _between(
     closed: ClosedJaxpr, operands: list[ArrayImpl], place: NamedSharding
 ) -> list[ArrayImpl]:
-    """The results of equations that are outside of all shard_maps."""
+    """Run equations that are outside of all shard_maps."""
     specs = [spec_here(x, place.mesh) for x in operands]
     if None not in specs and any(isinstance(x.buffer, DeviceBlocks) for x in operands):
         if (params := as_shard_map(closed, tuple(specs), place.mesh)) is not None:
@@ -158,21 +158,21 @@ def _between(
 
 
 def _as_new(x: ArrayImpl) -> ArrayImpl:
-    """The same array as another object: an argument that is a result may be deleted."""
+    """The same array as another object: an argument returned as a result may be deleted."""
     new = ArrayImpl(x._host, x.aval, x.buffer, x._device)
     new.committed = x.committed
     return new
 
 
 def _place(closed: ClosedJaxpr) -> NamedSharding:
-    """The sharding with all of an array on each device of the program's mesh."""
+    """The sharding that replicates an array on all devices of the program's mesh."""
     meshes = map(mesh_of, _shard_maps(closed))
     return next(mesh.replicated for mesh in meshes if spans_devices(mesh))
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a program: one equation that has a shard_map in it, or a jaxpr of some that have none."""
+    """A part of a program: one equation with a shard_map, or a jaxpr of equations without."""
 
     eqn: JaxprEqn | None
     jaxpr: ClosedJaxpr | None
@@ -206,7 +206,7 @@ def _segments(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Segment], NamedSha
 
 
 def _segment(eqns: list[JaxprEqn], needed: set[Var]) -> Segment:
-    """Equations as a program, which makes what of theirs is needed after it."""
+    """Equations as a program that returns their values needed later."""
     made = [v for eqn in eqns for v in eqn.outvars]
     makes = [v for v in made if v in needed]
     read = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var))

@@ -1,7 +1,7 @@
 """One program, many devices: `shard_map` gives each device of a mesh its part of the arrays.
 
-The function sees the part of one device, whose type says over which axes of the mesh devices have other
-parts. A call binds `shard_map_p`.
+The function sees one device's part, whose type shows over which mesh axes the parts differ. A call binds
+`shard_map_p`.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -42,7 +42,7 @@ from tinyjax.many_devices.varying import pvary_to
 
 
 class _Infer:
-    """in_specs that are taken from the types of the arguments."""
+    """The marker for in_specs taken from the arguments' types."""
 
     def __repr__(self) -> str:
         return "jax.sharding.Infer"
@@ -61,19 +61,18 @@ def shard_map(
     axis_names: Any = frozenset(),
     check_vma: bool = True,
 ) -> Callable[..., Any]:
-    """`f` on all devices of a mesh: each computes with its part of the arguments, and its results are parts.
+    """`f` on all devices of a mesh: each computes its part of the results from its part of the arguments.
 
-    `in_specs`, a tree prefix of the tuple of arguments, has PartitionSpecs: an axis that names a mesh axis
-    is cut into as many parts as that is long, and what a spec does not name is the same for all devices.
-    Along "Explicit" axes the types of the arguments say it: there in_specs are as they are, and can be left
-    out.
-    `out_specs` say how parts of results are put together; an axis of the mesh that one does not name is a
-    promise that the result is equal along it, which is proved from types, unless check_vma is False. Within
-    `f`, the names of the axes are those of collectives, such as lax.psum. `mesh` is by default that of
-    jax.set_mesh. With `axis_names`, only these axes are mapped over. Without `f`, a decorator.
+    `in_specs`, a tree prefix of the tuple of arguments, has PartitionSpecs: an axis with a mesh axis's name
+    is split into as many parts as the mesh axis has devices; devices along unnamed mesh axes have the same
+    part. Along "Explicit" axes the split is in the arguments' types: in_specs must agree, and can be omitted.
+    `out_specs` define how parts are joined into results. A mesh axis that a spec doesn't name is a promise
+    that the result is equal along it, which is proved from types unless check_vma is False. Within `f`,
+    collectives such as lax.psum use the names of the axes. `mesh` is by default that of jax.set_mesh. With
+    `axis_names`, only these axes are mapped over. Without `f`, a decorator.
     Raises:
-      TypeError: `f` can't be called, `mesh` is no mesh, or specs are no PartitionSpecs.
-      ValueError: there is no mesh, specs do not match the mesh, the arguments or the results, or a
+      TypeError: `f` can't be called, `mesh` isn't a mesh, or specs aren't PartitionSpecs. ValueError: there
+      is no mesh, specs do not match the mesh, the arguments or the results, or a
         result may vary where its spec doesn't allow it."""
     if f is None:
         options = {"in_specs": in_specs, "mesh": mesh, "axis_names": axis_names}
@@ -98,8 +97,8 @@ def shard_map(
 
 
 def _checked_mesh(mesh: Any, names: frozenset) -> Any:
-    """The mesh, or the one that is set. Raises TypeError for what is no mesh, ValueError if there is none, or
-    the names are not its own."""
+    """The given mesh or the current one. Raises TypeError if it isn't a mesh, ValueError if there is none or
+    it lacks one of the names."""
     if not isinstance(mesh, AbstractMesh | Mesh | None):
         raise TypeError(
             "shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for its "
@@ -125,7 +124,7 @@ def _checked_mesh(mesh: Any, names: frozenset) -> Any:
 
 
 def _call(f: Callable, args: tuple, in_specs: Any, out_specs: Any, params: dict[str, Any]) -> Any:
-    """The results of a call, whose specs are checked."""
+    """The results of a call with checked specs."""
     axes, mesh, check_vma = mapped_axes(params), params["mesh"], params["check_vma"]
     is_explicit = all(name in mesh.explicit_axes for name, _ in axes)
     if in_specs is Infer and not is_explicit:
@@ -166,8 +165,8 @@ def bind_parts(
     in_specs: Specs,
     params: dict[str, Any],
 ) -> list[Any]:
-    """Traces the program of one device, which gives results and their specs, and binds it to whole arrays.
-    What the program closes over are whole arrays too."""
+    """Trace the program of one device, which returns results and their specs, and bind it to whole arrays.
+    Values that the program closes over are whole arrays too."""
     out_specs: list[PartitionSpec] = []
 
     def program(*parts: Any) -> list[Any]:
@@ -190,11 +189,11 @@ def bind_parts(
 def smap(
     f: Callable | None = None, /, *, in_axes: Any = Infer, out_axes: Any, axis_name: Hashable
 ) -> Callable[..., Any]:
-    """shard_map over one axis of the mesh of jax.set_mesh, written as vmap is: by in_axes and out_axes.
+    """shard_map over one axis of the current mesh, with vmap's in_axes and out_axes.
 
-    An axis number is the axis of an argument that is split along the mesh's `axis_name`; with None all
-    devices have all of it. Without `f`, a decorator.
-    Raises TypeError for axes that are neither ints nor None, ValueError as shard_map does."""
+    An axis number is the argument's axis that is split along the mesh's `axis_name`; with None all devices
+    have the whole argument. Without `f`, a decorator. Raises TypeError for axes that are neither ints nor
+    None, ValueError like shard_map."""
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     if isinstance(axis_name, (tuple, list)):

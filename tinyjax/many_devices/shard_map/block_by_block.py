@@ -1,8 +1,9 @@
-"""Running the code between shard_maps on blocks, such as an optimizer's step.
+"""Run the code between shard_maps on blocks, such as an optimizer's step.
 
-All those whose operands are whole everywhere: each device computes the same. And elementwise ones whose
-operands are cut alike: each computes its part. A run of such equations is the body of a shard_map. Where one
-of them reads what other devices have, operands are gathered (across_devices.py).
+This works for equations whose operands are whole everywhere: each device computes the same. And for
+elementwise ones whose operands are split alike: each device computes its part. A run of such equations
+becomes the body of a shard_map. If an equation needs other devices' elements, operands are gathered
+(across_devices.py).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ WHOLE = PartitionSpec()
 
 
 def spec_here(x: ArrayImpl, mesh: Any) -> PartitionSpec | None:
-    """How an array lies on the devices of a mesh, whole if it is nowhere yet; None if on another mesh."""
+    """The spec of an array on a mesh: replicated if it has no place yet; None if it is on another mesh."""
     memory: Any = x.buffer
     if not isinstance(memory, DeviceBlocks):
         return WHOLE
@@ -42,7 +43,7 @@ def spec_here(x: ArrayImpl, mesh: Any) -> PartitionSpec | None:
 
 @cached_on_jaxpr
 def as_shard_map(closed: ClosedJaxpr, in_specs: Specs, mesh: Any) -> dict[str, Any] | None:
-    """The parameters of the shard_map that computes the same; None if devices would need others' blocks."""
+    """The parameters of an equivalent shard_map; None if devices would need others' blocks."""
     specs: dict[Var, PartitionSpec] = dict(zip(closed.jaxpr.invars, in_specs))
     for eqn in closed.jaxpr.eqns:
         spec = _spec_of_results(eqn, specs)
@@ -62,7 +63,7 @@ def as_shard_map(closed: ClosedJaxpr, in_specs: Specs, mesh: Any) -> dict[str, A
 
 
 def _spec_of_results(eqn: JaxprEqn, specs: dict[Var, PartitionSpec]) -> PartitionSpec | None:
-    """How the results are cut, if each device can compute its part of them from its own blocks."""
+    """The specs of the results, if each device can compute its part of them from its own blocks."""
     if has_effects(eqn):
         return None
     cut = [v for v in eqn.invars if isinstance(v, Var) and specs[v] != WHOLE]

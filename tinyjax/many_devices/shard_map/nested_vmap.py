@@ -1,9 +1,9 @@
 """shard_map as nested vmaps: its body, mapped by one vmap over each axis of the mesh.
 
-An array is cut as its spec says, so that the mesh's axes are its leading axes; the body is mapped over each
-of them, under its name, so that a collective over "x" is one over a batch; and the parts of the results are
-put together again. On one machine that is the program: it is compiled as any other, and has no devices in it.
-A value that is equal along an axis of the mesh is not batched along it, and is computed once.
+An array is split by its spec, so that the mesh's axes become its leading axes; the body is mapped over each
+of them under its name, so that a collective over "x" is one over a batch; and the parts of the results are
+joined again. On one machine that is the whole program: it is compiled like any other, and contains no
+devices. A value that is equal along a mesh axis is not batched along it, and is computed once.
 
     x[8, 6], P("x", "y") on a mesh of 4 times 2    -- split -->    x[4, 2, 2, 3]
 
@@ -34,8 +34,8 @@ Specs = tuple[PartitionSpec, ...]
 def nested_vmaps(
     body: ClosedJaxpr, mapped: tuple[AxisData, ...], in_specs: Specs, out_specs: Specs
 ) -> ClosedJaxpr:
-    """The program of whole arrays, from that of one device; `mapped` are the mesh's axes. Of those that
-    several processes share, a process has a part: the program is that of its blocks of the arrays."""
+    """The program of whole arrays, from that of one device; `mapped` are the mesh's axes. If several
+    processes share an axis, each has a part of it, and the program is that of its blocks."""
     axes_of_outs: list[list[Hashable]] = [[] for _ in out_specs]
     axes = tuple([(axis.name, axis.size) for axis in mapped])
     with extend_axis_env(tuple([entry for axis in mapped for entry in axis.env])):
@@ -62,10 +62,10 @@ def nested_vmaps(
 
 
 def split(x: Any, spec: PartitionSpec, axes: MeshAxes) -> Any:
-    """The parts of an array: the mesh axes of its spec in front, in the mesh's order, then a part's own.
+    """The parts of an array: the mesh axes of its spec in front, in the mesh's order, then a part's own axes.
 
     `axes` are the names and sizes of the mesh's axes. Of several names for one axis of the array, the first
-    counts most. What the spec does not name is whole."""
+    is the most significant. Axes without a name are whole."""
     sizes = dict(axes)
     shape: list[int] = []
     place_of: dict[Hashable, int] = {}
@@ -82,8 +82,8 @@ def split(x: Any, spec: PartitionSpec, axes: MeshAxes) -> Any:
 
 
 def join(x: Any, spec: PartitionSpec, names: Sequence[Hashable]) -> Any:
-    """The opposite of split, of parts that have the mesh axes `names` in front, in this order. Along one that
-    the spec does not name, all devices have the same: the first one's part is taken."""
+    """The inverse of split, for parts with the mesh axes `names` in front, in this order. Along one that the
+    spec doesn't name, all devices have the same part: the first one's is taken."""
     for name in [name for name in names if name not in spec.names]:
         x = x[(slice(None),) * names.index(name) + (0,)]
         names = [other for other in names if other != name]
@@ -102,10 +102,10 @@ def part_shape(shape: Sequence[int], spec: PartitionSpec, axes: MeshAxes) -> tup
 
 
 def whole_shape(shape: Sequence[int], spec: PartitionSpec, axes: MeshAxes) -> tuple[int, ...]:
-    """The shape of the array whose parts have this one."""
+    """The shape of the array whose parts have this shape."""
     return tuple([size * _parts(spec, i, axes) for i, size in enumerate(shape)])
 
 
 def _parts(spec: PartitionSpec, axis: int, axes: MeshAxes) -> int:
-    """How many parts an axis of the array is cut into."""
+    """The number of parts of an axis of the array."""
     return math.prod([dict(axes)[name] for name in names_at(spec, axis)])

@@ -1,8 +1,7 @@
-"""How a trace sees a shard_map call: one equation, with the program of one device as a parameter.
+"""The shard_map primitive: one equation with the program of one device as a parameter.
 
-The specs say how the operands are cut, the types within, such as f32[2]{V:x}, over which axes of the mesh the
-parts differ, and the specs of the results how parts become arrays. To run it, and to compile it, nested vmaps
-take its place.
+in_specs define the split of the operands; the types within, such as f32[2]{V:x}, the mesh axes over which the
+parts differ; and out_specs how parts are joined into arrays. To run or compile it, nested vmaps replace it.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -45,8 +44,8 @@ from tinyjax.many_devices.varying import ManualAxis
 from tinyjax.runtime.placement import PlacementRequest, committed_place, put_at
 from tinyjax.transform.batching import AxisData
 
-# Parameters: jaxpr, the program of one device; mesh; in_specs and out_specs, one an operand or result;
-# newly_manual_axes, the mesh axes that it maps over (others are whole); check_vma, whether types say what
+# Parameters: jaxpr, the program of one device; mesh; in_specs and out_specs, one per operand or result;
+# newly_manual_axes, the mesh axes that it maps over (others are whole); check_vma, whether types track what
 # varies along them.
 shard_map_p = Primitive("shard_map", multiple_results=True, impl_binds_primitives=True)
 
@@ -58,7 +57,7 @@ def mapped_axes(params: dict[str, Any]) -> MeshAxes:
 
 
 def manual_env(params: dict[str, Any]) -> extend_axis_env:
-    """`with manual_env(params):` within the block, programs are those of one device."""
+    """`with manual_env(params):` traces programs of one device within the block."""
     axes = mapped_axes(params)
     return extend_axis_env(
         tuple([ManualAxis(*axis) for axis in axes]) if params["check_vma"] else axes
@@ -66,20 +65,20 @@ def manual_env(params: dict[str, Any]) -> extend_axis_env:
 
 
 def part_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -> ShapedArray:
-    """The type of one device's part of an array: it varies over the axes that the spec names."""
+    """The type of one device's part of an array, which varies over the axes that the spec names."""
     vma = aval.vma.union(spec.names) if params["check_vma"] else aval.vma
     shape = part_shape(aval.shape, spec, mapped_axes(params))
     return aval.update(shape=shape, vma=vma, sharding=_left_of_type(aval, params))
 
 
 def mesh_within(params: dict[str, Any]) -> AbstractMesh:
-    """The mesh that the program of one device sees: the axes that are mapped over are Manual."""
+    """The mesh within the program of one device: mapped axes are Manual."""
     manual = dict.fromkeys(params["newly_manual_axes"], AxisType.Manual)
     return params["mesh"].abstract_mesh.update_axis_types(manual)
 
 
 def _left_of_type(aval: ShapedArray, params: dict[str, Any]) -> NamedSharding | None:
-    """What the type of an array says of axes that are not mapped over, which are still Explicit."""
+    """The type's split over axes that are not mapped over, which are still Explicit."""
     if aval._sharding is None:
         return None
     mesh = mesh_within(params)
@@ -88,7 +87,7 @@ def _left_of_type(aval: ShapedArray, params: dict[str, Any]) -> NamedSharding | 
 
 
 def whole_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -> ShapedArray:
-    """The type of the array that is made of such parts."""
+    """The type of the array that such parts form."""
     axes, mesh = mapped_axes(params), params["mesh"]
     vma = aval.vma - params["newly_manual_axes"]
     made = aval.update(shape=whole_shape(aval.shape, spec, axes), vma=vma)
@@ -98,7 +97,7 @@ def whole_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -
 
 
 def _whole_spec(aval: ShapedArray, spec: PartitionSpec) -> PartitionSpec:
-    """How an array is split that is made of parts of this type: as the spec says, and as the type does."""
+    """The split of an array formed by parts of this type: the spec's and the type's."""
     inner = PartitionSpec() if aval._sharding is None else aval._sharding.spec
     rank = max(len(spec), len(inner))
     return PartitionSpec(*[[*names_at(spec, i), *names_at(inner, i)] for i in range(rank)])
@@ -110,7 +109,7 @@ def _places_of_results(mesh: Any, params: Mapping[str, Any]) -> list[NamedShardi
 
 
 def unrolled(params: dict[str, Any]) -> ClosedJaxpr:
-    """The program of whole arrays that an equation stands for."""
+    """The program of whole arrays that an equation represents."""
     specs = params["in_specs"], params["out_specs"]
     axes = tuple([AxisData(name, size, of_devices=True) for name, size in mapped_axes(params)])
     return nested_vmaps(params["jaxpr"], axes, *specs)
@@ -123,7 +122,7 @@ def _shard_map_avals(
 
 
 def _printed(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:
-    """The parameters by name, with the mapped axes in the mesh's order, which a set has not."""
+    """The parameters by name, with the mapped axes in the mesh's order, as a set is unordered."""
     params = eqn.params | {
         "newly_manual_axes": _InOrder(name for name, _ in mapped_axes(eqn.params))
     }
@@ -139,8 +138,8 @@ printed_params["shard_map"] = _printed
 
 
 def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
-    """Equation by equation; the results lie on the mesh, as their specs say. Where several processes have
-    parts of that, as a program of one equation."""
+    """Evaluate equation by equation; the results are on the mesh by their specs. If several processes share
+    it, run a program of one equation."""
     mesh = mesh_of(params)
     committed_place(args, "shard_map", [PlacementRequest("its mesh", mesh.replicated)])
     if spans_processes(mesh):
@@ -168,7 +167,7 @@ def _of_one_equation(
 
 
 def _without_type(x: Any) -> Any:
-    """An array as nested vmaps take it, which know nothing of meshes."""
+    """An array without mesh type, as nested vmaps need it."""
     x = as_array(x)
     if x.aval._sharding is None:
         return x

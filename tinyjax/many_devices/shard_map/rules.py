@@ -3,7 +3,7 @@ program.
 
 Residuals are values of each device; between the forward and the backward pass they are whole arrays, split
 over the axes that they vary over. The rules follow those of jit, and give each new operand and result a spec.
-Without check_vma types don't track what varies: then every value may, the cotangent of a result that was one
+Without check_vma, types don't track what varies, so every value may: the cotangent of a result that was one
 value for many devices is divided between them, and that of such an operand is summed over them.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
@@ -58,7 +58,7 @@ def _params_of(params: Params, jaxpr: ClosedJaxpr, in_specs: Any, out_specs: Any
 
 
 def _jvp(primals: Any, tangents: Any, **params: Any) -> Any:
-    """A tangent is split as its primal is."""
+    """A tangent is split like its primal."""
     nonzeros = tuple(type(t) is not Zero for t in tangents)
     with manual_env(params):
         jaxpr, nonzero_outs = jvp_jaxpr(params["jaxpr"], nonzeros)
@@ -72,7 +72,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> Any:
 
 def _batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
     """Each device has a part of every example, and no spec names the batch dim; or a part of some examples,
-    and the specs name the axes of spmd_axis_name."""
+    if the specs name the axes of spmd_axis_name."""
     with manual_env(params):
         jaxpr, out_dims = batch_jaxpr(params["jaxpr"], _within(axis, params), dims)
     ins = _with_batch_dims(params["in_specs"], dims, axis)
@@ -86,7 +86,7 @@ def _with_batch_dims(specs: Any, dims: Any, axis: AxisData) -> list[PartitionSpe
 
 
 def _within(axis: AxisData, params: Params) -> AxisData:
-    """The axis as one device has it: some of the examples, if spmd_axis_name splits them over the mesh."""
+    """The axis of one device: some of the examples, if spmd_axis_name splits them over the mesh."""
     names = axes_of(axis.spmd_axis_name)
     if not names:
         return axis
@@ -159,9 +159,9 @@ def _partial_eval(trace: LinearizeTrace, args: Sequence[Any], params: Params) ->
 def _run_now(
     parts: Parts, inputs: Sequence[Any], later_ins: Any, unknown_ins: Any, params: Params
 ) -> tuple[list[Any], list[Any], Params]:
-    """The known results and the residuals, and the parameters of the shard_map for later, whose operands are
-    these and the inputs that `later_ins` names. A residual that is an operand is taken as it came; others
-    are results of the first."""
+    """The known results and the residuals, and the parameters of the later shard_map, whose operands are the
+    residuals and the inputs `later_ins`. A residual that is an operand is passed on directly; the others are
+    results of the known part."""
     is_operand = [kind == "in" for kind, _ in parts.residuals]
     with manual_env(params):
         known = with_outputs(parts.known, [*parts.known_outs, *drop(parts.residuals, is_operand)])
@@ -190,7 +190,7 @@ def _run_now(
 
 
 def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
-    """Binds the shard_map of the later part, if that has results or effects."""
+    """Bind the shard_map of the later part, if it has results or effects."""
     jaxpr = params["jaxpr"]
     if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
         return []
@@ -198,7 +198,7 @@ def _bind_later(inputs: Sequence[Any], params: Params) -> list[Any]:
 
 
 def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
-    """The same for jax.checkpoint: its policy selects the values of each device that are kept."""
+    """The split for jax.checkpoint: its policy selects the values of each device that are saved."""
     params, in_specs, out_specs = eqn.params, eqn.params["in_specs"], eqn.params["out_specs"]
     with manual_env(params):
         split = split_by_policy(params["jaxpr"], tuple(unknown), tuple(available), policy)
@@ -227,7 +227,7 @@ def _split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit
 
 
 def _residual_spec(aval: ShapedArray, params: Params) -> PartitionSpec:
-    """Along axis 0 over all that it varies over, or may."""
+    """Split axis 0 over all mesh axes that it varies over, or may."""
     names = [name for name, _ in mapped_axes(params)]
     if params["check_vma"]:
         names = [name for name in names if name in aval.vma]
@@ -237,7 +237,7 @@ def _residual_spec(aval: ShapedArray, params: Params) -> PartitionSpec:
 def _with_rows(
     closed: ClosedJaxpr, ins: Sequence[bool] = (), outs: Sequence[bool] = ()
 ) -> ClosedJaxpr:
-    """The jaxpr, which for some scalars takes or gives arrays of one element: only these can be split."""
+    """The jaxpr with arrays of one element instead of some scalars, which can't be split."""
     if not any(ins) and not any(outs):
         return closed
     ins = (*ins, *(False,) * (len(closed.in_avals) - len(ins)))
@@ -258,7 +258,7 @@ def _with_rows(
 
 
 def _transpose(cts: Any, *args: Any, **params: Any) -> list[Any]:
-    """A cotangent is split as its primal is."""
+    """A cotangent is split like its primal."""
     linear = tuple(is_undefined_primal(x) for x in args)
     zero_cts = tuple(type(ct) is Zero for ct in cts)
     in_specs, out_specs = params["in_specs"], drop(params["out_specs"], zero_cts)
@@ -277,7 +277,7 @@ def _transpose(cts: Any, *args: Any, **params: Any) -> list[Any]:
 
 
 def _last_arguments_first(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
-    """The jaxpr with its last arguments, the cotangents, before the others, as JAX has them."""
+    """The jaxpr with its last arguments, the cotangents, before the others, as in JAX."""
     fixed, cts = split_list(closed.jaxpr.invars, len(closed.jaxpr.invars) - count)
     return closed.replace(jaxpr=closed.jaxpr.replace(invars=cts + fixed))
 
@@ -288,13 +288,13 @@ def _left_out(spec: PartitionSpec, params: Params) -> dict[Any, int]:
 
 
 def _shared_out(ct: Any, spec: PartitionSpec, params: Params) -> Any:
-    """The devices' shares of a cotangent of what was one value for all of them."""
+    """The devices' shares of the cotangent of a value that was shared by all of them."""
     size = math.prod(_left_out(spec, params).values())
     return ct / size if size > 1 else ct
 
 
 def _with_sums(closed: ClosedJaxpr, specs: Sequence[PartitionSpec], params: Params) -> ClosedJaxpr:
-    """The jaxpr, whose results are sums over the mapped axes that their specs do not name."""
+    """The jaxpr with its results summed over the mapped axes that their specs don't name."""
 
     def total(x: Any, spec: PartitionSpec) -> Any:
         names = tuple(_left_out(spec, params))

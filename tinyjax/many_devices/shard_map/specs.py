@@ -1,7 +1,7 @@
-"""Checks in_specs and out_specs: how each argument is split, and whether results match their specs.
+"""Check in_specs and out_specs: the split of each argument, and the match of results with their specs.
 
-Errors: axes that the mesh lacks, sizes that the number of devices doesn't divide, and results that may differ
-between devices where a spec requires equal ones.
+Errors are axes that the mesh lacks, sizes that the number of devices doesn't divide, and results that may
+differ between devices although a spec requires equal ones.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -37,8 +37,8 @@ def is_spec(x: Any) -> bool:
 
 
 def check_specs(what: str, specs: Any, axes: MeshAxes) -> None:
-    """`what` is in_specs or out_specs. Raises TypeError for leaves that are none, ValueError for one that
-    names an axis that is not mapped over, or names one twice."""
+    """`what` is in_specs or out_specs. Raises TypeError for leaves that aren't specs, ValueError for one that
+    names an axis that isn't mapped over, or names one twice."""
     manual = frozenset(name for name, _ in axes)
     for spec in tree_leaves(specs, is_leaf=is_spec):
         if not is_spec(spec):
@@ -57,7 +57,7 @@ def check_specs(what: str, specs: Any, axes: MeshAxes) -> None:
 
 
 def flat_specs(what: str, specs: Any, tree: PyTreeDef) -> Specs:
-    """A spec for each leaf of a tree. Raises ValueError where the specs are no prefix of it."""
+    """A spec for each leaf of a tree. Raises ValueError if the specs aren't a prefix of it."""
     try:
         found = broadcast_prefix(
             specs, tree_unflatten(tree, [0] * tree.num_leaves), is_leaf=is_spec
@@ -74,8 +74,8 @@ def flat_specs(what: str, specs: Any, tree: PyTreeDef) -> Specs:
 def check_arguments(
     fun: Callable, mesh: Mesh, axes: MeshAxes, specs: Specs, avals: Sequence[ShapedArray], args: Any
 ) -> None:
-    """Raises ValueError for a spec that is longer than its argument has axes, and for an axis whose size
-    the mesh does not divide."""
+    """Raises ValueError for a spec with more entries than its argument has axes, and for an axis whose size
+    the mesh axis doesn't divide."""
     paths = [path for path, _ in tree_leaves_with_path(args)]
     for spec, aval, path in zip(specs, avals, paths):
         if len(spec) > aval.ndim:
@@ -111,13 +111,13 @@ def check_arguments(
 
 
 def spec_of_argument(aval: ShapedArray, axes: MeshAxes) -> PartitionSpec:
-    """How an argument is cut, as its type says of the mapped axes."""
+    """The spec of an argument by its type's split over the mapped axes."""
     sizes = dict(axes)
     return PartitionSpec(*[[n for n in names if n in sizes] for names in spec_of_type(aval)])
 
 
 def check_types(axes: MeshAxes, specs: Specs, avals: Sequence[ShapedArray]) -> None:
-    """Raises ValueError for a spec that is not that of its argument's type."""
+    """Raises ValueError for a spec that contradicts its argument's type."""
     for spec, aval in zip(specs, avals):
         if whole_spec(spec, aval.ndim) != spec_of_argument(aval, axes):
             raise ValueError(
@@ -134,7 +134,7 @@ _SCALARS_ARE_WHOLE = (
 
 
 def _bound(fun: Callable, path: Sequence[Any]) -> str:
-    """The name of the argument that a path begins with, if we can see it."""
+    """The name of the argument at the start of a path, if it is known."""
     number = getattr(path[0], "idx", 0)
     try:
         name = list(inspect.signature(fun).parameters)[number]
@@ -165,8 +165,8 @@ def check_results(
     fun: Callable, mesh: Mesh, axes: MeshAxes, specs: Sequence[PartitionSpec],
     avals: Sequence[ShapedArray], tree: PyTreeDef, check_vma: bool,
 ) -> None:  # fmt: skip
-    """Raises ValueError for a spec that is longer than its result has axes, and with check_vma for one that
-    leaves out an axis over which the result may vary."""
+    """Raises ValueError for a spec with more entries than its result has axes, and with check_vma for one
+    without an axis over which the result may vary."""
     paths = [keystr(path) for path, _ in tree_leaves_with_path(tree_unflatten(tree, avals))]
     for spec, aval, path in zip(specs, avals, paths):
         if len(spec) > aval.ndim:

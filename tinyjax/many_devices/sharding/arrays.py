@@ -1,7 +1,7 @@
-"""Arrays made of each device's part.
+"""Make arrays from the devices' parts.
 
-An array of a mesh is made from a function that gives the elements at an index, from arrays on the devices, or
-from what this process has.
+An array on a mesh is made from a function that returns the elements at an index, from arrays on the devices,
+or from this process's data.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from tinyjax.runtime.placement import commit
 def make_array_from_callback(
     shape: Sequence[int], sharding: Sharding, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> ArrayImpl:
-    """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
-    for each index that some device of this process has. `dtype` is the one that the parts have.
+    """An array of this shape, whose part at an index is `data_callback(index)`, called once for each index on
+    this process's devices. `dtype` is the parts' dtype.
 
-    Raises TypeError for what is no sharding, ValueError if the shape can't be spread so, or a part has
+    Raises TypeError for an invalid sharding, ValueError if the shape can't be sharded so, or if a part has
     another shape or dtype."""
     if not isinstance(sharding, Sharding):
         raise TypeError(
@@ -64,7 +64,8 @@ def make_array_from_callback(
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Sharding, arrays: Sequence[Any], *, dtype: Any = None
 ) -> ArrayImpl:
-    """An array of this shape, whose parts are `arrays`: one on each device that this process has of it.
+    """An array of this shape, whose parts are `arrays`: one on each of the sharding's devices in this
+    process.
 
     Raises TypeError for what is no Array, ValueError if there are too few, or one has another shape or is on
       no device of the sharding."""
@@ -106,9 +107,9 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: Any, global_shape: Any = None
 ) -> Any:
-    """An array of what each process has of it: along each axis its block, or all. `local_data` may be a tree.
+    """An array from each process's data: along each axis its block, or the whole. `local_data` may be a tree.
 
-    Raises ValueError if the shape does not fit `global_shape`, or can't be spread so."""
+    Raises ValueError if the shape doesn't match `global_shape`, or can't be sharded so."""
 
     def whole(data: Any) -> ArrayImpl:
         if spans_processes(getattr(sharding, "mesh", None)):
@@ -125,14 +126,14 @@ def make_array_from_process_local_data(
 
 
 def _of_own_data(data: Any, sharding: Sharding, global_shape: Any) -> ArrayImpl:
-    """The array of which this process has a block, of `data`: along each axis that is the block, or all."""
+    """The array from this process's `data`, which along each axis is its block or the whole."""
     mesh, spec = sharding.mesh, sharding.spec  # type: ignore[attr-defined]
     data = np.asarray(data)
     if global_shape is None:
         global_shape = shape_of_blocks(data.shape, spec, local_parts(mesh))
     if None in global_shape:
         raise ValueError(f"global_shape={global_shape} has Nones. This is not supported.")
-    sharding.shard_shape(global_shape)  # raises, if it can't be spread so
+    sharding.shard_shape(global_shape)  # raises if it can't be sharded so
     for axis, places in enumerate(block_index(global_shape, sharding)):
         if data.shape[axis] == global_shape[axis]:
             data = data.take(places.ravel(), axis)
@@ -147,13 +148,13 @@ def _of_own_data(data: Any, sharding: Sharding, global_shape: Any) -> ArrayImpl:
 
 
 def _joined(shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> ArrayImpl:
-    """The parts as one array, which is where the sharding says."""
+    """The parts as one array with the sharding."""
     aval = get_aval(parts[0][1])
     whole = np.empty(shape, aval.dtype)
     for index, part in parts:
         whole[index] = to_numpy(part, aval)
     result = ArrayImpl(whole, aval.update(shape=shape, weak_type=False))
-    if spans_processes(getattr(sharding, "mesh", None)):  # what others have is not filled in
+    if spans_processes(getattr(sharding, "mesh", None)):  # other processes' parts are not filled in
         return from_block(own_block(result, sharding), sharding)
     if spans_devices(getattr(sharding, "mesh", None)):
         return spread(result, sharding)

@@ -1,8 +1,8 @@
-"""Auto mode: where the results of operations on spread arrays are.
+"""Auto mode: the shardings of results, from those of the operands.
 
-Each equation's results are split as the table of propagation.py says, the jaxprs of calls and branches are
-walked through, and those of loops until what they carry is split the same before and after an iteration. All
-of it is about labels: the program computes with whole arrays.
+The table of propagation.py defines the split of each equation's results. The jaxprs of calls and branches are
+walked through, and those of loops until the carry has the same split before and after an iteration. These
+splits are only labels: the program computes with whole arrays.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
 """
@@ -35,15 +35,15 @@ from tinyjax.many_devices.sharding.types import spec_of_type
 
 
 def spec_of(place: Any, ndim: int, mesh: Any) -> Spec:
-    """How a value at a place is split over the mesh; whole, if the place is none on such a mesh."""
+    """The split over the mesh of a value at a place; replicated, if the place is not on this mesh."""
     if not isinstance(place, NamedSharding) or place.mesh.shape_tuple != mesh.shape_tuple:
         return replicated((0,) * ndim)
     return tuple(names_at(place.spec, axis) for axis in range(ndim))
 
 
 def label_of(mesh: Mesh, spec: Spec) -> NamedSharding:
-    """The sharding of a result; without entries for the last axes that are whole, unless the mesh is one
-    of types, which say all."""
+    """The sharding of a result; entries of trailing whole axes are dropped, unless the mesh is explicit,
+    whose types have all entries."""
     entries = [entry_of(names) for names in spec]
     while not mesh.are_all_axes_explicit and entries and entries[-1] is None:
         entries.pop()
@@ -57,7 +57,7 @@ def _label_results(
     operands: Sequence[Any],
     results: Sequence[ArrayImpl],
 ) -> None:
-    """Labels the results of a primitive of which some operands are spread over the mesh."""
+    """Label the results of a primitive with operands sharded over the mesh."""
     values = [x if isinstance(x, ArrayImpl) else None for x in operands]
     shapes = [np.shape(x) for x in operands]
     places = [x._device if x is not None and x.committed else None for x in values]
@@ -84,7 +84,7 @@ def shardings_of_results(
     places: Sequence[Any],
     out_avals: Sequence[ShapedArray],
 ) -> list[NamedSharding]:
-    """The shardings of the results of a primitive, given its operands' places; None: nobody put it there."""
+    """The shardings of the results of a primitive, given its operands' places (None: uncommitted)."""
     if mesh.are_all_axes_explicit:
         return _labels_of_types(mesh, params, out_avals)
     specs = [spec_of(place, len(shape), mesh) for place, shape in zip(places, shapes)]
@@ -98,7 +98,7 @@ def shardings_of_results(
 def _labels_of_types(
     mesh: Mesh, params: Mapping[str, Any], out_avals: Sequence[ShapedArray]
 ) -> list[NamedSharding]:
-    """The same where all axes of the mesh are explicit: types say it, and what jit was asked for."""
+    """The same if all axes of the mesh are explicit: from types, and from jit's out_shardings."""
     specs = [spec_of_type(a) for a in out_avals]
     if asked := params.get("out_shardings"):
         specs = _placed(asked, specs, [a.shape for a in out_avals], mesh)
@@ -129,8 +129,8 @@ def specs_of_results(
 def _placed(
     places: Sequence[Any], specs: Sequence[Spec], shapes: Sequence[Shape], mesh: Any
 ) -> list[Spec]:
-    """Specs of values that are asked for at places; they stay where nothing is asked for. (The places of a
-    shard_map's results say all, and there may be more of them than operands.)"""
+    """The specs of values with requested places; unchanged without a request. (A shard_map's results all have
+    places, and there may be more of them than operands.)"""
     found = []
     for i, (place, shape) in enumerate(zip(places, shapes)):
         found.append(specs[i] if place is None else _asked(place, specs[i : i + 1], shape, mesh))
@@ -138,7 +138,7 @@ def _placed(
 
 
 def _asked(place: Any, before: Sequence[Spec], shape: Shape, mesh: Any) -> Spec:
-    """The spec of a place; its unconstrained axes keep the spec from before."""
+    """The spec of a place; its unconstrained axes keep the previous spec."""
     spec = list(spec_of(place, len(shape), mesh))
     names = {name for entry in spec for name in entry}
     for axis, entry in enumerate(place.spec if isinstance(place, NamedSharding) else ()):
@@ -183,7 +183,7 @@ def specs_of_jaxpr(closed: ClosedJaxpr, in_specs: tuple[Spec, ...], mesh: Any) -
 
 
 def _both(a: Spec, b: Spec) -> Spec:
-    """The part on which two specs agree."""
+    """The common part of two specs."""
     return tuple(x if x == y else () for x, y in zip(a, b))
 
 
@@ -211,7 +211,7 @@ def _of_scan(params: Mapping[str, Any], specs: list[Spec], mesh: Any) -> list[Sp
 def _carried(
     body: ClosedJaxpr, consts: list[Spec], carry: list[Spec], xs: list[Spec], mesh: Any
 ) -> list[Spec]:
-    """The specs of a loop's results: the body's, when what is carried is split the same before and after."""
+    """The specs of a loop's results: the body's, once the carry has the same split before and after it."""
     while True:
         outs = specs_of_jaxpr(body, (*consts, *carry, *xs), mesh)
         agreed = [_both(a, b) for a, b in zip(carry, outs)]

@@ -1,8 +1,8 @@
-"""What becomes of the axes of a primitive's operands: a rule a kind of primitive.
+"""The map from a primitive's operand axes to result axes: one rule per kind of primitive.
 
-Axis 1 of a transpose's result is axis 0 of its operand; a sum drops some. propagation.py has the table of
-which primitive follows which rule. Types (types.py) refuse more than labels do (auto.py): a rule also says
-which axes they can't have split, and which operands they must have split alike.
+Axis 1 of a transpose's result is axis 0 of its operand; a sum drops axes. propagation.py has the table of
+primitives and rules. Types (types.py) reject more than labels do (auto.py): a rule also names the axes that
+types can't have split, and the operands whose types must be split alike.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -18,17 +18,18 @@ from tinyjax.many_devices.sharding.partition_spec import entry_of
 
 Shape = tuple[int, ...]
 Spec = tuple[tuple[Any, ...], ...]  # for each axis of an array, the mesh axes that it is split over
-Source = tuple[int, int]  # an operand, and an axis of it
+Source = tuple[int, int]  # an operand's number, and one of its axes
 
 
 def replicated(shape: Shape) -> Spec:
-    """The spec of an array that is split nowhere."""
+    """The spec of a replicated array."""
     return ((),) * len(shape)
 
 
 @dataclass
 class Use:
-    """A primitive at work: the operands' shapes and specs, the results' shapes, the sizes of mesh axes."""
+    """A primitive application: the operands' shapes and specs, the results' shapes, the sizes of mesh
+    axes."""
 
     name: str
     shapes: list[Shape]
@@ -43,10 +44,10 @@ class Use:
 
 @dataclass
 class Axes:
-    """What becomes of the operands' axes: for each axis of each result, those that it is.
+    """The sources of results' axes: for each axis of each result, the operand axes that it comes from.
 
-    `whole`: axes that types can't have split, and why. `alike`: operands whose types must be split in one
-    way, and what to say if they are not; that is asked of all of their axes, or of the first `common`."""
+    `whole`: axes that types can't have split, and the reason. `alike`: operands whose types must have the
+    same split on all of their axes, or on the first `common`, and the error message otherwise."""
 
     results: list[list[list[Source]]]
     whole: dict[Source, str] = field(default_factory=dict)
@@ -61,7 +62,7 @@ Rule = Callable[[Use], Axes]
 
 
 def elementwise(use: Use) -> Axes:
-    """Each axis is that of all operands that have as many (scalars have none)."""
+    """Each axis comes from all operands of the result's rank (scalars have no axes)."""
     return Axes([_same_axes(use, shape) for shape in use.out_shapes])
 
 
@@ -75,7 +76,7 @@ def clamp(use: Use) -> Axes:
 
 
 def reduction(use: Use) -> Axes:
-    """The axes that are left; those of all operands, of which lax.reduce has several."""
+    """The remaining axes, from all operands, of which lax.reduce has several."""
     dropped = use.params.get("axes", use.params.get("dimensions", ()))
     kept = [axis for axis in range(len(use.shapes[0])) if axis not in dropped]
     return Axes([[[(0, axis)] for axis in kept] for _ in use.out_shapes])
@@ -95,18 +96,18 @@ def squeeze(use: Use) -> Axes:
 
 
 def same_axes(use: Use) -> Axes:
-    """Of operand 0 alone, whatever the sizes are: slices, pad, rev, tile. An axis more is whole."""
+    """Axes come from operand 0 alone, whatever the sizes are: slices, pad, rev, tile. A new axis is whole."""
     rank = len(use.shapes[0])
     return Axes([[[(0, a)] if a < rank else [] for a in range(len(s))] for s in use.out_shapes])
 
 
 def each(use: Use) -> Axes:
-    """Each result has the axes of the operand with its number."""
+    """Each result has the axes of the operand with the same number."""
     return Axes([[[(i, a)] for a in range(len(s))] for i, s in enumerate(use.out_shapes)])
 
 
 def nothing(use: Use) -> Axes:
-    """Results are whole, however operands are split: what the host gives."""
+    """Results are whole, however operands are split, as for host callbacks."""
     return Axes([[[] for _ in shape] for shape in use.out_shapes])
 
 
@@ -114,7 +115,7 @@ def nothing(use: Use) -> Axes:
 
 
 def _all(use: Use, what: str) -> dict[tuple[int, ...], str]:
-    """All operands must be split in one way."""
+    """All operands must have the same split."""
     return {tuple(range(len(use.shapes))): what}
 
 
@@ -163,7 +164,8 @@ def gather_windows(use: Use) -> Axes:
 
 
 def along(parameter: str, why: str) -> Rule:
-    """Works along one axis, and has the operands' axes: sort, cumsum, top_k. All operands are alike."""
+    """Operations along one axis that keep the operands' axes: sort, cumsum, top_k. All operands are split
+    alike."""
 
     def rule(use: Use) -> Axes:
         axis = use.params[parameter] % len(use.shapes[0])
@@ -178,8 +180,8 @@ def along(parameter: str, why: str) -> Rule:
 
 
 def split_sums(use: Use, lhs: list[int], rhs: list[int]) -> dict[Source, str]:
-    """Why types can't have axes of a product split: those that both operands have split and that are summed
-    over, as each device would have a part of the sum; and batch axes that aren't split in one way."""
+    """The reasons why types can't have axes of a product split: summed axes that both operands have split, as
+    each device would have a part of the sum; and batch axes with different splits."""
     lhs_spec = tuple(entry_of(use.specs[0][axis]) for axis in lhs)
     rhs_spec = tuple(entry_of(use.specs[1][axis]) for axis in rhs)
     unclear = (
@@ -203,8 +205,8 @@ def _split_in_two_ways(use: Use) -> dict[Source, str]:
 
 
 def convolution(use: Use) -> Axes:
-    """Examples are split as those of the images, channels as those of the filters; types have filters
-    that are whole, and then rows and columns as those of the images."""
+    """Examples are split like the images', channels like the filters'. With types, filters are whole, and
+    then rows and columns are split like the images'."""
     dims = use.params["dimension_numbers"]
     result: list[list[Source]] = [[] for _ in use.out_shapes[0]]
     for to, axis in zip(dims.out_spec, dims.lhs_spec):
@@ -226,7 +228,7 @@ def _axes_of(use: Use, operand: int) -> list[Source]:
 
 
 def gather(use: Use) -> Axes:
-    """Axes of which all is taken stay; batch axes are those of operand and indices."""
+    """Axes that are taken whole stay; batch axes are those of operand and indices."""
     dims, shape, sizes = use.params["dimension_numbers"], use.shapes[0], use.params["slice_sizes"]
     pairs = dict(zip(dims.start_indices_batching_dims, dims.operand_batching_dims))
     taken = iter(
@@ -251,7 +253,7 @@ def gather(use: Use) -> Axes:
 
 
 def scatter(use: Use) -> Axes:
-    """As the operand; along axes that updates have all of, and batch axes, also as the updates."""
+    """Split like the operand; axes that updates have whole, and batch axes, also like the updates."""
     dims, shape, updates = use.params["dimension_numbers"], use.shapes[0], use.shapes[2]
     pairs = dict(zip(dims.operand_batching_dims, dims.scatter_indices_batching_dims))
     over_indices = [a for a in range(len(updates)) if a not in dims.update_window_dims]
@@ -281,7 +283,7 @@ def scatter(use: Use) -> Axes:
 
 
 def matrices(*ranks: int) -> Rule:
-    """Works on the last axes of each operand, as many as `ranks` say, and does the same for those before."""
+    """Operations on the last axes of each operand, as many as in `ranks`, batched over the others."""
 
     def rule(use: Use) -> Axes:
         batches = [range(len(shape) - rank) for shape, rank in zip(use.shapes, ranks)]
@@ -299,7 +301,7 @@ def matrices(*ranks: int) -> Rule:
 
 
 def triangular_solve(use: Use) -> Axes:
-    """A row or column of b each is solved for, with all of the triangle."""
+    """Each row or column of b is solved separately, with the whole triangle."""
     axes, (a, b) = matrices(2, 2)(use), (len(use.shapes[0]), len(use.shapes[1]))
     left, transposed = use.params["left_side"], use.params["transpose_a"]
     kept = [(0, a - 2 + transposed), (1, b - 1)] if left else [(1, b - 2), (0, a - 1 - transposed)]
@@ -313,6 +315,6 @@ def triangular_solve(use: Use) -> Axes:
 
 
 def of_keys(use: Use) -> Axes:
-    """The axes of the keys, and new ones, or none, behind them: random_bits, random_split."""
+    """The axes of the keys, followed by new ones, if any: random_bits, random_split."""
     rank = min(len(use.shapes[0]), len(use.out_shapes[0]))
     return Axes([[[(0, a)] if a < rank else [] for a in range(len(use.out_shapes[0]))]])

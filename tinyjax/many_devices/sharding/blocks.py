@@ -1,8 +1,8 @@
 """Arrays on a mesh whose devices belong to several processes: each process has a block of such an array.
 
-With an array that all processes share, one can compute with its block in jitted programs, and look at its own
-devices' parts. A process's devices must lie next to each other in the mesh: then its part of the mesh is a
-smaller mesh, and its part of an array one block.
+Jitted programs can compute with an array that all processes share, and each process can read its own devices'
+parts. A process's devices must be adjacent in the mesh: then its part of the mesh is a smaller mesh, and its
+part of an array one block.
 
 Source: https://docs.jax.dev/en/latest/multi_process.html
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 class LocalPart(NamedTuple):
-    """What a process has of an axis of a mesh: `size` places of it. `ranks` are the processes that have parts
-    of it, in their order, and `place` is this one's among them; none if this one has all."""
+    """A process's part of a mesh axis: `size` of its places. `ranks` are the processes with parts of it, in
+    order, and `place` is this one's index among them; empty if this one has the whole axis."""
 
     name: Any
     size: int
@@ -39,7 +39,7 @@ class LocalPart(NamedTuple):
 
 def spans_processes(mesh: Any) -> bool:
     """Whether the devices of a mesh belong to several processes."""
-    devices = getattr(mesh, "flat_devices", ())  # those of an AbstractMesh are not known
+    devices = getattr(mesh, "flat_devices", ())  # an AbstractMesh has no devices
     return processes.process_count() > 1 and len({d.process_index for d in devices}) > 1
 
 
@@ -47,15 +47,15 @@ def spans_processes(mesh: Any) -> bool:
 def local_parts(mesh: Mesh) -> tuple[LocalPart, ...]:
     """This process's part of each axis of a mesh.
 
-    Raises ValueError if it has no device there, or its devices don't lie next to each other."""
+    Raises ValueError if it has no device there, or its devices aren't adjacent."""
     owners = np.vectorize(lambda device: device.process_index, otypes=[object])(mesh.devices)
     return parts_of(mesh, owners, processes.process_index())
 
 
 def parts_of(mesh: Mesh, owners: np.ndarray, owner: Any) -> tuple[LocalPart, ...]:
-    """The part that one owner has of each axis of a mesh; `owners` says whose each device is.
+    """One owner's part of each axis of a mesh; `owners` are the devices' owners.
 
-    Raises ValueError if it has no device there, or an owner's devices don't lie next to each other."""
+    Raises ValueError if it has no device there, or an owner's devices aren't adjacent."""
     places = np.argwhere(owners == owner)
     if not len(places):
         raise ValueError(f"process {owner} has no device of the mesh {mesh}")
@@ -76,12 +76,13 @@ def parts_of(mesh: Mesh, owners: np.ndarray, owner: Any) -> tuple[LocalPart, ...
 
 
 def is_split(spec: PartitionSpec, mesh: Mesh) -> bool:
-    """Whether an array that is spread so is in blocks, one a process; else each process has all of it."""
+    """Whether an array with this sharding is in blocks, one per process; otherwise each process has the whole
+    array."""
     return is_split_over(spec, local_parts(mesh))
 
 
 def is_split_over(spec: PartitionSpec, parts: Sequence[LocalPart]) -> bool:
-    """Whether it names an axis that several have parts of."""
+    """Whether it names an axis that is spread over several owners."""
     return any(part.ranks and part.name in spec.names for part in parts)
 
 
@@ -89,9 +90,9 @@ def is_split_over(spec: PartitionSpec, parts: Sequence[LocalPart]) -> bool:
 
 
 class Block:
-    """The memory of an array of which this process has one block, `own`."""
+    """The memory of an array whose block in this process is `own`."""
 
-    queue = None  # of no one device
+    queue = None  # not of a single device
     has_one_owner = False
 
     def __init__(self, own: ArrayImpl):
@@ -113,8 +114,8 @@ class Block:
 
 
 def from_block(own: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """The array of all processes, from this one's block of it, by a NamedSharding: all of the array, if that
-    splits it over no other processes."""
+    """The array of all processes from this one's block, by a NamedSharding. The block is the whole array if
+    that doesn't split it over processes."""
     if not is_split(sharding.spec, sharding.mesh):
         return commit(ArrayImpl(own._host, own.aval, own.buffer), sharding)
     shape = shape_of_blocks(own.shape, sharding.spec, local_parts(sharding.mesh))
@@ -124,7 +125,7 @@ def from_block(own: ArrayImpl, sharding: Any) -> ArrayImpl:
 def shape_of_blocks(
     shape: Sequence[int], spec: PartitionSpec, parts: Sequence[LocalPart]
 ) -> tuple[int, ...]:
-    """The shape of the array whose blocks have this one."""
+    """The shape of the array whose blocks have this shape."""
     for part in parts:
         if part.ranks:
             shape = tuple(
@@ -135,13 +136,13 @@ def shape_of_blocks(
 
 
 def block_index(shape: Sequence[int], sharding: Any) -> tuple[np.ndarray, ...]:
-    """Which elements of an array of this shape are in this process's block, as an index for NumPy."""
+    """The NumPy index of this process's block of an array of this shape."""
     own = {d for d in sharding.mesh.flat_devices if d.process_index == processes.process_index()}
     return index_of(own, shape, sharding)
 
 
 def index_of(own: Collection[Device], shape: Sequence[int], sharding: Any) -> tuple[Any, ...]:
-    """Which elements of an array of this shape some devices have, as an index for NumPy."""
+    """The NumPy index of some devices' elements of an array of this shape."""
     index = [np.zeros(size, bool) for size in shape]
     for device, slices in sharding.devices_indices_map(tuple(shape)).items():
         for mask, piece in zip(index, slices if device in own else ()):
@@ -150,7 +151,7 @@ def index_of(own: Collection[Device], shape: Sequence[int], sharding: Any) -> tu
 
 
 def part_of(x: ArrayImpl, index: tuple[slice, ...]) -> np.ndarray:
-    """The elements at an index: of an array in blocks, one that is in this process's."""
+    """The elements at an index, which for an array in blocks must be within this process's block."""
     if not isinstance(x.buffer, Block):
         return np.asarray(x._value[index])
     places = block_index(x.shape, x.sharding)
@@ -161,9 +162,9 @@ def part_of(x: ArrayImpl, index: tuple[slice, ...]) -> np.ndarray:
 
 
 def own_block(x: Any, sharding: Any) -> ArrayImpl:
-    """This process's block of an array, of which it has all, or that is spread so already.
+    """This process's block of an array that it has as a whole, or that has this sharding already.
 
-    Raises ValueError for an array that is spread in another way over the processes."""
+    Raises ValueError for an array with another sharding over the processes."""
     if isinstance(x, ArrayImpl) and isinstance(x.buffer, Block):
         if x.sharding == sharding or x.sharding.is_equivalent_to(sharding, x.ndim):
             return x.buffer.own

@@ -1,8 +1,8 @@
-"""What devices can compute with their own blocks, and what they must bring together for it.
+"""The operations that devices can compute on their own blocks, and the communication that they need.
 
-Operations that treat an axis evenly are done on blocks, split as the table of propagation.py says; of a sum
-over an axis that is split, each device has a summand, and these are added up between devices. Any other
-operation needs all of its operands, which is right for any program.
+Operations that treat an axis uniformly run on blocks, split as the table of propagation.py defines; for a sum
+over a split axis, each device has a partial sum, and these are added up between devices. Any other operation
+gathers its operands, which is always correct.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
 """
@@ -18,16 +18,16 @@ from tinyjax.many_devices.sharding.propagation import rule_of, rules
 
 
 class OnBlocks(NamedTuple):
-    """How an operation is done on blocks: how each operand has to be split for it, how the result is, and
-    the mesh axes over which the devices' results are then added up."""
+    """An operation on blocks: the required split of each operand, the split of the result, and the mesh axes
+    over which the devices' results are then added up."""
 
     needed: list[list[tuple]]
     spec: list[tuple]
     summed: list[Any]
 
 
-# Those that treat the axes evenly which their rules of propagation carry over to results. (Others, such as
-# concatenate, have rules that say how results are split, and need their neighbours' elements.)
+# Primitives that treat the axes uniformly that their propagation rules map to results. (Others, such as
+# concatenate, have propagation rules too, but need their neighbours' elements.)
 EVEN = {
     *("transpose", "squeeze", "broadcast_in_dim", "dot_general", "clamp", "argmax", "argmin"),
     *("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"),
@@ -35,7 +35,7 @@ EVEN = {
 
 
 def on_blocks(eqn: JaxprEqn, use: Use) -> OnBlocks | None:
-    """How devices compute an equation with their blocks of its operands; None if each needs all of them."""
+    """The way to compute an equation on blocks of its operands; None if each device needs whole operands."""
     is_elementwise = isinstance(lowering_rules.get(eqn.primitive), Elementwise)
     if not (is_elementwise or use.name in EVEN):
         return None
@@ -54,8 +54,8 @@ def on_blocks(eqn: JaxprEqn, use: Use) -> OnBlocks | None:
 
 
 def _summed(use: Use, spec: list[tuple], needed: list[list[tuple]]) -> list[Any]:
-    """The mesh axes over which devices then add what they have: those that an axis which is summed is split
-    over. The operands stay so."""
+    """The mesh axes over which devices then add their partial sums: those that a summed axis is split over.
+    The operands keep their split."""
     taken = {n for each in spec for n in each}
     if use.name == "reduce_sum":
         pairs = [[(0, axis)] for axis in use.params["axes"]]

@@ -1,8 +1,7 @@
-"""The current mesh: the one that names of axes are of, where a program gives a PartitionSpec alone.
+"""The current mesh, whose axes a PartitionSpec without a mesh names.
 
-Within the block jit, device_put and with_sharding_constraint take `P("x")` for NamedSharding(mesh, P("x")),
-and arrays that are made there are on the mesh. While a function is traced the mesh is known without its
-devices.
+Within the block, jit, device_put and with_sharding_constraint accept `P("x")` as NamedSharding(mesh, P("x")),
+and new arrays are on the mesh. While a function is traced, the mesh has no devices.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from tinyjax.runtime.placement import follow_operands
 
 
 class set_mesh:  # noqa: N801  (used as a function)
-    """`jax.set_mesh(mesh)` makes a mesh the current one of this thread, from there on; as `with
-    jax.set_mesh(mesh):`, within the block. None: no mesh.
+    """`jax.set_mesh(mesh)` makes a mesh the current one of this thread from then on; `with
+    jax.set_mesh(mesh):` within the block. None: no mesh.
 
-    Raises ValueError for what is no Mesh."""
+    Raises ValueError unless it is a Mesh."""
 
     def __init__(self, mesh: Mesh | None):
         if not isinstance(mesh, Mesh | None):
@@ -41,7 +40,7 @@ class set_mesh:  # noqa: N801  (used as a function)
 
 
 class use_abstract_mesh:  # noqa: N801  (used as a function)
-    """`with use_abstract_mesh(mesh):` within the block types of arrays refer to this AbstractMesh."""
+    """`with use_abstract_mesh(mesh):` makes types of arrays refer to this AbstractMesh within the block."""
 
     def __init__(self, mesh: AbstractMesh):
         if not isinstance(mesh, AbstractMesh):
@@ -60,7 +59,7 @@ class use_abstract_mesh:  # noqa: N801  (used as a function)
 
 
 class within_mesh:  # noqa: N801  (used as a function)
-    """`with within_mesh(mesh):` within the block a Mesh or an AbstractMesh is the current one."""
+    """`with within_mesh(mesh):` makes a Mesh or an AbstractMesh the current one within the block."""
 
     def __init__(self, mesh: Mesh | AbstractMesh):
         self.mesh = mesh
@@ -78,7 +77,7 @@ def _set(mesh: Mesh | AbstractMesh | None) -> None:
         vars(config).pop("mesh", None)
     else:
         vars(config)["mesh"] = mesh
-        watch(follow_operands)  # arrays that are made from now on are on the mesh
+        watch(follow_operands)  # new arrays are on the mesh from now on
 
 
 def mesh_of(params: Mapping[str, Any]) -> Any:
@@ -88,7 +87,7 @@ def mesh_of(params: Mapping[str, Any]) -> Any:
 
 
 def get_mesh() -> Mesh:
-    """The mesh that set_mesh has set; an empty one if there is none."""
+    """The mesh of set_mesh; an empty one if there is none."""
     return config.mesh if isinstance(config.mesh, Mesh) else Mesh(np.empty((), object), ())
 
 
@@ -98,14 +97,14 @@ def get_abstract_mesh() -> AbstractMesh:
 
 
 def current_mesh() -> Any:
-    """What with_sharding_constraint takes: the mesh of set_mesh, without devices, or that of `with mesh:`."""
+    """The mesh for with_sharding_constraint: that of set_mesh, without devices, or that of `with mesh:`."""
     return config.block_mesh if config.mesh is None else config.mesh.abstract_mesh
 
 
 def named(spec: Any, what: str) -> Any:
-    """A PartitionSpec as a NamedSharding on the current mesh; other shardings as they are.
+    """A PartitionSpec as a NamedSharding on the current mesh; other shardings unchanged.
 
-    Raises ValueError if there is none; `what` names the function that got the spec."""
+    Raises ValueError if there is no mesh; `what` names the function that received the spec."""
     if not isinstance(spec, PartitionSpec):
         return spec
     if config.mesh is None:
@@ -116,10 +115,10 @@ def named(spec: Any, what: str) -> Any:
 
 
 def on_mesh(place: Any, function: str, argument: str) -> Any:
-    """A sharding that a function was given; a PartitionSpec is one on the current mesh, which is known
-    without its devices while a function is traced.
+    """A function's sharding argument; a PartitionSpec becomes one on the current mesh, which has no devices
+    while a function is traced.
 
-    Raises TypeError for what is none, RuntimeError where there is no current mesh."""
+    Raises TypeError unless it is a sharding, RuntimeError if there is no current mesh."""
     if isinstance(place, Sharding):
         return place
     if not isinstance(place, PartitionSpec):
@@ -138,9 +137,9 @@ def on_mesh(place: Any, function: str, argument: str) -> Any:
 
 
 def with_devices(sharding: Any) -> Any:
-    """A sharding on an AbstractMesh as that on the current mesh; others as they are.
+    """A sharding on an AbstractMesh moved to the current mesh; others unchanged.
 
-    Raises ValueError where there is no current mesh."""
+    Raises ValueError if there is no current mesh."""
     if not isinstance(sharding, NamedSharding) or sharding.has_devices:
         return sharding
     if not isinstance(config.mesh, Mesh):

@@ -1,9 +1,8 @@
 """Arrays on a mesh whose devices are several OpenCL devices of this process: each has a block in its memory.
 
-The elements are in as many buffers as the mesh has OpenCL devices, each a block, or a copy if the spec splits
-the array along none of the mesh's axes. Programs of shard_map read the blocks where they are. Whatever else
-needs the array, NumPy or a plain jitted function, has it joined in the host's memory first. Logical devices
-of one OpenCL device share its block.
+The elements are in one buffer per OpenCL device of the mesh: each is a block, or a copy if the spec doesn't
+split the array. Programs of shard_map read the blocks in place. Any other reader, NumPy or a plain jitted
+function, joins them in the host's memory first. Logical devices of one OpenCL device share its block.
 """
 
 from __future__ import annotations
@@ -35,34 +34,35 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(256)
 def _owners(mesh: Mesh) -> dict[Device, Device]:
-    """For each device of the mesh the first one that is the same OpenCL device."""
+    """For each device of the mesh, the first one on the same OpenCL device."""
     firsts: dict[Any, Device] = {}
     return {d: firsts.setdefault(d.cl_device, d) for d in mesh.flat_devices}
 
 
 def spans_devices(mesh: Any) -> bool:
-    """Whether the devices of a mesh are several OpenCL devices of this process, which is the only one."""
-    devices = getattr(mesh, "flat_devices", ())  # those of an AbstractMesh are not known
+    """Whether the devices of a mesh are several OpenCL devices of this process, which must be the only
+    one."""
+    devices = getattr(mesh, "flat_devices", ())  # an AbstractMesh has no devices
     return len(devices) > 1 and process_count() == 1 and len(workers_of(mesh)) > 1
 
 
 @functools.lru_cache(256)
 def workers_of(mesh: Mesh) -> tuple[Device, ...]:
-    """A device for each OpenCL device of the mesh, which stands for all that share it."""
+    """One device for each OpenCL device of the mesh, representing all that share it."""
     return tuple(dict.fromkeys(_owners(mesh).values()))
 
 
 @functools.lru_cache(256)
 def parts_of_worker(mesh: Mesh, worker: Device) -> tuple[LocalPart, ...]:
-    """Its part of each axis of the mesh.
+    """A worker's part of each axis of the mesh.
 
-    Raises ValueError if the devices that it stands for don't lie next to each other."""
+    Raises ValueError if the devices that it represents aren't adjacent."""
     owners = np.vectorize(_owners(mesh).__getitem__, otypes=[object])(mesh.devices)
     return parts_of(mesh, owners, worker)
 
 
 def _index(shape: Sequence[int], sharding: Any, worker: Device) -> tuple[Any, ...]:
-    """Which elements of an array of this shape a worker has."""
+    """The index of a worker's elements of an array of this shape."""
     own = _devices_of(sharding.mesh, worker)
     if len(own) == 1:
         return sharding.devices_indices_map(tuple(shape))[worker]
@@ -70,7 +70,7 @@ def _index(shape: Sequence[int], sharding: Any, worker: Device) -> tuple[Any, ..
 
 
 def _devices_of(mesh: Mesh, worker: Device) -> list[Device]:
-    """The devices that a worker stands for."""
+    """The devices that a worker represents."""
     return [device for device, first in _owners(mesh).items() if first is worker]
 
 
@@ -78,9 +78,9 @@ def _devices_of(mesh: Mesh, worker: Device) -> list[Device]:
 
 
 class DeviceBlocks:
-    """The memory of an array that is in `blocks`, one a worker of the sharding's mesh."""
+    """The memory of an array in `blocks`, one per worker of the sharding's mesh."""
 
-    queue = None  # of no one device
+    queue = None  # not of a single device
     has_one_owner = False
 
     def __init__(self, blocks: Sequence[ArrayImpl], shape: tuple[int, ...], sharding: Any):
@@ -88,7 +88,7 @@ class DeviceBlocks:
         self.workers = workers_of(sharding.mesh)
 
     def read(self) -> np.ndarray:
-        """The blocks, joined; the first one, if each is all of the array."""
+        """The joined blocks; the first one if each is the whole array."""
         first = self.blocks[0]
         if first.shape == self.shape:
             return first._value
@@ -106,7 +106,7 @@ class DeviceBlocks:
 
 
 def from_blocks(blocks: Sequence[ArrayImpl], sharding: Any) -> ArrayImpl:
-    """The array of the workers' blocks, which are in their order."""
+    """The array of the workers' blocks, in order."""
     first, parts = blocks[0], parts_of_worker(sharding.mesh, workers_of(sharding.mesh)[0])
     shape = shape_of_blocks(first.shape, sharding.spec, parts)
     memory: Any = DeviceBlocks(blocks, shape, sharding)
@@ -114,8 +114,7 @@ def from_blocks(blocks: Sequence[ArrayImpl], sharding: Any) -> ArrayImpl:
 
 
 def block_of(x: ArrayImpl, sharding: Any, worker: Device) -> ArrayImpl:
-    """A worker's block of an array with this sharding: the one that it has, or one that is copied into its
-    memory now."""
+    """A worker's block of an array with this sharding: the existing one, or a new copy in its memory."""
     memory: Any = x.buffer
     if isinstance(memory, DeviceBlocks) and _is_spread_so(memory, sharding, x.ndim):
         return memory.blocks[memory.workers.index(worker)]
@@ -126,11 +125,11 @@ def block_of(x: ArrayImpl, sharding: Any, worker: Device) -> ArrayImpl:
 
 
 def _brought(x: ArrayImpl, worker: Device) -> ArrayImpl:
-    """An array in the memory of a worker: where it is, if it is there already."""
+    """An array in the memory of a worker: itself, if it is there already."""
     memory: Any = x.buffer
     if memory is None or memory.queue is not queue_of(worker):
         return ArrayImpl(None, x.aval, queue_of(worker).upload(x._value), worker)
-    memory.has_one_owner = False  # no computation may write over what two arrays see
+    memory.has_one_owner = False  # no computation may overwrite memory that two arrays share
     return ArrayImpl(x._host, x.aval, memory, worker)
 
 
@@ -139,7 +138,7 @@ def _is_spread_so(memory: DeviceBlocks, sharding: Any, ndim: int) -> bool:
 
 
 def made_of(arrays: dict[Device, ArrayImpl], sharding: Any) -> ArrayImpl | None:
-    """The array of which each device has its part in its memory; None, if several share memory."""
+    """The array with each part in its device's memory; None if devices share memory."""
     if set(workers_of(sharding.mesh)) != set(arrays):
         return None
     return from_blocks([_brought(arrays[d], d) for d in workers_of(sharding.mesh)], sharding)
@@ -152,7 +151,7 @@ def spread(x: ArrayImpl, sharding: Any) -> ArrayImpl:
 
 
 def block_at(x: ArrayImpl, device: Device, index: Any) -> ArrayImpl | None:
-    """The elements at an index, if they are all that a device has of an array in blocks."""
+    """The elements at an index, if they are exactly one device's part of an array in blocks."""
     memory: Any = x.buffer
     if not isinstance(memory, DeviceBlocks):
         return None

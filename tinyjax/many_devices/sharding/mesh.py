@@ -1,10 +1,10 @@
 """A mesh: a grid of devices with named axes.
 
 `jax.make_mesh((4, 2), ("x", "y"))` has eight devices, four along "x" and two along "y". The type of an axis
-defines what decides how arrays are split along it: the compiler ("Auto", as of Mesh(devices, names)), the
-types of arrays, which are checked while a function is traced ("Explicit", as of make_mesh), or the program
-itself, which computes with parts ("Manual", within shard_map). An AbstractMesh is a mesh without its devices,
-for types of arrays. Its axes are "Explicit" by default.
+determines how arrays are split along it: by the compiler ("Auto", the default of Mesh(devices, names)), by
+the types of arrays, which are checked while a function is traced ("Explicit", the default of make_mesh), or
+by the program itself, which computes with parts ("Manual", within shard_map). An AbstractMesh is a mesh
+without its devices, for types of arrays. Its axes are "Explicit" by default.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tinyjax.many_devices.distributed.processes import process_index
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
 
-# What `with` blocks set besides flags: the mesh of jax.set_mesh, and that of `with mesh:`.
+# State of `with` blocks besides flags: the mesh of jax.set_mesh, and that of `with mesh:`.
 Config.mesh = Config.block_mesh = None  # type: ignore[attr-defined]
 
 
 class AxisType(enum.Enum):
-    """What decides how arrays are split along an axis of a mesh."""
+    """How the split of arrays along a mesh axis is determined."""
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -40,7 +40,7 @@ class AxisType(enum.Enum):
 
 
 class AbstractDevice(NamedTuple):
-    """The kind of the devices of a mesh that does not have them."""
+    """The kind of devices of an AbstractMesh."""
 
     device_kind: str
     num_cores: int | None
@@ -48,7 +48,7 @@ class AbstractDevice(NamedTuple):
 
 
 class _Axes:
-    """What Mesh and AbstractMesh have in common: axes with names, sizes and types."""
+    """The base class of Mesh and AbstractMesh: axes with names, sizes and types."""
 
     axis_names: tuple
     axis_sizes: tuple[int, ...]
@@ -192,9 +192,9 @@ class AbstractMesh(_Axes):
 
 
 class Mesh(_Axes):
-    """An array of devices, whose axes have names: "Auto" ones, unless `axis_types` says otherwise.
+    """An array of devices with named axes, "Auto" by default.
 
-    Raises ValueError if there are not as many names as axes, or a device stands twice."""
+    Raises ValueError if the number of names differs from that of axes, or a device occurs twice."""
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None):
         self.devices = np.array(devices, dtype=object)
@@ -220,12 +220,12 @@ class Mesh(_Axes):
 
     @property
     def local_devices(self) -> list[Device]:
-        """Those of this process."""
+        """The devices of this process."""
         return [d for d in self.flat_devices if d.process_index == process_index()]
 
     @property
     def local_mesh(self) -> Mesh:
-        """The part of this process, whose devices lie next to each other."""
+        """This process's part of the mesh; its devices must be adjacent."""
         own = [d.process_index == process_index() for d in self.flat_devices]
         places = np.argwhere(np.reshape(own, self.devices.shape))
         block = tuple([slice(first, last + 1) for first, last in zip(places.min(0), places.max(0))])
@@ -237,7 +237,7 @@ class Mesh(_Axes):
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
-        """The same without its devices."""
+        """The mesh without its devices."""
         if self.empty:
             return AbstractMesh((), ())
         first = self.flat_devices[0]
@@ -253,7 +253,7 @@ class Mesh(_Axes):
         return Mesh(**{name: getattr(self, name) for name in kept} | changes)
 
     def __enter__(self) -> Mesh:
-        """`with mesh:` is the older way; only with_sharding_constraint reads it. Use jax.set_mesh."""
+        """`with mesh:` is an older spelling, read only by with_sharding_constraint. Use jax.set_mesh."""
         self._before.append(config.block_mesh)
         vars(config)["block_mesh"] = self
         return self
@@ -261,7 +261,7 @@ class Mesh(_Axes):
     def __exit__(self, *exc: object) -> None:
         vars(config)["block_mesh"] = self._before.pop()
         if config.block_mesh is None:
-            del vars(config)["block_mesh"]  # as it was before the first block
+            del vars(config)["block_mesh"]  # the value before the first block
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mesh) and self._key == other._key
@@ -292,9 +292,10 @@ def make_mesh(
     *,
     devices: Sequence[Device] | None = None,
 ) -> Mesh:
-    """A mesh of the first devices, with axes of these sizes: "Explicit" ones, unless `axis_types` differs.
+    """A mesh of the first devices, with axes of these sizes, "Explicit" by default.
 
-    Raises ValueError if there are too few devices, or not as many names as sizes, or a size is 0 or less."""
+    Raises ValueError if there are too few devices, if the numbers of names and sizes differ, or if a size is
+    0 or less."""
     present = list(listed_devices() if devices is None else devices)
     needed = math.prod(axis_shapes)
     if any(size < 1 for size in axis_shapes):
@@ -313,5 +314,5 @@ def make_mesh(
     return Mesh(np.array(present[:needed], object).reshape(axis_shapes), axis_names, axis_types)
 
 
-# The sharding by which each of the mesh's devices has all of an array.
+# The sharding that replicates an array on all of the mesh's devices.
 add_lazy_attributes({Mesh: {"many_devices.sharding.named_sharding": ("replicated",)}})

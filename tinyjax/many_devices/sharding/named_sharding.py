@@ -1,8 +1,8 @@
-"""NamedSharding: a mesh, and for each axis of an array the mesh's axes that it is split over.
+"""NamedSharding: a mesh, and for each axis of an array the mesh axes that it is split over.
 
-An axis that is split over mesh axes of sizes 4 and 2 has eight parts; a device's part is the number that its
-coordinates along those mesh axes make, the first one counting most. Devices that differ along other axes
-alone have the same part: they are replicas.
+An axis that is split over mesh axes of sizes 4 and 2 has eight parts. A device's coordinates along those mesh
+axes, the first one most significant, are the number of its part. Devices that differ only along other axes
+have the same part: they are replicas.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class DuplicateSpecError(Exception):
 
 
 class NamedSharding(Sharding):
-    """How an array lies on a mesh: along which axes, by a PartitionSpec.
+    """An array's sharding over a mesh's axes, by a PartitionSpec.
 
-    Raises ValueError for an axis that the mesh has not, DuplicateSpecError for one that is named twice."""
+    Raises ValueError for an axis that the mesh lacks, DuplicateSpecError for one named twice."""
 
     explicit_type: Any  # aval -> aval
 
@@ -72,7 +72,8 @@ class NamedSharding(Sharding):
         return self.update(spec=self.spec.with_axes(axes))
 
     def batched(self, vals: Sequence[Any], dims: Sequence[Any], out_dim: int) -> NamedSharding:
-        """How a batch of results is split, each of which is split so: the batch dim as the operands'."""
+        """The sharding of a batch of results that each have this sharding: the batch dim is split like the
+        operands'."""
         shardings = [(get_aval(x)._sharding, d) for x, d in zip(vals, dims) if d is not None]
         split = [s.spec[d] for s, d in shardings if s is not None and s.spec[d] is not None]
         return self.with_axis(out_dim, split[0] if split else None)
@@ -103,7 +104,7 @@ class NamedSharding(Sharding):
     # ---- what becomes of it (more at the end of this file) ----
 
     def typed(self, aval: ShapedArray) -> ShapedArray:
-        """The type with what is split over Explicit axes."""
+        """The type with the splits over Explicit axes."""
         return self.explicit_type(aval) if self.mesh.explicit_axes else aval.update(sharding=None)
 
     @property
@@ -113,7 +114,7 @@ class NamedSharding(Sharding):
     # ---- what each device has ----
 
     def parts(self, ndim: int) -> tuple[int, ...]:
-        """In how many parts each axis of an array is split."""
+        """The number of parts of each axis of an array."""
         sizes = self.mesh.shape
         counts = [math.prod(sizes[name] for name in names_of(entry)) for entry in self.spec]
         return (*counts, *(1,) * (ndim - len(counts)))
@@ -154,7 +155,7 @@ class NamedSharding(Sharding):
         return {device: index(place) for device, place in zip(self.devices_in_order, places)}
 
     def _part_numbers(self, place: dict[Any, int], ndim: int) -> list[int]:
-        """Which part of each axis the device at `place` in the mesh has."""
+        """The part number on each axis for the device at `place` in the mesh."""
         sizes, numbers = self.mesh.shape, []
         for axis in range(ndim):
             number = 0
@@ -202,11 +203,11 @@ def _check_spec(mesh: Any, spec: PartitionSpec) -> None:
 
 
 def whole_spec(spec: PartitionSpec, ndim: int) -> PartitionSpec:
-    """The spec with an entry for each of an array's axes, None for those that it leaves out."""
+    """The spec with an entry for each of an array's axes, None for omitted ones."""
     return spec.update(partitions=(*spec.partitions, *(None,) * (ndim - len(spec))))
 
 
-# What becomes of results on a mesh: imported when it is first needed.
+# Computes the shardings of results; imported on first use.
 LAZY_METHODS = {
     "many_devices.sharding.auto": ("label_results", "of_results"),
     "many_devices.sharding.types": ("explicit_type", "result_types"),

@@ -1,8 +1,8 @@
-"""PartitionSpec: which axes of a mesh each axis of an array is split over.
+"""PartitionSpec: the mesh axes that each axis of an array is split over.
 
 P("x", None, ("y", "z")): axis 0 of the array is split over the devices along the mesh's axis "x", axis 1 is
-replicated, and axis 2 is split over "y", and each part of it over "z". Axes that are not named are
-replicated. It has names alone: sizes are the mesh's.
+replicated, and axis 2 is split over "y", and each part of it over "z". Omitted axes are replicated. A spec
+has only names; the mesh has the sizes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNCONSTRAINED = _Unconstrained()
 
 
 class UnreducedKind(enum.Enum):
-    """How the devices' parts of an array give the whole one: their sum, maximum or minimum."""
+    """How the devices' parts combine to the whole array: their sum, maximum or minimum."""
 
     sum = enum.auto()
     max = enum.auto()
@@ -39,10 +39,10 @@ class UnreducedKind(enum.Enum):
 class PartitionSpec(OutSharding):
     """For each axis of an array, the mesh axis that it is split over: a name, some names, or None.
 
-    `unreduced`: mesh axes along which each device has a part of a sum (or of what `unreduced_kind` says)
-    that nobody has added up; `reduced`: those along which a cotangent will be such a sum. Also `jax.P`.
-    Raises ValueError for an axis that is in two of the three, and for a kind without `unreduced` axes,
-    TypeError for names that are no set and a kind that is no UnreducedKind."""
+    `unreduced`: mesh axes along which each device has a part of a pending sum (or of another
+    `unreduced_kind`); `reduced`: those along which a cotangent will be such a sum. Also `jax.P`. Raises
+    ValueError for an axis that is in two of the three, and for a kind without `unreduced` axes, TypeError for
+    names that aren't a set and a kind that isn't an UnreducedKind."""
 
     __slots__ = ("partitions", "reduced", "unreduced", "unreduced_kind")
     UNCONSTRAINED = UNCONSTRAINED
@@ -85,17 +85,17 @@ class PartitionSpec(OutSharding):
         return (*self.partitions, *(None,) * (count - len(self)))
 
     def without_axis(self, axis: int) -> PartitionSpec:
-        """That of slices along an axis of the array, which is not split."""
+        """The spec of slices along an axis of the array, which isn't split."""
         entries = self._entries(axis + 1)
         return self.update(partitions=(*entries[:axis], *entries[axis + 1 :]))
 
     def with_axis(self, axis: int, split: Any = None) -> PartitionSpec:
-        """That of arrays stacked along a new axis, which may be split."""
+        """The spec of arrays stacked along a new axis, which may be split."""
         entries = self._entries(axis)
         return self.update(partitions=(*entries[:axis], split, *entries[axis:]))
 
     def with_axes(self, axes: Sequence[int]) -> PartitionSpec:
-        """That of the array with its axes in this order."""
+        """The spec of the array with its axes in this order."""
         entries = self._entries(max(axes, default=-1) + 1)
         return self.update(partitions=tuple(entries[a] for a in axes))
 
@@ -160,10 +160,10 @@ class PartitionSpec(OutSharding):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ManualAxisType:
-    """What a type says of a mesh's axes within shard_map: along `varying`, devices have different values.
+    """The mesh axes in a type within shard_map: along `varying`, devices have different values.
 
-    The others are as in PartitionSpec; no type has them here. Raises TypeError for what is no set,
-    ValueError for an axis that varies and is in another one."""
+    The others are as in PartitionSpec; tinyjax's types don't have them. Raises TypeError for an argument that
+    isn't a set, ValueError for a varying axis that is also in another set."""
 
     varying: frozenset = frozenset()
     unreduced: frozenset = frozenset()
@@ -209,12 +209,13 @@ def names_at(spec: PartitionSpec, axis: int) -> tuple:
 
 
 def entry_of(names: tuple) -> Any:
-    """The entry of a spec that names these axes: the opposite of `names_of`."""
+    """The entry of a spec for these axes: the inverse of `names_of`."""
     return _one_form(tuple(names))
 
 
 def _one_form(entry: Any) -> Any:
-    """None for no axis, also written as (), 0 or "", the name of one, a tuple of several."""
+    """The normal form of an entry: None for no axis, also written as (), 0 or ""; a name for one axis; a
+    tuple for several."""
     if not entry:
         return None
     if isinstance(entry, (list, tuple)):
@@ -223,7 +224,7 @@ def _one_form(entry: Any) -> Any:
 
 
 def _as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
-    """The names of an argument. Raises TypeError if they are no set."""
+    """The names in an argument. Raises TypeError unless it is a set."""
     if not isinstance(names, (set, frozenset)):
         raise TypeError(
             f"{what} argument of {of} should be `frozenset` or `set`. Got type {type(names)}"
@@ -232,7 +233,7 @@ def _as_set(what: str, names: Any, of: str = "PartitionSpec") -> frozenset:
 
 
 def _checked_kind(kind: Any, unreduced: frozenset) -> UnreducedKind | None:
-    """How parts become the whole; a sum by default, None where there are no parts."""
+    """The kind of reduction; a sum by default, None without unreduced axes."""
     if kind is not None and not isinstance(kind, UnreducedKind):
         raise TypeError(
             "Expected unreduced_kind to be of type `jax.sharding.UnreducedKind` but got "

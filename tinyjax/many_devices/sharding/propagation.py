@@ -1,8 +1,8 @@
-"""How results are split: from the way operands are, by one table of the words that primitives declare.
+"""Sharding propagation: the splits of results from those of operands, by one table of rules.
 
-The rules, two here and the others in axes.py, say what becomes of the operands' axes. Then "an axis that
-survives keeps what it is split over; the first claim wins". A primitive without a rule gives results that are
-whole everywhere, which is right for any program: how a value is split never changes it.
+The rules, two here and the others in axes.py, map operand axes to result axes. A surviving axis keeps its
+split; if operands disagree, the first one wins. A primitive without a rule has replicated results, which is
+always correct: a split never changes a value.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -33,8 +33,8 @@ def transpose(use: Use) -> Axes:
 
 
 def dot_general(use: Use) -> Axes:
-    """The batch axes, which are axes of both operands; then the others of lhs, then those of rhs, in order,
-    except the summed ones: `split_sums` has the reasons why some of these can't be split."""
+    """The batch axes, from both operands; then the free axes of lhs, then those of rhs, in order.
+    `split_sums` has the reasons why some summed axes can't be split."""
     (lhs_summed, rhs_summed), (lhs_batch, rhs_batch) = use.params["dimension_numbers"]
     batch = [[(0, a), (1, b)] for a, b in zip(lhs_batch, rhs_batch)]
     lhs = [a for a in range(len(use.shapes[0])) if a not in (*lhs_summed, *lhs_batch)]
@@ -50,7 +50,8 @@ _SUMMED = "Input should be unsharded over the axis being reduced."
 _BEST = "The input should be unsharded over the axis along which to find the largest elements."
 _ABOUT_BEST = "reduction dimension {axis} of an approximate top_k must be unsharded."
 
-# By the word that primitives declare (`axes` of core/facts.py), or by the name of one that is like no other
+# By the word that primitives declare (`axes` of core/facts.py), or by the name of a primitive with its own
+# rule
 rules: dict[str, axes.Rule] = {
     "elementwise": axes.elementwise,
     "reduction": axes.reduction,
@@ -82,7 +83,7 @@ rules: dict[str, axes.Rule] = {
 
 
 def rule_of(name: str) -> axes.Rule | None:
-    """The rule of a primitive; None if how its results are split is not known, or "unclear"."""
+    """The rule of a primitive; None if the split of its results is unknown or "unclear"."""
     words = axes_words.get(name, name)
     word, *ranks = words.split()
     return axes.matrices(*map(int, ranks)) if word == "matrices" else rules.get(words)
@@ -92,8 +93,8 @@ def rule_of(name: str) -> axes.Rule | None:
 
 
 def propagate(use: Use) -> list[Spec]:
-    """The specs of the results. What is not split into equal parts, or over a mesh axis that an axis
-    before it has, is whole."""
+    """The specs of the results. An axis that can't be split into equal parts, or whose mesh axis an earlier
+    axis uses, is whole."""
     if use.name == "reshape":
         return [reshaped(use) or replicated(use.out_shapes[0])]
     rule = rule_of(use.name)
@@ -104,8 +105,8 @@ def propagate(use: Use) -> list[Spec]:
 
 
 def _first_claims(use: Use, axes: list[list[Source]], shape: Shape) -> Spec:
-    """The spec of a result, given what its axes are. Each is split as the first of its sources whose claim
-    fits: that is split at all, into equal parts, over mesh axes of which no axis before has any. Else: ()."""
+    """The spec of a result, given its axes' sources. Each axis is split like its first source with a valid
+    split: into equal parts, over mesh axes that no earlier axis uses. Otherwise: ()."""
     spec: list[tuple] = []
     taken: set[Any] = set()
     for sources, size in zip(axes, shape):

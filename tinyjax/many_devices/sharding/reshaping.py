@@ -1,8 +1,7 @@
-"""How a reshape's result is split: axes that become one, and one that becomes several.
+"""The split of a reshape's result: several axes merged into one, and one split into several.
 
-f32[8@x,4] becomes f32[8@x,2,2] or f32[32@x], and f32[2,16] only with an explicit sharding: each device keeps
-the elements that it has only where the split axis is the first of those that become one, or of those that one
-becomes.
+f32[8@x,4] becomes f32[8@x,2,2] or f32[32@x], but f32[2,16] only with an explicit sharding: each device keeps
+its elements only if the split axis is the first of the merged axes, or of the axes that one is split into.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -16,8 +15,8 @@ from tinyjax.many_devices.sharding.axes import Shape, Spec, Use
 
 
 def reshaped(use: Use, is_type: bool = False) -> Spec | None:
-    """The spec of a reshape's result: axes that become one are split as the first of them; those that one
-    becomes, from the first on. None if that can't be, or, for a type, if axes are mixed."""
+    """The spec of a reshape's result: a merged axis is split like the first of its parts; an axis's split
+    goes to the first of its new axes. None if that is impossible, or, for a type, if axes are mixed."""
     (shape,), (spec,), (new,) = use.shapes[:1], use.specs[:1], use.out_shapes
     found: list[tuple] = []
     for old_axes, new_axes in _groups(shape, new):
@@ -33,8 +32,8 @@ def reshaped(use: Use, is_type: bool = False) -> Spec | None:
 
 
 def _joined(use: Use, sizes: list[int], names: list[tuple], is_type: bool) -> tuple | None:
-    """Axes as one: split over all that the first ones are split over, if the others are whole. What is not
-    a type also has to be in one piece on each device."""
+    """The entry of a merged axis: split over all mesh axes of the first ones, if the others are whole. A
+    label (not a type) must also leave each device one contiguous piece."""
     joined: tuple = ()
     has_ended = False
     for size, each in zip(sizes, names):
@@ -48,7 +47,8 @@ def _joined(use: Use, sizes: list[int], names: list[tuple], is_type: bool) -> tu
 
 
 def _split(use: Use, names: tuple, sizes: list[int]) -> list[tuple] | None:
-    """One axis as several: the first ones take as many mesh axes as they can be split over."""
+    """The entries of one axis split into several: the first ones take as many mesh axes as they can be split
+    over."""
     found: list[tuple] = []
     for size in sizes:
         mine: tuple = ()
@@ -61,8 +61,8 @@ def _split(use: Use, names: tuple, sizes: list[int]) -> list[tuple] | None:
 
 
 def _groups(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]:
-    """The shortest runs of axes with as many elements in both shapes; axes of size 1 go with what follows,
-    and the last ones with what is before them."""
+    """The shortest runs of axes with the same number of elements in both shapes; axes of size 1 belong to the
+    next run, and trailing ones to the last."""
     i = j = 0
     while i < len(old) or j < len(new):
         first_i, first_j = i, j

@@ -1,9 +1,8 @@
-"""Shardings: which part of an array each device has.
+"""Shardings: the part of an array on each device.
 
-For an array of a given shape: which index each device has (`devices_indices_map`), how large its part is
-(`shard_shape`), and whether two shardings put all elements at the same places (`is_equivalent_to`). The
-simplest one is here: all of the array is on one device. named_sharding.py has those that go by names of a
-mesh's axes.
+For an array of a given shape, a sharding has each device's index (`devices_indices_map`), the shape of its
+part (`shard_shape`), and a comparison with other shardings (`is_equivalent_to`). The simplest one is here:
+the whole array is on one device. named_sharding.py has shardings over a mesh's axes.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from tinyjax.runtime.devices import Device
 
 Index = tuple[slice, ...]
 
-# primitive name -> the places that its parameters ask for, one a result; None for a result that goes with the
-# operands. By who puts values elsewhere.
-# Of a Device a compiled program knows nothing: it runs where its arguments are.
+# primitive name -> the places requested by its parameters, one per result; None for a result placed with the
+# operands. Filled by primitives that move values. Compiled programs ignore Devices: they run where their
+# arguments are.
 places_asked: dict[str, Callable[[Mapping[str, Any]], Sequence[Sharding | None]]] = {
     "device_put": lambda params: [
         place if isinstance(place, Sharding) else None for place in params["devices"]
@@ -49,17 +48,17 @@ def check_fits(sharding: Any, shape: Sequence[int], what: str) -> None:
 
 
 class Sharding(OutSharding):
-    """The base class: how an array is spread over devices."""
+    """The base class of an array's sharding over devices."""
 
     memory_kind: str | None = "device"
 
     @property
     def devices_in_order(self) -> tuple[Device, ...]:
-        """Its devices, in the order in which they have the parts."""
+        """Its devices, in the order of their parts."""
         raise NotImplementedError
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
-        """The part that each device has of an array of this shape, as an index."""
+        """The index of each device's part of an array of this shape."""
         raise NotImplementedError
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
@@ -73,19 +72,19 @@ class Sharding(OutSharding):
 
     @property
     def has_devices(self) -> bool:
-        """Whether it has devices: that of an AbstractMesh does not."""
+        """Whether it has devices: a sharding on an AbstractMesh doesn't."""
         return True
 
     @property
     def home(self) -> Device:
-        """The device whose queue computes with the whole array, where all share one memory: the first of this
-        process."""
+        """If all devices share one memory, the device whose queue computes with the whole array: the first of
+        this process."""
         own = (d for d in self.devices_in_order if d.process_index == process_index())
         return next(own, self.devices_in_order[0])
 
     @property
     def replicated(self) -> Sharding:
-        """The sharding by which each of its devices has all of an array."""
+        """The sharding that replicates an array on its devices."""
         raise NotImplementedError
 
     def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:
@@ -93,13 +92,13 @@ class Sharding(OutSharding):
         raise NotImplementedError
 
     def typed(self, aval: ShapedArray) -> ShapedArray:
-        """The type of an array that is spread so: types say nothing of most shardings."""
+        """The type of an array with this sharding: most shardings aren't part of types."""
         return aval.update(sharding=None)
 
     def label_results(
         self, name: str, params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]
     ) -> None:
-        """Says where the results of a primitive are of which some operands are spread so."""
+        """Label the results of a primitive with operands of this sharding."""
         raise NotImplementedError
 
     @property
@@ -117,21 +116,21 @@ class Sharding(OutSharding):
 
     @property
     def is_fully_addressable(self) -> bool:
-        """Whether no device is another process's."""
+        """Whether all devices belong to this process."""
         return len(self.addressable_devices) == len(self.device_set)
 
     def addressable_devices_indices_map(
         self, global_shape: Sequence[int]
     ) -> Mapping[Device, Index]:
-        """As devices_indices_map, of the devices of this process."""
+        """devices_indices_map for the devices of this process."""
         own = self.addressable_devices
         return {d: i for d, i in self.devices_indices_map(global_shape).items() if d in own}
 
     def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
-        """Raises ValueError if arrays of this shape can't be spread so."""
+        """Raises ValueError if arrays of this shape can't have this sharding."""
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether an array with `ndim` axes is at the same places by both."""
+        """Whether both shardings place an array with `ndim` axes equally."""
         return (
             self.devices_in_order == other.devices_in_order
             and self.parts_in_order(ndim) == other.parts_in_order(ndim)
@@ -139,15 +138,15 @@ class Sharding(OutSharding):
         )
 
     def parts_in_order(self, ndim: int) -> tuple[Index, ...] | None:
-        """The parts that its devices have, in their order, of an array that has one element for each part;
-        None if each has all."""
+        """The part numbers of its devices, in order, as indices of an array with one element per part; None
+        if all have the whole array."""
         return None
 
 
 class SingleDeviceSharding(Sharding):
     """The whole array is on one device.
 
-    Raises TypeError if `device` is none."""
+    Raises TypeError unless `device` is a Device."""
 
     is_fully_replicated = True
 
@@ -201,17 +200,17 @@ class SingleDeviceSharding(Sharding):
 def make_single_device_sharding(
     device: Device, *, memory_kind: str | None = "device"
 ) -> SingleDeviceSharding:
-    """The sharding of an array that is on one device."""
+    """The sharding of an array on one device."""
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
 def place_of(sharding: Sharding) -> Device | Sharding:
-    """The place that arrays keep: the Device, if that is one with the default memory kind."""
+    """The place as stored in arrays: the Device itself, for a single device with the default memory kind."""
     if isinstance(sharding, SingleDeviceSharding) and sharding.memory_kind == "device":
         return sharding.home
     return sharding
 
 
 def as_sharding(place: Any) -> Sharding:
-    """A place as a sharding: a Device stands for all of the array there."""
+    """A place as a sharding: a Device means the whole array is there."""
     return place if isinstance(place, Sharding) else SingleDeviceSharding(place)

@@ -1,8 +1,8 @@
-"""The shards of an array: its sharding, and the parts that the devices have.
+"""The shards of an array: its sharding, and the devices' parts.
 
-Devices that share one memory, such as those of a mesh of one machine's processors, need no copies. The array
-is one whole buffer, and its sharding is a label on it; a part is sliced on first use. (Several OpenCL devices
-have separate blocks: device_blocks.py.) Gives arrays `sharding`, `addressable_shards` and more.
+Devices that share one memory, such as a mesh of one machine's processors, need no copies. The array is one
+buffer, and its sharding is a label; a part is sliced on first use. (Several OpenCL devices have separate
+blocks: device_blocks.py.) Adds `sharding`, `addressable_shards` and more to arrays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tinyjax.runtime.placement import commit
 
 @dataclass(frozen=True)
 class Shard:
-    """One device's part of an array: its place in the whole, and an array of its elements.
+    """One device's part of an array: its index in the whole, and an array of its elements.
 
     `replica_id` counts the devices before it that have the same part; `data` is None for another process's
     device."""
@@ -56,7 +56,7 @@ def _sharding(array: ArrayImpl) -> Sharding:
 
 
 def _global_shards(array: ArrayImpl) -> list[Shard]:
-    """Its parts, one a device."""
+    """Its parts, one per device."""
     seen: list[Index] = []
     shards = []
     for device, index in array.sharding.devices_indices_map(array.shape).items():
@@ -71,18 +71,18 @@ def _shards(array: ArrayImpl) -> list[Shard]:
 
 
 def _addressable_data(array: ArrayImpl, index: int) -> Array:
-    """The part number `index` of the array; the whole of one that all devices have."""
+    """Part number `index` of the array; the whole array if it is replicated."""
     return _shards(array)[index].data  # type: ignore[return-value]
 
 
 def _on_device_size_in_bytes(array: ArrayImpl) -> int:
-    """The bytes of all parts, where each device has its own."""
+    """The bytes of all devices' parts."""
     sharding = array.sharding
     return math.prod(sharding.shard_shape(array.shape)) * sharding.num_devices * array.itemsize
 
 
 def sharding_of_type(aval: ShapedArray) -> Sharding:
-    """The sharding in an array's type: in most cases, that its axes lie along none of a mesh's."""
+    """The sharding in an array's type: in most cases, one that splits no axis."""
     if aval._sharding is not None:
         return aval._sharding
     from tinyjax.many_devices.sharding.mesh import EMPTY_ABSTRACT_MESH

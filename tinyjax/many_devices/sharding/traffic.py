@@ -1,9 +1,8 @@
-"""What the devices of a mesh send each other: the collectives of a program, and the bytes of each.
+"""The communication of a mesh's devices: the collectives of a program, and the bytes of each.
 
-Within shard_map that is what the program says: its psums and all_gathers. Elsewhere it follows from how
-values are split: a sum over a split axis is a psum, and an operation that a device can't do on its own block
-needs an all_gather. (That is how several processes compute. On devices that are one processor nothing is
-sent.)
+Within shard_map these are the program's own psums and all_gathers. Elsewhere they follow from the splits of
+values: a sum over a split axis is a psum, and an operation that a device can't do on its own block needs an
+all_gather. (Several processes compute this way. Devices on one processor send nothing.)
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from tinyjax.many_devices.sharding.types import spec_of_type
 
 @dataclass(frozen=True)
 class Exchange:
-    """A collective: `eqn` is one, or needs one. `size` devices along the mesh axes `names` take part, each
-    with `operand` bytes; of all `devices` of the mesh, as many such groups as there are. `times`: how often,
-    in loops; of a loop without an end that is known, one iteration counts."""
+    """A collective, which `eqn` is or needs. `size` devices along the mesh axes `names` take part, each with
+    `operand` bytes; all `devices` of the mesh form such groups. `times` is the number of repetitions in
+    loops; a loop of unknown length counts as one iteration."""
 
     eqn: JaxprEqn
     kind: str
@@ -43,17 +42,17 @@ class Exchange:
 
     @property
     def sent(self) -> int:
-        """The bytes that each device sends, each time."""
+        """The bytes that each device sends, per repetition."""
         return bytes_sent(self.kind, self.operand, self.size)
 
     @property
     def sent_by_all(self) -> int:
-        """The bytes that all devices send, each time."""
+        """The bytes that all devices send, per repetition."""
         return self.sent * self.devices
 
     @property
     def short(self) -> str:
-        """In a picture's few words; without its name where the equation says it."""
+        """A short text for pictures; without the name if the equation shows it."""
         name = "" if self.kind == self.eqn.primitive.name else f"{self.kind} "
         over = ", ".join(map(str, self.names))
         times = f"; {self.times:,} times" if self.times > 1 else ""
@@ -70,32 +69,32 @@ class Exchange:
 
 @dataclass
 class Traffic:
-    """What is exchanged, in the order of the program, and how values are split that are not blocks within a
-    shard_map. `mesh` is None where there is none."""
+    """The exchanges in program order, and the splits of values outside of shard_maps. `mesh` is None if there
+    is none."""
 
     exchanges: list[Exchange]
     specs: dict[Var, Spec]
     mesh: Any
 
     def of(self, eqn: JaxprEqn) -> list[Exchange]:
-        """What is exchanged for an equation."""
+        """The exchanges of an equation."""
         return [exchange for exchange in self.exchanges if exchange.eqn is eqn]
 
     def type_text(self, v: Atom) -> str:
-        """A type as in printed jaxprs, with how the value is split: f32[8@x,4]."""
+        """A type as in printed jaxprs, with the value's split: f32[8@x,4]."""
         spec = self.specs.get(v) if isinstance(v, Var) else None
         return v.aval.str_short(short_dtypes=True) if spec is None else split_text(v.aval, spec)
 
 
 def mesh_text(eqn: JaxprEqn) -> str:
-    """The axes of a shard_map's mesh, with their sizes; of other equations nothing."""
+    """The axes of a shard_map's mesh with their sizes; "" for other equations."""
     if eqn.primitive.name != "shard_map":
         return ""
     return ", ".join(f"{name}: {size}" for name, size in eqn.params["mesh"].shape.items())
 
 
 def cut_texts(eqn: JaxprEqn) -> list[str]:
-    """The types of a shard_map's operands, split as it cuts them; of other equations nothing."""
+    """The types of a shard_map's operands with its splits; empty for other equations."""
     if eqn.primitive.name != "shard_map":
         return [""] * len(eqn.invars)
     specs = zip(eqn.invars, eqn.params["in_specs"])
@@ -105,7 +104,7 @@ def cut_texts(eqn: JaxprEqn) -> list[str]:
 
 
 def split_text(aval: ShapedArray, spec: Sequence[Sequence[Any]]) -> str:
-    """The type of an array that is split so, as in printed jaxprs: f32[8@x,4]."""
+    """The type of an array with this split, as in printed jaxprs: f32[8@x,4]."""
     entries = [names[0] if len(names) == 1 else f"({','.join(names)})" for names in spec if names]
     found = iter(entries)
     axes = [f"{n}@{next(found)}" if names else str(n) for n, names in zip(aval.shape, spec)]
@@ -113,7 +112,7 @@ def split_text(aval: ShapedArray, spec: Sequence[Sequence[Any]]) -> str:
 
 
 def places_of(leaves: Sequence[Any]) -> list[Any]:
-    """Where arguments were put; None for those that may go anywhere."""
+    """The places of arguments; None for uncommitted ones."""
     return [x._device if isinstance(x, ArrayImpl) and x.committed else None for x in leaves]
 
 
@@ -149,7 +148,7 @@ def _meshes(jaxpr: Jaxpr, places: Sequence[Any]) -> Iterator[Any]:
 
 
 class _Walk:
-    """Follows a program's values through its equations, with what is sent on the way."""
+    """Follows a program's values through its equations, and collects the exchanges."""
 
     def __init__(self, mesh: Any):
         self.mesh = mesh
@@ -164,7 +163,7 @@ class _Walk:
         return spec_of(place, aval.ndim, self.mesh)
 
     def jaxpr(self, jaxpr: Jaxpr, in_specs: Sequence[Spec], times: int) -> list[Spec]:
-        """How the results of a jaxpr are split, which runs so often."""
+        """The splits of the results of a jaxpr that runs `times` times."""
         specs = dict(zip(jaxpr.invars, in_specs))
 
         def spec(atom: Atom) -> Spec:
@@ -180,7 +179,7 @@ class _Walk:
         return list(map(spec, jaxpr.outvars))
 
     def equation(self, eqn: JaxprEqn, specs: list[Spec], times: int) -> Sequence[Spec]:
-        """How the results of an equation are split."""
+        """The splits of the results of an equation."""
         name, params = eqn.primitive.name, eqn.params
         named = params.get("axes", params.get("axis_name"))
         named = named if isinstance(named, tuple | list) else (named,)
@@ -233,13 +232,14 @@ class _Walk:
             self.exchanges.append(found)
 
     def collective(self, eqn: JaxprEqn, over: tuple[Any, ...], times: int) -> None:
-        """One that the program of one device has. Of sums over positions too, the results are sent."""
+        """A collective in the program of one device. For sums over positions too, the results are sent."""
         has_positions = "axes" in eqn.params
         for v in eqn.outvars if has_positions else eqn.invars:
             self.note(eqn, eqn.primitive.name, over, _bytes(v.aval, 1), times)
 
     def moved(self, eqn: JaxprEqn, v: Atom, before: Spec, after: Spec, times: int) -> Spec:
-        """A value that is split in another way: what all have is cut for nothing, else it is gathered."""
+        """A value with another split: replicated values are split without communication, others are
+        gathered."""
         names = [name for axis in before for name in axis]
         if names and tuple(map(tuple, before)) != tuple(map(tuple, after)):
             parts = math.prod(self.mesh.shape[name] for name in names)
@@ -247,7 +247,7 @@ class _Walk:
         return after
 
     def operation(self, eqn: JaxprEqn, use: Use, times: int) -> None:
-        """One that is done on blocks, or on all of its operands."""
+        """An operation on blocks, or on whole operands."""
         plan = on_blocks(eqn, use)
         needed = plan.needed if plan else [replicated(shape) for shape in use.shapes]
         for v, before, after in zip(eqn.invars, use.specs, needed):
@@ -270,7 +270,8 @@ class _Walk:
         self.manual, self.devices = manual, devices
 
     def bodies(self, eqn: JaxprEqn, specs: list[Spec], outs: Sequence[Spec], times: int) -> None:
-        """Those of a loop, whose carries are split as its results, and of a branch, of which one runs."""
+        """The bodies of a loop, whose carries are split like its results, or of a branch, of which one
+        runs."""
         params = eqn.params
         if eqn.primitive.name == "cond":
             found = []
@@ -299,7 +300,7 @@ def _bytes(aval: ShapedArray, parts: int) -> int:
 
 
 def traffic_lines(traffic: Traffic) -> list[str]:
-    """A line for each collective, and what a device sends in all; none where there is no mesh."""
+    """A line for each collective, and a device's total; none if there is no mesh."""
     if traffic.mesh is None:
         return []
     axes = ", ".join(f"{name}: {size}" for name, size in traffic.mesh.shape.items())

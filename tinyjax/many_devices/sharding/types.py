@@ -1,9 +1,9 @@
-"""Explicit mode: types of arrays that say how they are split.
+"""Explicit mode: types of arrays that include their split.
 
 f32[8@x,4]: axis 0 is split over the mesh axis "x", whose type is "Explicit". Each operation finds its
-result's type by the same table as in auto mode, and refuses what the table leaves open, where auto mode would
-take the first claim: there, a program says by `reshard` or `out_sharding=` what it wants. Operands whose
-types say nothing go with any other.
+result's type by the same table as auto mode. Where operands disagree, auto mode uses the first one; explicit
+mode raises an error, and the program must use `reshard` or `out_sharding=`. Operands with types without
+splits combine with any others.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -28,14 +28,14 @@ from tinyjax.many_devices.sharding.reshaping import reshaped
 
 
 class ShardingTypeError(Exception):
-    """An operation on arrays that are split in ways for which its result's type is not clear."""
+    """An operation on arrays whose splits leave its result's type ambiguous."""
 
 
 # ---- types ----
 
 
 def type_on(sharding: NamedSharding, aval: ShapedArray) -> ShapedArray:
-    """The type of an array with this sharding: it has what is split over Explicit axes."""
+    """The type of an array with this sharding, which includes the splits over Explicit axes."""
     mesh, given = sharding.mesh.abstract_mesh, sharding.spec
     if len(given) > aval.ndim:
         raise ValueError(
@@ -55,10 +55,10 @@ def spec_of_type(aval: ShapedArray) -> Spec:
 
 
 def explicit_sharding(place: Any, function: str) -> NamedSharding:
-    """The `out_sharding=` of a function as a NamedSharding: a PartitionSpec is one on the current mesh.
+    """The `out_sharding=` of a function as a NamedSharding; a PartitionSpec refers to the current mesh.
 
-    Raises TypeError for what is no sharding, ValueError where there is no mesh, or for a spec that names
-    an axis of the mesh that is not Explicit."""
+    Raises TypeError unless it is a sharding, ValueError if there is no mesh, or if a spec names a mesh axis
+    that isn't Explicit."""
     if not isinstance(place, NamedSharding | PartitionSpec):
         raise TypeError(
             f"`out_sharding` argument of {function} only supports instances of `NamedSharding` or "
@@ -104,9 +104,9 @@ def check_divisible(sharding: NamedSharding, shape: Sequence[int]) -> None:
 def result_types(
     primitive: Any, rule: Callable, avals: Sequence[ShapedArray], params: Mapping[str, Any]
 ) -> Any:
-    """What an abstract_eval rule gives, with what the types of the operands say of how results are split.
+    """The types of an abstract_eval rule, with the splits that follow from the operands' types.
 
-    Raises ShardingTypeError where that is not clear."""
+    Raises ShardingTypeError if the splits are ambiguous."""
     name = primitive.name
     if axes_words.get(name) == "unclear":
         raise ShardingTypeError(
@@ -114,11 +114,12 @@ def result_types(
             "to be split: jax.sharding.auto_axes(fun, out_sharding=...)"
         )
     if rule_of(name) is None and name != "reshape":
-        return rule(*avals, **params)  # calls and loops: their jaxprs say it; and what users define
+        # calls and loops, whose jaxprs have the types; and users' primitives
+        return rule(*avals, **params)
     mesh = _mesh_of(name, avals)
     outs = rule(*[a.update(sharding=None) for a in avals], **params)
     if requested_sharding(name, params) is not None:
-        return outs  # out_sharding says it
+        return outs  # given by out_sharding
     results = list(outs) if primitive.multiple_results else [outs]
     specs, shapes = [spec_of_type(a) for a in avals], [a.shape for a in avals]
     use = Use(name, shapes, specs, [r.shape for r in results], params, mesh.shape)
@@ -168,7 +169,7 @@ def _specs(use: Use, avals: Sequence[ShapedArray]) -> list[Spec]:
 
 
 def _check_alike(why: str, avals: Sequence[ShapedArray], specs: Sequence[Spec]) -> None:
-    """What is whole goes with all others."""
+    """Whole operands combine with any split."""
     said = [spec for spec, a in zip(specs, avals) if a._sharding is not None]
     if any(spec != said[0] for spec in said):
         raise ShardingTypeError(
@@ -178,7 +179,7 @@ def _check_alike(why: str, avals: Sequence[ShapedArray], specs: Sequence[Spec]) 
 
 
 def _one_spec(use: Use, axes: Any, shape: Sequence[int], avals: Sequence[ShapedArray]) -> Spec:
-    """The spec of a result, whose axes all operands that have a say in it agree on."""
+    """The spec of a result, on whose axes all their sources agree."""
     spec: list[tuple] = []
     for sources, size in zip(axes, shape):
         claims = [use.specs[operand][axis] for operand, axis in sources if use.specs[operand][axis]]

@@ -18,7 +18,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -78,9 +78,9 @@ def enter(codes: Codes, living: Living) -> None:
 class InForks:
     """A plugin of pytest that collects all tests once, and runs those of each trial in a fork.
 
-    What a fork imports is imported for the forks after it: most of a fork's time would be to import it again."""
+    What a fork imports is then imported for the forks after it, which would take as long as most tests."""
 
-    def __init__(self, trials: list[dict[str, Any]], modules: list[str] = ["pyopencl"]):
+    def __init__(self, trials: list[dict[str, Any]], modules: Sequence[str] = ("pyopencl",)):
         self.trials = trials
         self.modules = modules  # imported before the first fork
         self.results: list[Any] = []
@@ -134,7 +134,7 @@ class Prover(InForks):
         return found
 
 
-def import_all(modules: list[str]) -> None:
+def import_all(modules: Sequence[str]) -> None:
     for name in modules:
         with contextlib.suppress(Exception):  # pyopencl is not everywhere, and functions are empty
             importlib.import_module(name)

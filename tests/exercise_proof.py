@@ -164,7 +164,7 @@ def main(folder: Path) -> None:
     states = json.load(sys.stdin)
     prover = Prover(states, folder / "src")
     tests = sorted({test for state in states for test in state["tests"]})
-    options = ["--tb=native", "-p", "no:cacheprovider"]
+    options = ["--tb=native", "--assert=plain", "-p", "no:cacheprovider"]
     pytest.main([*options, *(str(folder / test) for test in tests)], plugins=[prover])
     loaded = [m for m in sys.modules.values() if m.__name__.partition(".")[0] == "tinyjax"]
     files = [m.__file__ for m in loaded if m.__file__]

@@ -140,7 +140,8 @@ def test_every_other_command_of_the_readme_runs(new_clone):
         "import sys, jax; print(jax.numpy.sin(0.0), sys.argv)"
     )
     for command in COMMANDS:
-        new_clone.check(command)
+        if command != "python -m tinyjax tour":
+            new_clone.check(command)
 
 
 @pytest.mark.slow

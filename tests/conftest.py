@@ -24,18 +24,23 @@ if importlib.util.find_spec("poisoned_memory"):  # not in a learner's folder
 
 # The files that take longest, with the slow tests: begun first, so that two processes end together.
 LONG = [
-    "tests/studio/learn/test_wrong_answers.py",
-    "tests/studio/learn/test_exercises.py",
     "tests/test_site_in_browser.py",
-    "tests/test_tutorials.py",
-    "tests/test_examples.py",
+    "tests/studio/learn/test_wrong_answers.py",
     "tests/test_first_hour.py",
-    "tests/many_devices/sharding/test_recorded.py",
-    "tests/studio/learn/test_carry_over.py",
-    "tests/studio/learn/test_finish.py",
-    "tests/test_pyodide.py",
+    "tests/studio/learn/test_exercises.py",
+    "tests/test_without_features.py",
     "tests/test_without_fast.py",
+    "tests/many_devices/distributed/test_processes.py",
+    "tests/studio/learn/test_grade.py",
+    "tests/studio/learn/test_carry_over.py",
     "tests/studio/learn/test_learn.py",
+    "tests/test_packaging.py",
+    "tests/test_pyodide.py",
+    "tests/test_examples.py",
+    "tests/studio/viz/page/test_live.py",
+    "tests/studio/learn/test_finish.py",
+    "tests/test_tutorials.py",
+    "tests/many_devices/sharding/test_recorded.py",
 ]
 
 

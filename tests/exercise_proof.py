@@ -18,16 +18,13 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
-
-# What tests import while they run: half of what a fork does would be to import these once more.
-IMPORTED_LATE = ["numpy.ma", "numpy.random", "numpy.testing", "numpy.typing", "pyopencl"]
 
 Living = dict[tuple[str, str], list[FunctionType]]  # functions by file and qualified name
 Codes = list[tuple[str, str, CodeType]]  # the code that a function must have, by the same
@@ -79,12 +76,13 @@ def enter(codes: Codes, living: Living) -> None:
 
 
 class InForks:
-    """A plugin of pytest that collects all tests once, and runs those of each trial in a fork."""
+    """A plugin of pytest that collects all tests once, and runs those of each trial in a fork.
 
-    imported_late = IMPORTED_LATE
+    What a fork imports is then imported for the forks after it, which would take as long as most tests."""
 
-    def __init__(self, trials: list[dict[str, Any]]):
+    def __init__(self, trials: list[dict[str, Any]], modules: Sequence[str] = ("pyopencl",)):
         self.trials = trials
+        self.modules = modules  # imported before the first fork
         self.results: list[Any] = []
         self.errors: list[str] = []
 
@@ -95,19 +93,19 @@ class InForks:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if sys.modules["tinyjax.runtime.devices"].are_known():
             self.errors.append("a test looks for devices while it is imported: no fork can compute")
-        for name in self.imported_late:
-            with contextlib.suppress(ImportError):  # pyopencl is not everywhere
-                importlib.import_module(name)
+        import_all(self.modules)
         living = living_functions()
         by_name: dict[str, list[pytest.Item]] = {}
         for item in session.items:
             for name in {item.nodeid, item.nodeid.partition("[")[0]}:
                 by_name.setdefault(name, []).append(item)
-        gc.freeze()  # what is there stays as it is in memory, which the forks share
         for trial in self.trials:
             self.errors += [f"there is no {test}" for test in trial["tests"] if test not in by_name]
             items = [item for test in trial["tests"] for item in by_name.get(test, [])]
-            self.results.append(in_a_fork(self.tried, trial, living, list(dict.fromkeys(items))))
+            gc.freeze()  # what is there stays as it is in memory, which the forks share
+            result, imported = in_a_fork(self.tried, trial, living, list(dict.fromkeys(items)))
+            self.results.append(result)
+            import_all(imported)
         return True
 
     def tried(self, trial: dict[str, Any], living: Living, items: list[pytest.Item]) -> Any:
@@ -136,17 +134,24 @@ class Prover(InForks):
         return found
 
 
-def in_a_fork(function: Callable[..., Any], *args: Any) -> Any:
-    """The result of a function that is called in a copy of this process."""
+def import_all(modules: Sequence[str]) -> None:
+    for name in modules:
+        with contextlib.suppress(Exception):  # pyopencl is not everywhere, and functions are empty
+            importlib.import_module(name)
+
+
+def in_a_fork(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
+    """The result of a function that is called in a copy of this process, and the modules imported there."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
+        before = set(sys.modules)
         try:
             answer = function(*args)
         except BaseException as error:
             answer = {"proof": repr(error)}
         with os.fdopen(theirs, "wb") as pipe:
-            pickle.dump(answer, pipe)
+            pickle.dump((answer, [name for name in sys.modules if name not in before]), pipe)
         os._exit(0)
     os.close(theirs)
     with os.fdopen(ours, "rb") as pipe:
@@ -159,7 +164,7 @@ def main(folder: Path) -> None:
     states = json.load(sys.stdin)
     prover = Prover(states, folder / "src")
     tests = sorted({test for state in states for test in state["tests"]})
-    options = ["--tb=native", "-p", "no:cacheprovider"]
+    options = ["--tb=native", "--assert=plain", "-p", "no:cacheprovider"]
     pytest.main([*options, *(str(folder / test) for test in tests)], plugins=[prover])
     loaded = [m for m in sys.modules.values() if m.__name__.partition(".")[0] == "tinyjax"]
     files = [m.__file__ for m in loaded if m.__file__]

@@ -19,6 +19,8 @@ AXE = (
     "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
     "axe.min.js",
 )
+# The rules of axe that depend on colours.
+OF_COLOURS = ("color-contrast", "link-in-text-block")
 # A page that is there, and whose scripts have run: what is pressed before is lost.
 NO_BAR_IS_HIDDEN = """return location.href != "about:blank" && document.readyState == "complete"
     && ![...document.querySelectorAll('.bar')].some((bar) => bar.hidden)"""
@@ -138,14 +140,16 @@ def links(browser):
     )
 
 
-def violations(browser, keep):
-    """What axe finds on the page, each with its elements."""
+def violations(browser, keep, rules=()):
+    """What axe finds on the page, by all rules or by these, each with its elements."""
     from website.assets import from_npm
 
     browser.execute_script(from_npm(*AXE, keep))
+    options = {"runOnly": {"type": "rule", "values": rules}} if rules else {}
     return browser.execute_async_script(
-        "const done = arguments[0]; axe.run(document).then(({ violations }) =>"
-        "  done(violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target)}`)))"
+        "const [options, done] = arguments; axe.run(document, options).then(({ violations }) =>"
+        "  done(violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target)}`)))",
+        options,
     )
 
 

@@ -1,5 +1,6 @@
 """Eager evaluation runs the bodies of loops, branches and rules itself: the compiler has no part in it."""
 
+import functools
 import sys
 from pathlib import Path
 
@@ -110,17 +111,24 @@ NO_REVERSE_MODE = {
 }
 
 
+@functools.cache
+def file_of_compiler(file):
+    """The file within tinyjax, if it is one of the compiler; but not those that say where arrays are."""
+    path = Path(file)
+    is_of_compiler = any(folder in path.parents for folder in COMPILER)
+    if is_of_compiler and path.name not in ("devices.py", "placement.py"):
+        return path.relative_to(PACKAGE)
+    return None
+
+
 def compiler_calls(fun):
     """The functions of the compiler that are called, the second time that `fun` is."""
     fun()  # imports what is imported late
     found = set()
 
     def note(frame, event, arg):
-        path = Path(frame.f_code.co_filename)
-        if path.name in ("devices.py", "placement.py"):  # which say where arrays are
-            return
-        if event == "call" and any(folder in path.parents for folder in COMPILER):
-            found.add(f"{path.relative_to(PACKAGE)}: {frame.f_code.co_name}")
+        if event == "call" and (file := file_of_compiler(frame.f_code.co_filename)):
+            found.add(f"{file}: {frame.f_code.co_name}")
 
     sys.setprofile(note)
     try:

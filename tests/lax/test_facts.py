@@ -15,25 +15,24 @@ from tinyjax.experimental import checkify
 from tinyjax.many_devices.sharding.propagation import rule_of
 
 SOURCE = Path(jax.__file__).parent
-FILES = {path.relative_to(SOURCE).as_posix(): path.read_text() for path in SOURCE.rglob("*.py")}
-
-
-def file_of(name: str) -> str | None:
-    """The file of tinyjax that defines a primitive of this name."""
-    define = re.compile(rf'\b(?:\w*Primitive|unary|nary|elementwise|host_primitive)\(\s*"{name}"')
-    return next((file for file, text in FILES.items() if define.search(text)), None)
-
+DEFINES = re.compile(r'_p = (?:\w*Primitive|unary|nary|elementwise|host_primitive)\(\s*"([\w-]+)"')
+# The file of tinyjax that defines the primitive of a name.
+FILES = {
+    name: path.relative_to(SOURCE).as_posix()
+    for path in SOURCE.rglob("*.py")
+    for name in DEFINES.findall(path.read_text())
+}
 
 # Those that run jaxprs or Python functions have what these do; group_ ones are many_devices' own.
 PRIMITIVES = [
     p
     for p in impl_rules
-    if not p.impl_binds_primitives and not p.name.startswith("group_") and file_of(p.name)
+    if not p.impl_binds_primitives and not p.name.startswith("group_") and p.name in FILES
 ]
 
 
 def check(primitives, fact: str, how: str) -> None:
-    lines = [f"{fact}: add {how} where {file_of(p.name)} defines {p.name}_p" for p in primitives]
+    lines = [f"{fact}: add {how} where {FILES[p.name]} defines {p.name}_p" for p in primitives]
     if lines:
         pytest.fail("\n".join(lines), pytrace=False)
 

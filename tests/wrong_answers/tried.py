@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import pytest
 from _pytest.runner import runtestprotocol
-from exercise_proof import IMPORTED_LATE, Codes, InForks, Living, codes_of, enter
+from exercise_proof import Codes, InForks, Living, codes_of, enter
 
 from tinyjax.studio.learn.exercises import in_clone
 from tinyjax.studio.learn.functions import with_function
@@ -43,11 +43,10 @@ class Prover(InForks):
     """Runs the tests of each answer until one fails."""
 
     def __init__(self, answers: list[Answer]):
-        super().__init__(answers)
         # Modules of the answers that load lazily; and the compiler, which is the reference's.
         files = sorted({file for answer in answers for file, _, _ in answer["functions"]})
         modules = [module_name(file) for file in files if file.startswith("tinyjax/")]
-        self.imported_late = [*IMPORTED_LATE, *modules, "tinyjax.runtime.executable"]
+        super().__init__(answers, [*modules, "pyopencl", "tinyjax.runtime.executable"])
         self.own: set[tuple[str, str]] = set()  # the functions of the answer that is tried
         self.failure: dict[str, str] | None = None
 
@@ -136,7 +135,7 @@ def main() -> None:
     answers = json.load(sys.stdin)
     prover = Prover(answers)
     files = sorted({test.partition("::")[0] for answer in answers for test in answer["tests"]})
-    options = ["-n0", "-q", "--tb=native", "-p", "no:cacheprovider", "-m", ""]
+    options = ["-n0", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", ""]
     pytest.main([*options, *(str(ROOT / file) for file in files)], plugins=[prover])
     print("\n" + json.dumps({"results": prover.results, "errors": prover.errors}))  # the last line
 

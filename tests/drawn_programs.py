@@ -39,6 +39,13 @@ class Program:
         """The results, in float64."""
         return self.with_tangents(args, args)[0]
 
+    def moving_results(self, moves: Sequence[bool]) -> list[bool]:
+        """Which results depend on the arguments that move."""
+        depends = [*moves, *[False for _ in self.constants]]
+        for _, operands in self.steps:
+            depends.append(any(depends[i] for i in operands))
+        return [depends[i] for i in self.results]
+
     def with_tangents(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[list, list]:
         """The results and their tangents, by pairs of NumPy's arrays."""
         primals = [wide(x) for x in [*args, *self.constants]]
@@ -117,11 +124,13 @@ def same(found: Any, expected: Any, rtol: float = 0, dtype: Any = None, **given:
         about = f"{len(found)} results, not {len(expected)}, of {shown(given)}"
         assert len(found) == len(expected), about
         for i, (x, y) in enumerate(zip(found, expected)):
-            same(x, y, rtol, dtype, **given, result=i)
+            same(x, y, rtol, dtype, **given, place=i)
         return
     x, y = np.asarray(found), np.asarray(expected)
     agree = x.shape == y.shape and (
-        np.allclose(x, y, rtol, rtol, equal_nan=True) if rtol else np.array_equal(x, y)
+        np.allclose(x, y, rtol, rtol, equal_nan=True)
+        if rtol
+        else np.array_equal(x, y, equal_nan="f" in (x.dtype.kind, y.dtype.kind))
     )
     assert agree, f"of {shown(given)}\nexpected {y!r},\n   found {x!r}"
     if dtype is not None:

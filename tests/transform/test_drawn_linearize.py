@@ -232,7 +232,7 @@ def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
         tangents = [draw.whole(x.shape, most=3) if m else 0 * x for x, m in zip(args, nonzeros)]
         primals_out, tangents_out = program.with_tangents(args, tangents)
         same(outs, [*primals_out, *consts], **about)
-        linear = [*moving_results(program, nonzeros), *[False for _ in consts]]
+        linear = [*program.moving_results(nonzeros), *[False for _ in consts]]
         flags = tuple(a or b for a, b in zip(linear, forced or [False] * len(linear)))
         assert tuple(parts.later_outs) == flags, f"{shown(about)}: later_outs {parts.later_outs}"
         found = jaxpr_as_fun(parts.later)(*residuals, *pick(tangents, nonzeros))
@@ -251,11 +251,3 @@ def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
         ]
         found = [origin for origin in parts.known_outs if origin[0] == "in"]
         assert found == want, f"{shown(about)}: results that are inputs: {found}, not {want}"
-
-
-def moving_results(program, nonzeros):
-    """Which results of a program move with the arguments that do."""
-    moves = [*nonzeros, *([False] * len(program.constants))]
-    for _, operands in program.steps:
-        moves.append(any(moves[i] for i in operands))
-    return [moves[i] for i in program.results]

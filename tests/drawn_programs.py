@@ -134,7 +134,7 @@ def same(found: Any, expected: Any, rtol: float = 0, dtype: Any = None, **given:
     )
     assert agree, f"of {shown(given)}\nexpected {y!r},\n   found {x!r}"
     if dtype is not None:
-        is_of = get_aval(found).dtype
+        is_of = found.dtype if isinstance(found, np.ndarray | np.generic) else get_aval(found).dtype
         assert is_of == dtype, f"of {shown(given)}: expected a {np.dtype(dtype)}, found {is_of}"
 
 

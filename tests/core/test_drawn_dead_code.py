@@ -71,7 +71,7 @@ def reached(jaxpr, outvars):
 
 def test_of_any_jaxpr_what_results_and_effects_need_is_kept_and_nothing_else(monkeypatch):
     monkeypatch.setitem(dce_rules, each_p, each_rule)
-    for draw in draws(50, 8):
+    for draw in draws(100, 8):
         jaxpr = drawn_jaxpr(draw)
         used = draw.flags(len(jaxpr.outvars))
         about = lambda j=jaxpr, used=used: f"of {j} with used_outputs {used}"  # noqa: E731

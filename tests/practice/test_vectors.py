@@ -134,7 +134,7 @@ def test_of_any_loop_each_iteration_is_run_once_and_what_is_at_its_variable_is_w
         adds = draw.random() < 0.2 and any(isinstance(s, Load) for s in body)
         if adds:
             target = next(s.target for s in body if isinstance(s, Load))
-            body.insert(draw.randint(1, len(body)), Add("b_out", 0, target))
+            body.insert(draw.randint(1, len(body)), Add("b_out", draw.choice([0, name]), target))
             body.sort(key=lambda s: isinstance(s, Add | Store))
         loop = For(name, start, stop, body)
         with unchanged(loop=loop):

@@ -33,7 +33,7 @@ def pair_in(trace, primal=3.0):
 def test_of_any_operands_each_operation_is_sent_where_it_belongs(monkeypatch):
     went = []
     by = lambda where: lambda *args: went.append(where) or args[-2:]  # noqa: E731
-    for draw in draws(60):
+    for draw in draws(120):
         outer = LinearizeTrace(bind.context.trace, JaxprTrace())
         trace, new_p = LinearizeTrace(JaxprTrace(), JaxprTrace()), bind.Primitive("new")
         choices = {
@@ -93,7 +93,7 @@ class Mixed:
 
 
 def test_a_new_operation_of_any_operands_and_results_is_parted(monkeypatch):
-    for draw in draws(60):
+    for draw in draws(120):
         parent = draw.choice([bind.context.trace, JaxprTrace()])
         trace = LinearizeTrace(parent, JaxprTrace())
         mixed = Mixed(draw, parent.new_arg(scalar) if isinstance(parent, JaxprTrace) else 0.0)
@@ -157,7 +157,7 @@ def drawn_primals(draw):
 
 def test_of_any_function_each_argument_and_each_result_is_told_apart():
     outer = pair_in(LinearizeTrace(bind.context.trace, JaxprTrace()))
-    for draw in draws(60):
+    for draw in draws(120):
         primals = drawn_primals(draw)
         fun = Chosen(draw, primals, draw.choice([7.0, outer]))
         trace = LinearizeTrace(bind.context.trace, JaxprTrace())
@@ -197,7 +197,7 @@ def derived(way, f, n):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_in_any_nest_linearize_gives_the_derivatives_of_any_program(dtype):
     with jax.enable_x64(dtype is np.float64):
-        for draw in draws(16, 5):
+        for draw in draws(30, 5):
             program = draw.program()
             n, args = len(program.shapes), draw.args(program, dtype)
             ways = [draw.choice(["linearize", "linearize", "jvp"]) for _ in range(draw.size // 2)]
@@ -215,7 +215,7 @@ def test_in_any_nest_linearize_gives_the_derivatives_of_any_program(dtype):
 
 
 def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
-    for draw in draws(30):
+    for draw in draws(60):
         program = draw.program()
         args, n = draw.args(program), len(program.shapes)
         consts = [jax.numpy.arange(2.0)] * draw.randint(0, 1)

@@ -16,7 +16,7 @@ from tinyjax.core.tracing import make_jaxpr
 
 
 def test_of_any_readers_a_value_is_stored_if_one_repeats_it_or_it_is_read_at_several_places():
-    for draw in draws(80):
+    for draw in draws(160):
         v = Var(ShapedArray(draw.shape(2, (2, 3, 1)), np.dtype("float32")))
         work = CHEAP_WORK + draw.choice([-1, 0, 0.5, 1, 1, 50])
         reads = [
@@ -42,7 +42,7 @@ def test_of_any_readers_a_value_is_stored_if_one_repeats_it_or_it_is_read_at_sev
 
 
 def test_of_any_inputs_a_group_reads_what_is_made_before_it_and_its_own_at_one_place():
-    for draw in draws(80):
+    for draw in draws(160):
         groups = [SimpleNamespace(depth=draw.randint(0, 3)) for _ in range(draw.count(1))]
         group, home, inputs, refused = groups[0], {}, {}, False
         for _ in range(draw.count()):
@@ -66,7 +66,7 @@ def test_of_any_inputs_a_group_reads_what_is_made_before_it_and_its_own_at_one_p
 
 
 def test_of_any_group_all_arithmetic_counts_and_only_what_it_reads_and_makes():
-    for draw in draws(20):
+    for draw in draws(40):
         dtype, size = draw.choice([np.float32, np.float64, np.float16, np.int8]), draw.randint(1, 9)
         n = draw.randint(0, 6)
 

@@ -206,3 +206,18 @@ def test_of_any_axes_and_dtype_a_reduction_is_a_loop_for_each_axis():
             sum(n > 1 for n in x.shape) if 0 not in combined else sum(n > 1 for n in expected.shape)
         )
         assert text.count("for ") == loops, f"{about}: expected {loops} loops\n{text}"
+
+
+def test_of_any_halves_a_product_of_vectors_is_rounded_once():
+    for draw in draws(10):
+        n, unit = draw.count(1), 2.0**-10
+        steps = [draw.randint(1, 7) for _ in range(n)]
+        # (1 + k u)**2 - (1 + 2 k u) is (k u)**2: nothing is left of it if a product is rounded to a half
+        x = np.float16([v for k in steps for v in (1 + k * unit, -1 - 2 * k * unit)])
+        y = np.float16([v for k in steps for v in (1 + k * unit, 1)])
+        jaxpr = make_jaxpr(lambda x, y: lax.dot(x, y))(*[aval(2 * n, dtype="float16")] * 2).jaxpr
+        group = KernelGroup(list(jaxpr.outvars), list(jaxpr.invars), list(jaxpr.eqns))
+        out = np.zeros(1, np.float16)
+        interpret_kernel(loop_nest(group, "k0", variable_names(jaxpr), CPU), [x, y, out])
+        expected = sum((k * unit) ** 2 for k in steps)
+        same(out[0], np.float16(expected), 1e-2 * expected, x=x, y=y)

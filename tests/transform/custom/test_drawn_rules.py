@@ -152,6 +152,8 @@ def test_the_cotangents_of_real_and_imag_are_exact_of_any_number():
                 (of_imag,) = transpose_rules[lax.imag_p](ct, x)
                 for found, real, imag in [(of_real, ct, 0), (of_imag, 0, -ct)]:
                     found = np.asarray(found)
+                    zeros = found.imag if real is ct else found.real
+                    assert not np.signbit(zeros).any(), f"of {numbers}: 0, and not {zeros}"
                     same(found.real, np.broadcast_to(real, found.shape), ct=numbers)
                     same(found.imag, np.broadcast_to(imag, found.shape), ct=numbers)
                     assert found.dtype == whole, f"expected {whole}, found {found.dtype}"

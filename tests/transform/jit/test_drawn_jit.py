@@ -19,7 +19,7 @@ NAMES = ["z", "a", "k", "times", "edge"]
 
 
 def test_of_any_call_static_arguments_are_split_off_with_places_types_and_values():
-    for draw in draws(80):
+    for draw in draws(160):
         args = tuple(draw.choice(VALUES) for _ in range(draw.count()))
         names = draw.sample(NAMES, draw.randint(0, 4))
         kwargs = {name: draw.choice(VALUES) for name in names}
@@ -59,7 +59,7 @@ def other_leaves(draw, leaves):
 
 def test_of_any_calls_those_that_may_be_traced_differently_have_other_keys():
     f = jax.jit(lambda *args, **kwargs: 0.0, static_argnums=0, static_argnames=("a", "z"))
-    for draw in draws(40):
+    for draw in draws(80):
         leaves = [
             draw.choice([2.0, np.float32(2), np.ones(draw.shape(3), np.float32)])
             for _ in range(draw.count(2))
@@ -105,7 +105,7 @@ def drawn_options(draw):
 
 
 def test_of_any_program_a_batch_is_one_jit_of_the_batched_jaxpr(no_compiler):
-    for draw in draws(10):
+    for draw in draws(20):
         drawn = draw.program()
         options, n, in_axes = drawn_options(draw), draw.randint(1, 3), []
         for shape in drawn.shapes:
@@ -138,7 +138,7 @@ def test_of_any_program_a_batch_is_one_jit_of_the_batched_jaxpr(no_compiler):
 
 
 def test_of_any_program_a_jvp_is_one_jit_of_what_moves(no_compiler):
-    for draw in draws(20):
+    for draw in draws(40):
         drawn = draw.program()
         options = drawn_options(draw)
         args, moves = draw.args(drawn), draw.flags(len(drawn.shapes), 0.6)

@@ -93,8 +93,8 @@ class Draw(random.Random):
         return numbers.astype(dtype).reshape(tuple(shape))
 
     def program(self, scalars: bool = False, constants: bool = True) -> Program:
-        """A program of up to five arguments, a few sums, products and signs, and up to five results."""
-        args = self.randint(1, min(5, 1 + self.size))
+        """A program of a few arguments, sums, products and signs, and results."""
+        args = self.randint(1, min(7, 1 + self.size))
         shapes = tuple((2,) if not scalars and self.random() < 0.4 else () for _ in range(args))
         numbers = (2.0, -1.0)[: self.randint(0, 2) if constants else 0]
         names = [self.choice(["add", "mul", "neg"]) for _ in range(self.count())]
@@ -104,14 +104,14 @@ class Draw(random.Random):
         for name in names:
             steps.append((name, tuple(self.randrange(n) for _ in range(2 - (name == "neg")))))
             n += 1
-        results = [self.randrange(n) for _ in range(self.randint(1, 5))]
+        results = [self.randrange(n) for _ in range(self.randint(1, 6))]
         return Program(shapes, numbers, tuple(steps), (*results[:-1], n - 1))
 
     def args(self, program: Program, dtype: Any = np.float32) -> list[Any]:
         return [self.whole(shape, dtype) for shape in program.shapes]
 
 
-def draws(count: int, largest: int = 6) -> Iterator[Draw]:
+def draws(count: int, largest: int = 8) -> Iterator[Draw]:
     """Draws, their inputs growing up to a size."""
     for number in range(count):
         yield Draw(number, 1 + largest * number // count)

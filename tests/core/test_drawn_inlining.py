@@ -96,7 +96,7 @@ def test_of_any_calls_the_equations_are_those_that_would_run_each_with_variables
 ):
     monkeypatch.setitem(custom_inline_rules, custom_p, lambda eqn: eqn.params["body"])
     assert CALLS.items() >= PARAMETERS.items()
-    for draw in draws(20):
+    for draw in draws(14):
         drawn = Calls(draw)
         closed = drawn.closed(min(3, draw.size // 2 + 1))
         before = str(closed) if draw.number < 10 else ""

@@ -173,3 +173,7 @@ def test_of_any_tree_the_first_step_that_is_good_is_taken():
         assert jax.tree.structure(new) == jax.tree.structure(tree), f"of {about}: found {new}"
         same(jax.tree.leaves(new), moved, dtype=np.float32, **about)
         assert len(asked) == tries + 1, f"of {about}: {len(asked)} losses for {tries} tries"
+    for dtype in (np.float16, np.float64):
+        with jax.enable_x64(dtype is np.float64):
+            new, _ = descent_step(lambda x: jnp.sum(x * x), np.array([1, 2], dtype), 0.25)
+            same(new, [0.5, 1.0], dtype=dtype)

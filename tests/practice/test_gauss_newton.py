@@ -133,7 +133,7 @@ def test_what_is_given_stays_as_it_was():
 
 def test_of_any_trees_the_step_is_that_of_the_matrix():
     with jax.enable_x64(True):
-        for draw in draws(8, 3):
+        for draw in draws(16, 3):
             starts = [
                 draw.whole(draw.shape(2, (1, 2, 3)), np.float64) for _ in range(draw.count(1))
             ]

@@ -158,6 +158,10 @@ def test_arrays_of_any_rank_and_of_other_floats_are_compared_and_stay_as_they_ar
 
 
 def test_an_error_of_a_law_goes_on_and_numpys_settings_are_left():
+    with np.errstate(divide="warn", over="raise"):
+        before = np.geterr()
+        entry(Law("mul x y", "x", lambda x, y: x * y, lambda x, y: x, "why"))
+        assert np.geterr() == before
     before = np.geterr()
     with error_passes(Thrown()) as error:
         entry(Law("a", "b", raises(error), lambda x, y: x, "why"))

@@ -141,7 +141,7 @@ def test_each_call_is_of_its_own_step_and_sizes():
 
 
 def test_of_any_batches_the_steps_are_those_of_the_loop_and_traced_once():
-    for draw in draws(12):
+    for draw in draws(16):
         columns = draw.randint(1, 4)
         given = [
             (draw.whole((n, columns)), draw.whole((n,)))

@@ -129,6 +129,9 @@ def test_of_any_chain_of_calls_each_runs_its_own_rules_once():
             return x
 
         x, ct = draw.whole(shape), draw.whole(shape)
+        jax.vjp(chain, x)
+        assert len(ran) == len(stages), f"{ran} ran"
+        ran.clear()  # a second call runs all rules again
         out, pull_back = jax.vjp(chain, x)
         expected, value, count = np.asarray(ct, np.float64), np.asarray(x, np.float64), len(stages)
         for _, _, after, back in stages:  # a residual is twice what the stage was called with

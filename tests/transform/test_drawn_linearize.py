@@ -244,10 +244,9 @@ def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
         outvars = parts.known.jaxpr.outvars
         assert asked == set(range(len(outvars))), f"{shown(about)}: outputs {asked}"
         assert not set(outvars) & set(parts.known.jaxpr.invars), f"{shown(about)}: an input"
-        want = [
-            ("in", closed.jaxpr.invars.index(v))
-            for v in closed.jaxpr.outvars
-            if v in closed.jaxpr.invars
-        ]
-        found = [origin for origin in parts.known_outs if origin[0] == "in"]
-        assert found == want, f"{shown(about)}: results that are inputs: {found}, not {want}"
+        inputs, constvars = closed.jaxpr.invars, closed.jaxpr.constvars
+        for v, (kind, origin) in zip(closed.jaxpr.outvars, parts.known_outs, strict=True):
+            if v in inputs or v in constvars:
+                want = ("in", inputs.index(v)) if v in inputs else ("const", closed.consts[0])
+                is_right = kind == want[0] and (origin is want[1] or origin == want[1])
+                assert is_right, f"{shown(about)}: a result is from {(kind, origin)}, not {want}"

@@ -104,7 +104,8 @@ def test_of_any_shapes_the_factor_that_is_linear_is_found_and_summed():
             want[place] = ("xy"[place], (ct, *operands), params)
             assert found == tuple(want), f"{shown(about)}: expected {want}, found {found}"
         with pytest.raises(NotImplementedError, match="not linear"):
-            product_transpose(primitives.mul_p, *rules, ct, x, linear(draw, to, dtype))
+            both = draw.choice([x, linear(draw, to, dtype)])
+            product_transpose(primitives.mul_p, *rules, ct, x, both)
 
 
 # ---- the backward pass ----

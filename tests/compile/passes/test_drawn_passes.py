@@ -98,11 +98,13 @@ def drawn_equations(draw):
         if eqns and draw.random() < 0.5:  # like one before, perhaps of what another has
             eqn = draw.choice(eqns)
             p, operands, params = eqn.primitive, list(eqn.invars), dict(eqn.params)
-            change = draw.randint(0, 4)
+            change = draw.randint(0, 5)
             if change == 1 and operands:
                 operands[draw.randrange(len(operands))] = draw.choice(values)
             elif change == 2:
                 params[draw.choice(list(params))] = draw.choice(PARAMS)
+            elif change == 4:
+                params = dict(zip(params, reversed(params.values())))
             elif change == 3:
                 operands = operands[::-1]
         else:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import each_error, error_passes, raises, unchanged
 from practice.descent import descent_step
 
@@ -136,3 +137,43 @@ def test_an_error_of_the_loss_goes_on(error):
                 return fail(x) if len(calls) > most else x * x / 2
 
             descent_step(loss, 1.0, rate=8.0)
+
+
+def test_of_any_tree_the_first_step_that_is_good_is_taken():
+    for draw in draws(10, 4):
+        starts = [draw.whole(draw.shape(2, (1, 2, 3))) for _ in range(draw.count(1))]
+        slopes = [draw.choice([0.25, 1.0, 8.0, 64.0]) for _ in starts]
+        largest = draw.choice([2.0, 4.0, np.inf])  # beyond, the loss is no number
+        asked = []
+
+        def loss(tree, slopes=slopes, largest=largest, asked=asked):
+            leaves = jax.tree.leaves(tree)
+            asked.append(len(leaves))
+            total = sum(jnp.sum(a * x * x) for a, x in zip(slopes, leaves))
+            far = [jnp.max(jnp.abs(x)) > largest for x in leaves]
+            return jnp.where(jnp.stack(far).any(), jnp.nan, total)
+
+        rate = draw.choice([4, 1.0, 0.5])
+        tree = draw.choice([list(starts), {"a": (starts[0], starts[1:])}])
+        wide = [np.asarray(x, np.float64) for x in starts]
+        value = sum((a * x * x).sum() for a, x in zip(slopes, wide))
+        squares = sum(((2 * a * x) ** 2).sum() for a, x in zip(slopes, wide))
+        expected, tries = rate, 1
+        while True:  # all numbers are exact
+            moved = [x - expected * 2 * a * x for a, x in zip(slopes, wide)]
+            lower = sum((a * x * x).sum() for a, x in zip(slopes, moved))
+            near = all(np.abs(x).max() <= largest for x in moved)
+            if near and lower <= value - expected * squares / 2:
+                break
+            expected, tries = expected / 2, tries + 1
+        with unchanged(tree=tree):
+            new, found = descent_step(loss, tree, rate)
+        about = {"tree": tree, "slopes": slopes, "rate": rate, "largest": largest}
+        assert found == expected, f"of {about}: expected a rate of {expected}, found {found}"
+        assert jax.tree.structure(new) == jax.tree.structure(tree), f"of {about}: found {new}"
+        same(jax.tree.leaves(new), moved, dtype=np.float32, **about)
+        assert len(asked) == tries + 1, f"of {about}: {len(asked)} losses for {tries} tries"
+    for dtype in (np.float16, np.float64):
+        with jax.enable_x64(dtype is np.float64):
+            new, _ = descent_step(lambda x: jnp.sum(x * x), np.array([1, 2], dtype), 0.25)
+            same(new, [0.5, 1.0], dtype=dtype)

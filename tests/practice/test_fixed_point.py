@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import Thrown, error_passes, raises, unchanged
 from practice.fixed_point import fixed_point
 
@@ -108,3 +109,34 @@ def test_each_call_is_of_its_own_step_and_start_which_stay_as_they_are():
         a
     )
     np.testing.assert_allclose(found, np.linalg.inv(np.eye(2) - small), rtol=1e-4)
+
+
+def test_of_any_size_derivatives_are_those_of_the_inverse():
+    for draw in draws(3, 7):
+        n, scale = draw.size, draw.choice([0.5, -0.5, 1.0])
+        entries = [draw.uniform(-1, 1) for _ in range(n * n)]
+        slopes = np.array(entries, np.float32).reshape(n, n) / (1.5 * n)
+        shift = np.array([draw.uniform(1, 2) for _ in range(n)], np.float32)
+
+        def step(x, a, slopes=slopes):
+            return a["scale"] * (slopes @ x) + a["shift"]
+
+        def fun(scale, shift, step=step, n=n):
+            return fixed_point(step, {"scale": scale, "shift": shift}, jnp.zeros(n, jnp.float32))
+
+        # x = scale * slopes @ x + shift, and what follows for its derivatives by scale
+        inverse = np.linalg.inv(np.eye(n) - scale * slopes.astype(np.float64))
+        x = inverse @ shift
+        first = inverse @ slopes @ x
+        second = 2 * inverse @ slopes @ first
+        about = {"slopes": slopes, "scale": scale, "shift": shift}
+        same(fun(scale, shift), x, 1e-3, **about)
+        _, by_scale = jax.jvp(lambda s, f=fun, b=shift: f(s, b), (scale,), (1.0,))
+        same(by_scale, first, 5e-3, **about, derivative="by scale")
+        weights = draw.whole((n,))
+        total = lambda s, b, f=fun, w=weights: jnp.sum(w * f(s, b))  # noqa: E731
+        by_scale, by_shift = jax.grad(total, (0, 1))(scale, shift)
+        same(by_scale, weights @ first, 1e-2, **about, weights=weights, derivative="by scale")
+        same(by_shift, inverse.T @ weights, 5e-3, **about, weights=weights, derivative="by shift")
+        twice = jax.grad(lambda s, t=total, b=shift: jax.jvp(lambda s: t(s, b), (s,), (1.0,))[1])
+        same(twice(scale), weights @ second, 2e-2, **about, weights=weights, derivative="second")

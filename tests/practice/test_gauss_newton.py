@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from drawn_programs import draws, same
 from judged import each_error, error_passes, raises, unchanged
 from practice.gauss_newton import gauss_newton_product, gauss_newton_step
 
@@ -128,3 +129,47 @@ def test_what_is_given_stays_as_it_was():
     np.testing.assert_array_equal(product["b"][1], [[1.0], [1.0]])
     np.testing.assert_allclose(step["b"][1], [[4.0], [4.0]], rtol=1e-5)
     np.testing.assert_allclose([*step["a"], step["b"][0]], [0.0, 0.0, 0.0], atol=1e-5)
+
+
+def test_of_any_trees_the_step_is_that_of_the_matrix():
+    with jax.enable_x64(True):
+        for draw in draws(16, 3):
+            starts = [
+                draw.whole(draw.shape(2, (1, 2, 3)), np.float64) for _ in range(draw.count(1))
+            ]
+            tree = draw.choice([tuple(starts), {"b": starts[0], "a": starts[1:]}])
+            leaves, structure = jax.tree.flatten(tree)
+            x = np.concatenate([np.ravel(leaf) for leaf in leaves])
+            n, m = len(x), len(x) + draw.randint(1, 3)
+            linear, curved = (
+                np.array([[draw.uniform(-1, 1) for _ in range(n)] for _ in range(m)])
+                for _ in range(2)
+            )
+            curved *= draw.choice([0.0, 0.3])
+
+            def vector(tree):
+                return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)])
+
+            def fun(tree, linear=linear, curved=curved):
+                out = linear @ vector(tree) + (curved @ vector(tree)) ** 2 - 1.0
+                return {"first": out[0], "rest": [out[1:2], out[2:]]}
+
+            direction = [draw.whole(leaf.shape, np.float64) for leaf in leaves]
+            jacobian = linear + 2 * (curved @ x)[:, None] * curved
+            curvature = jacobian.T @ jacobian
+            with unchanged(tree=tree, direction=direction):
+                found = gauss_newton_product(fun, tree, structure.unflatten(direction))
+            assert jax.tree.structure(found) == structure, f"of {tree}: found {found}"
+            expected = curvature @ np.concatenate([np.ravel(d) for d in direction])
+            about = {"x": tree, "linear": linear, "curved": curved}
+            same(vector(found), expected, 1e-9, **about, direction=direction)
+
+            if draw.number % 2:  # each second one, as a step takes long
+                continue
+            damping = draw.choice([0.5, 2, 10.0])
+            value = linear @ x + (curved @ x) ** 2 - 1.0
+            expected = x - np.linalg.solve(curvature + damping * np.eye(n), jacobian.T @ value)
+            with unchanged(tree=tree):
+                found = gauss_newton_step(fun, tree, damping)
+            assert jax.tree.structure(found) == structure, f"of {tree}: found {found}"
+            same(vector(found), expected, 1e-4, dtype=np.float64, **about, damping=damping)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from drawn_programs import draws
 from judged import Thrown, error_passes, raises, unchanged
 from practice.laws import DTYPES, LAWS, Law, entry, hard_numbers, same_bits
 
@@ -157,8 +158,38 @@ def test_arrays_of_any_rank_and_of_other_floats_are_compared_and_stay_as_they_ar
 
 
 def test_an_error_of_a_law_goes_on_and_numpys_settings_are_left():
+    with np.errstate(divide="warn", over="raise"):
+        before = np.geterr()
+        entry(Law("mul x y", "x", lambda x, y: x * y, lambda x, y: x, "why"))
+        assert np.geterr() == before
     before = np.geterr()
     with error_passes(Thrown()) as error:
         entry(Law("a", "b", raises(error), lambda x, y: x, "why"))
     entry(Law("mul x y", "x", lambda x, y: x * y, lambda x, y: x, "why"))
     assert np.geterr() == before
+
+
+def test_of_any_bits_arrays_are_compared_one_element_after_another():
+    for draw in draws(60):
+        dtype = np.dtype(draw.choice([np.float32, np.float64, np.float16, np.int32, np.uint32]))
+        size = dtype.itemsize
+
+        def bits(draw=draw, dtype=dtype):
+            hard = [0.0, -0.0, np.inf, np.nan, -np.nan, 1.0, 1e-7] if dtype.kind == "f" else [0, 1]
+            drawn = draw.randbytes(dtype.itemsize)
+            return draw.choice([np.array([draw.choice(hard)], dtype).tobytes(), drawn])
+
+        count = draw.randint(0, 2 * draw.size)
+        a = [bits() for _ in range(count)]
+        b = [x if draw.random() < 0.9 else bits() for x in a]
+        if dtype.kind == "f" and draw.random() < 0.3 and count:
+            a[0] = np.array([np.nan], dtype).tobytes()
+            b[0] = draw.choice([(-np.array([np.nan], dtype)).tobytes(), a[0], bits()])
+        x, y = (np.frombuffer(b"".join(parts), dtype) for parts in (a, b))
+        is_nan = [[v != v for v in array.tolist()] for array in (x, y)]
+        expected = all(p == q or m and n for p, q, m, n in zip(a, b, *is_nan))
+        assert len(b"".join(a)) == count * size
+        shaped = draw.random() < 0.3 and count % 2 == 0
+        x, y = (array.reshape(2, -1) if shaped else array for array in (x, y))
+        found = same_bits(x, y)
+        assert found is expected, f"of {x!r}\nand {y!r}: expected {expected}, found {found}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import SMALL_FLOAT
 from practice.limit_gradient import limit_gradient
 
@@ -96,3 +97,32 @@ def test_trees_may_be_deep_and_values_go_through_whatever_they_are():
         lambda t: 3.0 * limit_gradient(t, 1.0)["a"][0] + 4.0 * limit_gradient(t, 2.0)["a"][1][1]
     )(deep)
     assert [float(x) for x in jax.tree.leaves(found["a"])] == [1.0, 0.0, 2.0]
+
+
+def test_of_any_tree_and_batch_the_length_of_the_whole_is_limited():
+    for draw in draws(10):
+        dtype = draw.choice([np.float32, np.float32, np.float16])
+        leaves = [draw.whole(draw.shape(2), dtype) for _ in range(draw.count(1))]
+        form = draw.choice([list, lambda xs: {"b": xs[0], "a": (xs[1:],)}])
+        cts = [draw.whole(x.shape, dtype) for x in leaves]
+        length = np.sqrt(sum((ct.astype(np.float64) ** 2).sum() for ct in cts))
+        limit = draw.choice([0.5, 1, 3.0, 100.0, float(length) + 1])
+        factor = 1 if length <= limit else limit / length
+        tree, structure = form(leaves), jax.tree.structure(form(leaves))
+        pull = lambda ct, tree=tree, limit=limit: (  # noqa: E731
+            jax.vjp(lambda t: limit_gradient(t, limit), tree)[1](ct)[0]
+        )
+        about = {"tree": tree, "ct": cts, "limit": limit}
+        rtol = 1e-5 if dtype is np.float32 else 3e-3
+        found = pull(form(cts))
+        assert jax.tree.structure(found) == structure, f"of {about}: found {found}"
+        expected = [ct * factor for ct in jax.tree.leaves(form(cts))]
+        same(jax.tree.leaves(found), expected, rtol, dtype, **about)
+        if factor == 1:
+            same(jax.tree.leaves(found), jax.tree.leaves(form(cts)), **about)
+        batch = form([np.stack([ct, 0 * ct, 4 * ct]) for ct in cts])  # each has a length of its own
+        found = jax.vmap(pull)(batch)
+        for i, times in enumerate((1, 0, 4)):
+            factor = min(1, limit / (times * length)) if times * length else 1
+            expected = [ct * times * factor for ct in jax.tree.leaves(form(cts))]
+            same([x[i] for x in jax.tree.leaves(found)], expected, rtol, **about, in_batch=i)

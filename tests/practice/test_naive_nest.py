@@ -1,4 +1,5 @@
 import numpy as np
+from drawn_programs import draws
 from judged import unchanged
 from practice.naive_nest import naive_nest
 from practice.toy_kernel import Add, For, Let, Load, Store, run
@@ -91,3 +92,34 @@ def test_what_is_given_stays_and_an_operation_may_have_one_operand_or_three():
         start, loop = naive_nest(eqns, "k", size, total=True)
         assert start == Store("k_out", 0, 0.0) and loop.body[-1] == Add("k_out", 0, "k")
         assert loop.stop == size, f"of {size} elements too there is a loop"
+
+
+def test_of_any_equations_in_any_order_what_is_needed_runs_once_for_each_element():
+    for draw in draws(40, 8):
+        arguments = [f"a{i}" for i in range(draw.count(1))]
+        eqns, values = [], list(arguments)
+        for i in range(draw.count()):
+            op = draw.choice(["add", "sub", "mul", "maximum", "negative", "clip"])
+            operands = [draw.choice(values) for _ in range({"negative": 1, "clip": 3}.get(op, 2))]
+            eqns.append((op, tuple(operands), f"v{i}"))
+            values.append(f"v{i}")
+        result, size, total = draw.choice(values), draw.randint(0, 5), draw.random() < 0.4
+        memory = {f"{v}_in": draw.whole((size,), np.float64) for v in arguments}
+        env = {v: memory[f"{v}_in"] for v in arguments}
+        names = {"sub": "subtract", "mul": "multiply"}
+        for op, operands, out in eqns:
+            env[out] = getattr(np, names.get(op, op))(*[env[v] for v in operands])
+        needed = {result}
+        for _, operands, out in reversed(eqns):
+            needed |= set(operands) if out in needed else set()
+        shuffled = draw.sample(eqns, len(eqns))
+        about = f"of {shuffled}, result {result}, size {size}, total {total}"
+        with unchanged(eqns=shuffled):
+            body = naive_nest(shuffled, result, size, total)
+        memory[f"{result}_out"] = np.full(1 if total else size, -77.0)
+        count = run(body, memory)
+        expected = [env[result].sum()] if total else env[result]
+        found = memory[f"{result}_out"]
+        assert np.array_equal(found, expected), f"{about}: expected {expected}, found {found}"
+        most = size * (len(needed) + 1) + total
+        assert count == most, f"{about}: {count} statements run, and {most} are needed: {body}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import each_error, error_passes, raises, unchanged
 from practice.newton import find_root
 
@@ -88,3 +89,31 @@ def test_the_guess_may_have_any_shape_and_is_left_as_it_is():
         assert np.shape(x) == np.shape(guess)
         np.testing.assert_allclose(x, np.full(np.shape(guess), 3.0), rtol=1e-5)
     assert np.shape(find_root(lambda x: 2.0 * x - 6.0, np.float32(4.0), steps=5)) == ()
+
+
+def test_of_any_shape_each_step_is_newtons():
+    with jax.enable_x64(True):
+        for draw in draws(12, 4):
+            shape = draw.shape(3, (1, 2, 3))
+            n = int(np.prod(shape))
+            root = np.array([draw.uniform(-1, 1) for _ in range(n * n)]).reshape(n, n)
+            matrix = root @ root.T + np.eye(n) * (1 + draw.random())
+            right = np.array([draw.uniform(-2, 2) for _ in range(n)])
+            guess = np.array([draw.uniform(-1, 1) for _ in range(n)]).reshape(shape)
+            steps, cubes = draw.randint(0, 4), draw.choice([0.0, 0.1, 1.0])
+
+            def g(x, matrix=matrix, right=right, cubes=cubes, shape=shape):
+                x = jnp.reshape(x, (-1,))
+                return jnp.reshape(matrix @ x + cubes * x * x * x - right, shape)
+
+            expected = guess.reshape(-1).copy()
+            for _ in range(steps):
+                value = matrix @ expected + cubes * expected**3 - right
+                slopes = matrix + np.diag(3 * cubes * expected**2)
+                expected = expected - np.linalg.solve(slopes, value)
+            given = guess if draw.random() < 0.5 else jnp.asarray(guess)
+            with unchanged(guess=given):
+                found = find_root(g, given, steps)
+            about = {"matrix": matrix, "right": right, "cubes": cubes, "steps": steps}
+            same(found, expected.reshape(shape), 1e-5, guess=guess, **about)
+            assert found.dtype == np.float64, "the guess has 64 bits, and so has the root"

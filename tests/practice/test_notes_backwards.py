@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation
 from practice.notes_backwards import backwards, run_backwards
@@ -91,3 +92,35 @@ def test_an_error_of_a_rule_goes_on(monkeypatch, error):
     counts = lambda x: run_backwards([eq("b", mul_p, "a", x), eq("c", mul_p, "a", "b")], "c", x)  # noqa: E731
     monkeypatch.setitem(backwards, mul_p, lambda ct, x, y: [ct, ct])
     assert float(jax.jvp(lambda x: counts(x)["a"], (3.0,), (1.0,))[1]) == 2.0, "sums are bound"
+
+
+def test_of_any_notes_a_name_counts_what_the_result_moves_by():
+    for draw in draws(40, 8):
+        notes, names = [], [f"a{i}" for i in range(draw.count(1))]
+        shape = draw.shape(1, (2, 1, 3))
+        for i in range(draw.count()):
+            kind = draw.choice([neg_p, add_p, add_any_p, mul_p])
+            operands = [draw.choice(names) for _ in range(1 if kind is neg_p else 2)]
+            if kind is mul_p or kind is add_p and draw.random() < 0.2:
+                operands[draw.randrange(2)] = draw.whole(shape)
+            notes.append(eq(f"r{i}", kind, *operands))
+            names.append(f"r{i}")
+        result, ct = draw.choice(names), draw.whole(shape)
+        about = {"notes": [(n.result, n.primitive, *n.operands) for n in notes], "result": result}
+        expected = {}
+        for name in names:  # how much the result moves with this name alone
+            moves = {name: np.ones(shape)}
+            for n in notes:
+                if n.result != name and any(isinstance(x, str) and x in moves for x in n.operands):
+                    x, y = n.operands[0], n.operands[-1]
+                    dx, dy = (moves.get(v, 0) if isinstance(v, str) else 0 for v in (x, y))
+                    factor = next((v for v in (x, y) if not isinstance(v, str)), None)
+                    sums = {neg_p: -dx, mul_p: (dx + dy) * (1 if factor is None else factor)}
+                    moves[n.result] = sums.get(n.primitive, dx + dy)
+            if result in moves:
+                expected[name] = moves[result] * ct
+        with unchanged(ct=ct, about=about):
+            found = run_backwards(notes, result, ct)
+        assert found.keys() == expected.keys(), f"of {about}: expected {expected}, found {found}"
+        for name, count in expected.items():
+            same(found[name], count, **about, ct=ct, name=name)

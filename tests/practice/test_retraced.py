@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import SMALL_FLOAT, Thrown, error_passes, raises, unchanged
 from practice.retraced import fit, fit_slowly, step
 
@@ -137,3 +138,28 @@ def test_each_call_is_of_its_own_step_and_sizes():
     assert [traces(fit, (4, 2), counted=c) for c in (first, second, first)] == [1, 1, 0]
     assert traces(fit, (9, 2), counted=first) == 1, "batches of other sizes"
     assert traces(fit, (2, 3, 1, 8)) == 1, "the last batch may be the largest"
+
+
+def test_of_any_batches_the_steps_are_those_of_the_loop_and_traced_once():
+    for draw in draws(16):
+        columns = draw.randint(1, 4)
+        given = [
+            (draw.whole((n, columns)), draw.whole((n,)))
+            for n in [draw.randint(1, 5) for _ in range(draw.size)]
+        ]
+        rates = [draw.choice([0, 1, 2, 0.5, 0.25]) / 16 for _ in given]
+        rates[-1] = draw.choice([0, 1]) if draw.random() < 0.3 else rates[-1]
+        w = draw.whole((columns,))
+        expected = w.astype(np.float64)
+        for (x, y), rate in zip(given, rates):
+            expected = expected - rate * 2 * x.T.astype(np.float64) @ (x @ expected - y)
+        weak = jnp.full(columns, 1.0) * w  # a start of another kind
+        for start in (w, weak):
+            counted = Counted()
+            for _ in range(2):
+                jax.eval_shape(lambda w, c=counted, g=given, r=rates: fit(c, w, g, r), start)
+            about = f"rates {rates}, rows {[len(y) for _, y in given]}, w {start!r}"
+            assert counted.count == 1, f"{about}: traced {counted.count} times"
+        with jax.disable_jit(), unchanged(given=given, w=w):
+            found = fit(step, w, given, rates)
+        same(found, expected, 1e-4, dtype=np.float32, batches=given, rates=rates, w=w)

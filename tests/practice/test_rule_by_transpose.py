@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 from judged import each_error, error_passes, raises, unchanged
 from practice.rule_by_transpose import jvp_of_with_vjp, linear_p, transpose_of_linear, with_vjp_p
 
@@ -104,3 +105,39 @@ def test_rules_take_what_is_zero_or_an_array_and_leave_their_operands():
     rule = lambda: jvp_of_with_vjp((y,), (y,), fun=None, fwd=lambda x: (x, x), bwd=no_bwd)  # noqa: E731
     jax.make_jaxpr(lambda: seen.append(rule()[0]) or 1.0)()
     assert seen[0] is y, "the result is what fwd gives, and fun is not run"
+
+
+def test_of_any_chain_of_calls_each_runs_its_own_rules_once():
+    for draw in draws(20):
+        shape, ran, stages = draw.shape(2), [], []
+        for i in range(draw.count(1)):
+            after, back = (float(draw.choice([-2, 1, 3])) for _ in range(2))
+
+            def fwd(x, i=i, after=after, ran=ran):
+                ran.append(f"fwd {i}")
+                return mul(after, x), mul(x, 2.0)
+
+            def bwd(residual, ct, i=i, back=back, ran=ran):
+                ran.append(f"bwd {i}")
+                return mul(back, mul(residual, ct))
+
+            stages.append((fwd, bwd, after, back))
+
+        def chain(x, stages=stages):
+            for fwd, bwd, *_ in stages:
+                x = with_vjp_p.bind(x, fun=lambda x: mul(7.0, x), fwd=fwd, bwd=bwd)
+            return x
+
+        x, ct = draw.whole(shape), draw.whole(shape)
+        jax.vjp(chain, x)
+        assert len(ran) == len(stages), f"{ran} ran"
+        ran.clear()  # a second call runs all rules again
+        out, pull_back = jax.vjp(chain, x)
+        expected, value, count = np.asarray(ct, np.float64), np.asarray(x, np.float64), len(stages)
+        for _, _, after, back in stages:  # a residual is twice what the stage was called with
+            expected, value = expected * back * 2 * value, value * after
+        about = {"x": x, "ct": ct, "factors": [stage[2:] for stage in stages]}
+        same(out, value, **about)
+        assert ran == [f"fwd {i}" for i in range(count)], f"of {about}: first {ran} ran"
+        same(pull_back(ct)[0], expected, 1e-5, **about)
+        assert ran[count:] == [f"bwd {i}" for i in range(count)][::-1], f"of {about}: {ran} ran"

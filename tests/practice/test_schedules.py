@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from drawn_programs import draws
 from practice.schedules import cycles, own_schedule, scaled_rows
 
 from tinyjax.compile.codegen.codegen import CPU
@@ -48,3 +49,13 @@ def test_each_directive_has_its_reason():
     for directive in own_schedule():
         assert isinstance(directive, Directive)
         assert directive.why.strip(), f"{directive} says no why="
+
+
+def test_of_any_rows_the_kernel_computes_the_same_in_fewer_cycles():
+    for draw in draws(4):
+        rows, columns = draw.randint(8, 8 + 5 * draw.size), 16 + draw.randint(0, 12 * draw.size)
+        kernel = naive(rows, columns)
+        made = scheduled(kernel, own_schedule())
+        about = f"{rows} rows of {columns}"
+        np.testing.assert_array_equal(result(made), result(kernel), about)
+        assert 10 * cycles(made) <= cycles(kernel), f"{about}: {cycles(made)} of {cycles(kernel)}"

@@ -1,6 +1,7 @@
 """The toy of lesson 7 that separates what runs now from what waits."""
 
 import numpy as np
+from drawn_programs import draws
 from judged import unchanged
 from practice.note_trace import Equation
 from practice.split_notes import filled_in, split_notes
@@ -93,3 +94,26 @@ def test_an_equation_may_have_three_operands_or_none():
 def test_values_take_the_place_of_names():
     (equation,) = filled_in([eq("e", mul_p, "b", "d")], {"d": 5.0})
     assert equation.operands == ("b", 5.0)
+
+
+def test_of_any_notes_what_depends_on_known_names_alone_runs_now():
+    for draw in draws(30, 8):
+        arguments = [f"a{i}" for i in range(draw.count())]
+        known = {name for name in arguments if draw.random() < 0.5}
+        notes, needs = [], {name: {name} for name in arguments}  # the arguments that a name needs
+        for i in range(draw.count()):
+            pool = [*needs, 2.0, np.ones(2)]
+            operands = [draw.choice(pool) for _ in range(draw.randint(0, 4))]
+            notes.append(eq(f"r{i}", add_p, *operands))
+            used = [needs[x] for x in operands if isinstance(x, str)]
+            needs[f"r{i}"] = set().union(*used)
+        waits = [not needs[note.result] <= known for note in notes]
+        wanted = [x for note, w in zip(notes, waits) if w for x in note.operands]
+        residuals = dict.fromkeys(x for x in wanted if isinstance(x, str) and needs[x] <= known)
+        about = f"of {[(n.result, *n.operands) for n in notes]}, where {known} are known"
+        for given in (set(known), frozenset(known), dict.fromkeys(known).keys()):
+            now, later, found = split_notes(notes, given)
+            assert given == known, f"{about}: the set was changed"
+            assert names(now) == [n.result for n, w in zip(notes, waits) if not w], about
+            assert names(later) == [n.result for n, w in zip(notes, waits) if w], about
+            assert found == list(residuals), f"{about}: expected {list(residuals)}, found {found}"

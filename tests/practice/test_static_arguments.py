@@ -2,6 +2,7 @@ import functools
 
 import numpy as np
 import pytest
+from drawn_programs import draws
 from judged import Thrown, error_passes, raises, unchanged
 from practice import static_arguments
 from practice.static_arguments import blurred, compiled, traces
@@ -119,3 +120,34 @@ def test_an_error_of_the_function_goes_on():
 def test_a_function_that_is_counted_twice_is_counted_anew_each_time():
     calls = [((1.0,), {}), ((np.ones(2),), {})]
     assert [traces(f, calls) for f in (np.shape, np.shape, np.ndim)] == [2, 2, 2]
+
+
+def test_of_any_calls_as_many_are_traced_as_there_are_kinds():
+    for draw in draws(15, 8):
+        names = draw.choice([(), ("n",), ("n", "edge")])
+        shapes = [draw.shape(2) for _ in range(2)]
+        calls, kinds = [], set()
+        for _ in range(draw.randint(0, 3 * draw.size)):
+            x = np.ones(draw.choice(shapes), draw.choice([np.float32, np.float16]))
+            x = draw.choice([x, 2.0, 3]) if x.ndim == 0 else x
+            n = draw.choice([1, 2, True, 0]) if "n" in names else draw.choice([1.0, 2.0])
+            edge = draw.choice(["", "zero", None]) if "edge" in names else np.float32(draw.random())
+            calls.append(((x,), {"n": n, "edge": edge}))
+            kind = type(x) if isinstance(x, float | int) else (x.shape, x.dtype)
+            statics = [(type(v), v) for name, v in [("n", n), ("edge", edge)] if name in names]
+            kinds.add((kind, *statics))
+        found = traces(lambda x, n, edge: x, calls, static_argnames=names)
+        about = f"of {calls}, where {names} are static"
+        assert found == len(kinds), f"{about}: expected {len(kinds)} traces, found {found}"
+
+
+def test_of_any_experiment_blurred_is_traced_for_each_times_and_edge(runs):
+    expected = []
+    for draw in draws(8):
+        fast = compiled()
+        for _ in range(2 * draw.size):
+            times, edge = draw.randint(0, 2), draw.choice(["zero", "wrap"])
+            fast.trace(X, times, draw.random(), edge)
+            if (times, edge) not in expected:
+                expected.append((times, edge))
+        assert runs == expected, f"expected a trace for each of {expected}, found {runs}"

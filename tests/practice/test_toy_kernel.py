@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from drawn_programs import draws
 from practice.toy_kernel import Add, For, Let, Load, Store, c_lines, run
 
 WAVE = For(
@@ -75,3 +76,41 @@ def test_a_loop_in_a_loop_is_indented_further():
         "}",
     ]
     assert c_lines([Let("b", "mul", ("a", "a"))]) == ["const float b = a * a;"]
+
+
+OPERATIONS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}"}
+OPERATIONS |= {"sin": "sin({})", "maximum": "maximum({}, {})", "clip": "clip({}, {}, {})"}
+
+
+def drawn_statement(draw, depth, number):
+    """A statement and its lines."""
+    at, name = draw.choice(["i", "j", 0, 7]), f"v{number}"
+    kind = draw.choice(["load", "let", "store", "add", *(["for"] * 3 if depth else [])])
+    if kind == "load":
+        return Load(name, "a_in", at), [f"const float {name} = a_in[{at}];"]
+    if kind == "let":
+        op, text = draw.choice(list(OPERATIONS.items()))
+        args = tuple(draw.choice("abc") for _ in range(text.count("{}")))
+        return Let(name, op, args), [f"const float {name} = {text.format(*args)};"]
+    if kind == "store":
+        value = draw.choice(["c", 0.0, 1.5])
+        return Store("c_out", at, value), [f"c_out[{at}] = {value};"]
+    if kind == "add":
+        return Add("c_out", at, "c"), [f"c_out[{at}] += c;"]
+    pairs = [drawn_statement(draw, depth - 1, 10 * number + k) for k in range(draw.randint(0, 3))]
+    start, stop, step = draw.randint(0, 9), draw.randint(0, 99), draw.choice([1, 1, 2, 3, 4, 16])
+    loop = For(name, start, stop, [s for s, _ in pairs], step)
+    by = f"++{name}" if step == 1 else f"{name} += {step}"
+    head = f"for (int {name} = {start}; {name} < {stop}; {by}) {{"
+    return loop, [head, *["  " + line for _, lines in pairs for line in lines], "}"]
+
+
+def test_of_any_nest_each_statement_is_its_line_and_loops_are_indented():
+    for draw in draws(60):
+        pairs = [drawn_statement(draw, min(4, draw.size), k) for k in range(draw.randint(0, 4))]
+        expected = [line for _, lines in pairs for line in lines]
+        found = c_lines([s for s, _ in pairs])
+        text = "\n".join(expected)
+        for line, want in zip(found, expected):
+            assert line == want, f"expected\n{text}\n\nfound {line!r} in place of {want!r}"
+        assert list(found) == expected, f"expected\n{text}\n\nfound {found}"

@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from drawn_programs import draws
 from judged import unchanged
 from practice.toy_kernel import Add, For, Let, Load, Store, run
 from practice.vectors import vectors_and_rest
@@ -111,3 +114,42 @@ def test_wherever_it_adds_up_and_whatever_was_before_a_loop_that_does_stays_whol
     for at in range(len(BODY) + 1):
         loop = For("i", 0, 40, [*BODY[:at], Add("b_out", 0, "a"), *BODY[at:]])
         assert vectors_and_rest(loop, 16) == [loop], f"it adds up in its statement {at}"
+
+
+def test_of_any_loop_each_iteration_is_run_once_and_what_is_at_its_variable_is_wide():
+    for draw in draws(60):
+        name, width = draw.choice(["i", "j"]), draw.choice([1, 2, 3, 4, 8, 16])
+        start, body = draw.randint(0, 9), []
+        stop = start + draw.choice([0, 1, draw.randint(0, 40), width, 2 * width])
+        for k in range(draw.randint(1, 5)):
+            kind, at = draw.choice(["load", "load", "let", "store"]), draw.choice([name, name, 3])
+            named = [s.target for s in body if isinstance(s, Load | Let)]
+            if kind == "load" or not named:
+                body.append(Load(f"v{k}", draw.choice(["a_in", "k_in"]) if at == 3 else "a_in", at))
+            elif kind == "let":
+                op = draw.choice(["add", "mul"])
+                body.append(Let(f"v{k}", op, (draw.choice(named), draw.choice(named))))
+            else:
+                body.append(Store("b_out", name, draw.choice([*named, 0.5])))
+        adds = draw.random() < 0.2 and any(isinstance(s, Load) for s in body)
+        if adds:
+            target = next(s.target for s in body if isinstance(s, Load))
+            body.insert(draw.randint(1, len(body)), Add("b_out", draw.choice([0, name]), target))
+            body.sort(key=lambda s: isinstance(s, Add | Store))
+        loop = For(name, start, stop, body)
+        with unchanged(loop=loop):
+            found = vectors_and_rest(loop, width)
+        about = f"of {loop} in vectors of {width}: found {found}"
+        if adds:
+            assert list(found) == [loop], f"{about}\na loop that adds up stays whole"
+            continue
+        middle = stop - (stop - start) % width
+        widths = [width if getattr(s, "index", None) == name else 1 for s in body]
+        wide = [replace(s, width=w) if hasattr(s, "width") else s for s, w in zip(body, widths)]
+        expected = []
+        if start < middle:
+            expected.append(For(name, start, middle, wide, width))
+        if middle < stop:
+            expected.append(For(name, middle, stop, body))
+        assert list(found) == expected, f"{about}\nexpected {expected}"
+        np.testing.assert_array_equal(stored(found, 60)[0], stored([loop], 60)[0], about)

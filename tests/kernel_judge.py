@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from drawn_cases import shown
 
 import tinyjax as jax
 from tinyjax.core.jaxpr import subjaxprs
@@ -19,7 +20,9 @@ def agree(fun, spec, *args, rtol=1e-5):
     """Expects what `spec` gives for these arguments, in float64, and that they are as they were."""
     wide = [np.asarray(x, np.float64) if np.asarray(x).dtype.kind == "f" else x for x in args]
     before = [np.copy(x) for x in args]
-    found, expected = fun(*args), np.asarray(spec(*wide))
+    with jax.disable_jit():  # programs run one after the other: nothing is compiled for one call
+        found = fun(*args)
+    expected = np.asarray(spec(*wide))
     assert not callable(found), (
         "a function is returned: call what pl.pallas_call gives, with the arrays"
     )
@@ -40,6 +43,24 @@ def agree(fun, spec, *args, rtol=1e-5):
         )
     for x, y in zip(args, before):
         np.testing.assert_array_equal(x, y)
+
+
+def agree_for_drawn_sizes(
+    fun, spec, most, shapes_of, rtol=1e-4, dtypes=("float32", "int32"), count=5
+):
+    """The same of arrays that are drawn, small ones first. `shapes_of` makes the arguments' shapes of whole
+    numbers, from 1 to those in `most`. Dtypes come in turn: one for all arguments, or one for each."""
+    for n in range(count):
+        rng = np.random.default_rng([n, *most])
+        shares = (
+            rng.uniform(0.4, 1, len(most)) * n / (count - 1) if n < count - 1 else [1] * len(most)
+        )
+        numbers = [1 + int(share * (top - 1)) for share, top in zip(shares, most)]
+        dtype, shapes = dtypes[n % len(dtypes)].split(), shapes_of(*numbers)
+        given = [20 * rng.uniform(-1, 1, shape) for shape in shapes]
+        given = [x.astype(dtype[i % len(dtype)]) for i, x in enumerate(given)]
+        with shown(arguments=", ".join(f"{x.dtype}{list(x.shape)}" for x in given)):
+            agree(fun, spec, *given, rtol=rtol)
 
 
 def agree_for_other_numbers(fun, spec, *shapes, least=2**24 + 1, halves=True):

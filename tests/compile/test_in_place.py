@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -101,3 +102,25 @@ def test_of_three_loads_each_is_looked_at(other):
     assert can_be_in_place(kernel(AT, AT, AT), X, OUT)
     for places in [(other, AT, AT), (AT, other, AT), (AT, AT, other), (other, index(0), AT)]:
         assert not can_be_in_place(kernel(*places), X, OUT), f"{other} is loaded, too"
+
+
+@drawn(60, most=5)
+def test_in_drawn_nests_of_loops_one_wrong_place_is_enough(rng, most):
+    """Loops in loops, of which one works in place; others touch other arrays, and perhaps one more this."""
+    bodies, other = [[]], Buffer("z", F32, 8, "in")
+    for n in range(most):  # each new loop is in one of those before
+        body = [Load(Value(f"z{n}", F32), other, AT), Let(B, "neg", (A,))]
+        inside = bodies[rng.integers(len(bodies))]
+        loop = For(index_var(f"i{n}", 0, 7), index(0), index(8), body)
+        inside.insert(int(rng.integers(len(inside) + 1)), loop)
+        bodies.append(body)
+    works, wrong = rng.integers(1, most + 1), rng.integers(0, most + 1)
+    bodies[works] += [Load(A, X, AT), Let(B, "neg", (A,)), Store(OUT, AT, B)]
+    kernel = Kernel("k0", [X, other, OUT], 1, bodies[0])
+    with shown(kernel=kernel):
+        assert can_be_in_place(kernel, X, OUT), (
+            "each element is read before it is written, and once"
+        )
+    bodies[wrong].insert(int(rng.integers(len(bodies[wrong]) + 1)), Load(A, X, AT + 1))
+    with shown(kernel=kernel):
+        assert not can_be_in_place(kernel, X, OUT), "somewhere a neighbour is read, too"

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from lowering import aval
 
 from tinyjax import lax
@@ -143,3 +144,58 @@ def test_values_that_are_never_live_together_take_turns_in_two_buffers():
 
 def test_what_is_read_later_keeps_its_memory():
     assert max(planned(6, keep=True).live) == 4 * 400
+
+
+# ---- programs that are drawn ----
+
+
+@drawn(40, most=9)
+def test_of_drawn_programs_values_die_with_their_last_reader(rng, most):
+    values, groups = [0], []  # numbers of values
+    for _ in range(most):
+        made = list(range(len(values), len(values) + rng.integers(1, 4)))
+        groups.append((rng.choice(values, rng.integers(0, most)).tolist(), made))
+        values += made
+    variables = [Var(ShapedArray((10,), F32)) for _ in values]
+    plan = SimpleNamespace(
+        groups=[
+            SimpleNamespace(
+                inputs=[variables[v] for v in reads], outputs=[variables[v] for v in makes]
+            )
+            for reads, makes in groups
+        ]
+    )
+    last = {variables[v]: n for n, (reads, _) in enumerate(groups) for v in reads}
+    number = int(rng.integers(most))
+    with shown(reads_and_makes=groups, group=number):
+        reads, makes = groups[number]
+        later = {v for reads, _ in groups[number + 1 :] for v in reads}
+        ever = {v for reads, _ in groups for v in reads}
+        want = [v for i, v in enumerate(reads) if v not in later and v not in reads[:i]]
+        want += [v for v in makes if v not in ever]
+        got = [variables.index(v) for v in _dying(plan, number, last)]
+        assert got == want, f"after the group {want} are dead, and not {got}"
+
+
+@drawn(40, most=9)
+def test_drawn_outputs_take_the_first_memory_that_fits(rng, most):
+    dtypes = ["float32", "int8", "float16"]
+
+    def draw_value():
+        return Var(ShapedArray((int(rng.integers(1, 4)), 2), np.dtype(rng.choice(dtypes))))
+
+    outputs, free = ([draw_value() for _ in range(rng.integers(1, most + 1))] for _ in range(2))
+    has = {v: free[0] for v in outputs if rng.random() < 0.2}
+    refused = {(v, u) for v in outputs for u in free if rng.random() < 0.2}
+    sizes = [[v.aval.size * v.aval.dtype.itemsize for v in part] for part in (outputs, free)]
+    with shown(bytes_of_outputs=sizes[0], bytes_that_are_free=sizes[1]):
+        found, left = taken(outputs, free, has, lambda v, u: (v, u) not in refused)
+        want, rest = dict(has), dict(enumerate(free))
+        for v, size in zip(outputs, sizes[0]):
+            fits = [n for n, u in rest.items() if sizes[1][n] == size and (v, u) not in refused]
+            if v not in has and fits:
+                want[v] = rest.pop(fits[0])
+        taken_from = {outputs.index(v): free.index(u) for v, u in found.items()}
+        wanted = {outputs.index(v): free.index(u) for v, u in want.items()}
+        assert taken_from == wanted, f"outputs should take {wanted}, and take {taken_from}"
+        assert left == [(u, n) for n, u in rest.items()], "what is taken is no longer free"

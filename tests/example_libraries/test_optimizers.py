@@ -3,6 +3,7 @@ trees. That the numbers are JAX's, test_golden_values says."""
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -175,3 +176,22 @@ def test_clipped_gradients_keep_their_direction():
     clipped = optimizers.clip_grads([G, -G], 1.0)
     close(optimizers.l2_norm(clipped), 1.0)
     close(clipped[0], G / np.sqrt(2 * np.sum(G**2)))
+
+
+@drawn(10, most=5)
+def test_drawn_steps_of_adam_are_those_of_its_paper(rng, most):
+    """In float64, by NumPy; b1 and b2 may be 0, and the first step may be a late one."""
+    b1, b2 = float(rng.choice([0.0, 0.5, 0.95])), float(rng.choice([0.0, 0.75, 0.99]))
+    eps, first = float(rng.choice([0.25, 1e-3])), int(rng.choice([0, 3, 70_000]))
+    x = floats(rng, *shape_of_rank(rng, int(rng.integers(0, most))))
+    gradients = [floats(rng, *x.shape) for _ in range(3)]
+    with shown(b1=b1, b2=b2, eps=eps, first_step=first, x=x.tolist()):
+        init, update, _ = optimizers.adam(lambda i: 1 / (i + 1), b1, b2, eps)
+        state, m, v = init(x), 0.0, 0.0
+        for i, g in enumerate(map(np.float64, gradients), first):
+            state = update(i, np.float32(g), state)
+            m, v = (1 - b1) * g + b1 * m, (1 - b2) * g * g + b2 * v
+            step = m / (1 - b1 ** (i + 1)) / (np.sqrt(v / (1 - b2 ** (i + 1))) + eps)
+            x = np.float64(x) - step / (i + 1)
+            for name, got, want in zip("xmv", jax.tree.leaves(state), (x, m, v)):
+                same(got, np.float32(want), f"{name} after step {i}", rtol=1e-4)

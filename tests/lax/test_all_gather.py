@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, same, shape_of_rank, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -109,3 +110,32 @@ def test_over_another_name_examples_may_be_along_any_axis(outer, axis, tiled):
     got = jax.vmap(inner, outer, axis_name="j")(x)
     want = np.stack([inner(np.take(x, i, outer)) for i in range(x.shape[outer])])
     np.testing.assert_array_equal(got, want)
+
+
+@drawn(60, most=5)
+def test_drawn_examples_are_gathered_as_numpy_does(rng, most):
+    """Over the name of one of two vmaps; along the other there are examples, or all have one x."""
+    sizes, tiled = rng.integers(1, 4, 2).tolist(), bool(rng.integers(2))
+    own = list(shape_of_rank(rng, int(rng.integers((most + 1) // 2, most + 1))))
+    mapped, over = rng.random(2) < 0.6, int(rng.integers(2))
+    axis = int(rng.integers(len(own) + (not tiled)))
+    if rng.integers(2) and axis < len(own):
+        own[axis] = sizes[over]
+    whole = rng.integers(0, 99, [*(n for n, m in zip(sizes, mapped) if m), *own])
+    axis -= int(rng.integers(2)) * (len(own) + (not tiled))  # counted from the end
+    given, dims, place = whole.astype("int16"), [None, None], int(mapped.sum())
+    for n in (1, 0):
+        if mapped[n]:
+            place -= 1
+            dims[n] = int(rng.integers(given.ndim - place))
+            given = np.moveaxis(given, place, place + dims[n])
+    with shown(sizes=sizes, shape=own, dims=dims, over="ij"[over], axis=axis, tiled=tiled):
+        fun = lambda x, _: lax.all_gather(x, "ij"[over], axis=axis, tiled=tiled)  # noqa: E731
+        for name, dim in (("j", dims[1]), ("i", dims[0])):
+            fun = jax.vmap(fun, (dim, 0), axis_name=name)
+        shape = [n if m else 1 for n, m in zip(sizes, mapped)]
+        full = np.broadcast_to(whole.astype("int16").reshape([*shape, *own]), [*sizes, *own])
+        put_together = np.concatenate if tiled else np.stack
+        each = np.stack([put_together(list(xs), axis) for xs in np.moveaxis(full, over, 1)])
+        want = np.stack([each] * sizes[over], over)
+        same(fun(given, np.zeros(sizes)), want, "what each example gets", rtol=0)

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, same, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -265,3 +266,33 @@ def test_of_three_names_each_may_be_the_one_that_is_reduced(dims):
         front = np.moveaxis(np.moveaxis(x, outer, 0), inner + 1, 1)
         want = np.broadcast_to(front.sum(axes, keepdims=True), front.shape)
         np.testing.assert_array_equal(summed(x), want, f"{names}")
+
+
+REDUCTIONS = {"psum": np.sum, "pmax": np.max, "pmin": np.min}
+
+
+@drawn(24, most=4)
+def test_drawn_reductions_over_names_and_positions_are_those_of_numpy(rng, most):
+    """Nested vmaps, the outermost first; of a name without a dim all examples have one x."""
+    names, sizes = ["i", "", "k", "l"][:most], rng.integers(1, 4, most).tolist()
+    own, mapped = rng.integers(1, 4, rng.integers(0, 3)).tolist(), rng.random(most) < 0.7
+    whole = rng.integers(-9, 9, [*(n for n, m in zip(sizes, mapped) if m), *own]).astype("float32")
+    dims, given, place = [None] * most, whole, int(mapped.sum())
+    for n in reversed(range(most)):
+        if mapped[n]:
+            place -= 1
+            dims[n] = int(rng.integers(given.ndim - place))
+            given = np.moveaxis(given, place, place + dims[n])
+    axes = [axis for axis in (*names, *range(len(own))) if rng.random() < 0.6] or names[-1:]
+    axes = tuple(axes[i] for i in rng.permutation(len(axes)))
+    reduction = list(REDUCTIONS)[rng.integers(3)]
+    with shown(reduction=reduction, axes=axes, names=names, sizes=sizes, dims=dims, own_axes=own):
+        fun = lambda x, _: getattr(lax, reduction)(x, axes)  # noqa: E731
+        for name, dim in reversed([*zip(names, dims)]):
+            fun = jax.vmap(fun, (dim, 0), axis_name=name)
+        shape = [n if m else 1 for n, m in zip(sizes, mapped)]
+        want = np.broadcast_to(whole.reshape([*shape, *own]), [*sizes, *own])
+        over = tuple(names.index(a) for a in axes if a in names)
+        want = np.broadcast_to(REDUCTIONS[reduction](want, over, keepdims=True), want.shape)
+        want = REDUCTIONS[reduction](want, tuple(most + a for a in axes if a not in names))
+        same(fun(given, np.zeros(sizes)), want, "the result", rtol=0)

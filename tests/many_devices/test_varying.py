@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -113,3 +114,53 @@ def test_a_cotangent_is_summed_in_the_same_groups():
     groups = [[0, 3], [1, 2]]
     found = psums(lambda a: lax.psum(a, "i", axis_index_groups=groups), np.float32(1), i=4)
     assert [params["axis_index_groups"] for params in found] == [((0, 3), (1, 2))] * 2
+
+
+@drawn(20, most=4)
+def test_drawn_sums_over_names_and_positions_have_the_cotangents_that_numpy_adds_up(rng, most):
+    """Each example has weights of its own for its result."""
+    names, sizes = [*"ijkl"][:most], rng.integers(1, 4, most).tolist()
+    own, share = shape_of_rank(rng, int(rng.integers(0, most + 1))), rng.random() + 0.2
+    axes = [axis for axis in (*names, *range(len(own))) if rng.random() < share] or names[:1]
+    axes = tuple(axes[i] for i in rng.permutation(len(axes)))
+    positions = tuple(most + axis for axis in axes if axis not in names)
+    x = floats(rng, *sizes, *own)
+    weights = floats(rng, *np.delete(x.shape, positions))
+    with shown(axes=axes, names=names, sizes=sizes, own_axes=own):
+        slope = jax.grad(lambda x, w: jnp.sum(lax.psum(2 * x, axes) * w))
+        for name in reversed(names):
+            slope = jax.vmap(slope, axis_name=name)
+        over = tuple(names.index(axis) for axis in axes if axis in names)
+        cts = 2 * np.expand_dims(weights, positions).sum(over, keepdims=True)
+        same(slope(x, weights), np.broadcast_to(cts, x.shape), "the cotangents")
+
+
+@pytest.mark.parametrize("summed", ["xyz", "zx", "y"])
+def test_over_three_mesh_axes_any_may_be_summed_over(summed):
+    """The sum of the squares of sums over some of the axes; and a weight that is one along them."""
+    mesh = Mesh(np.array(cpu_devices(8), object).reshape(2, 2, 2), tuple("xyz"))
+    a, over = np.linspace(0, 2, 8, dtype=np.float32), tuple("xyz".index(name) for name in summed)
+    rest = tuple(name for name in "xyz" if name not in summed)
+
+    seen = []
+
+    def loss(w, a):
+        total = lax.psum(jnp.sin(a), tuple(summed))
+        return jnp.sum(total**2) + jnp.sum(w * a)
+
+    specs = P(rest), P(tuple("xyz"))
+    w = np.ones(2 ** len(rest), np.float32)
+
+    def slopes(w, a):
+        total, back = jax.vjp(lambda a: lax.psum(a, tuple(summed)), a)
+        seen.append(jax.typeof(back(total)[0]).vma)
+        return jax.grad(loss, (0, 1))(w, a)
+
+    with jax.disable_jit():
+        by_w, by_a = jax.shard_map(slopes, mesh=mesh, in_specs=specs, out_specs=specs)(w, a)
+    assert seen[0] == {*"xyz"}, f"the cotangent of what varies varies along all axes, not {seen[0]}"
+    cube = a.reshape(2, 2, 2)
+    each_counts = 2 ** len(summed)  # all devices along these axes have the sum in their loss
+    want = 2 * each_counts * np.sin(cube).sum(over, keepdims=True) * np.cos(cube) + 1
+    same(by_a, want.reshape(-1), f"by what {summed} is summed over")
+    same(by_w, cube.sum(over).reshape(-1), f"by what is one along {summed}")

@@ -1,6 +1,7 @@
 """Adam with a decay of weights that no mean sees."""
 
 import numpy as np
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 from judged import unchanged
 from practice.adamw import adamw
 
@@ -87,3 +88,19 @@ def test_each_optimizer_has_its_own_numbers_and_states_stay_as_they_are():
         np.testing.assert_allclose(after(first, weights, nothing(weights)), 0.95 * weights)
         np.testing.assert_allclose(after(second, weights, nothing(weights)), 0.95 * weights)
     np.testing.assert_allclose(after(adamw(1.0, 0.2), weights, nothing(weights)), 0.8 * weights)
+
+
+@drawn(10, most=6)
+def test_drawn_weights_go_with_adam_and_decay_as_in_numpy(rng, most):
+    x = floats(rng, *shape_of_rank(rng, int(rng.integers(0, most))))
+    decay, first = float(rng.choice([0.0, 0.25, 1.5])), int(rng.choice([0, 5, 300]))
+    gradients = [floats(rng, *x.shape) for _ in range(3)]
+    with shown(x=x.tolist(), decay=decay, first_step=first):
+        init, update, get_params = adamw(lambda i: 0.5 / (i + 1), decay)
+        state, m, v, x = init(x), 0.0, 0.0, np.float64(x)
+        for i, g in enumerate(map(np.float64, gradients), first):
+            state = update(i, np.float32(g), state)
+            m, v = 0.1 * g + 0.9 * m, 0.001 * g * g + 0.999 * v
+            step = m / (1 - 0.9 ** (i + 1)) / (np.sqrt(v / (1 - 0.999 ** (i + 1))) + 1e-8)
+            x = x - 0.5 / (i + 1) * (step + decay * x * (x.ndim >= 2))
+            same(get_params(state), np.float32(x), f"the weights after step {i}", 1e-3)

@@ -1,5 +1,8 @@
 """What one iteration hands on, on a toy body."""
 
+import functools
+
+from drawn_cases import drawn, shown
 from judged import unchanged
 from practice.after_one_round import Body, after_one_round
 
@@ -66,3 +69,24 @@ def test_a_body_may_have_many_parts_and_give_one_twice():
     assert told(Body((), (("a", ()),), ())) == ()
     lines = tuple((f"v{i + 1}", (*names, f"v{i}")) for i in range(30))
     assert told(Body(("v0",), lines, ("v30",)), True) == (True,), "handed on through thirty lines"
+
+
+@drawn(60, most=8)
+def test_drawn_bodies_hand_on_what_each_value_goes_back_to(rng, most):
+    takes = tuple("abcdefgh"[: rng.integers(1, most + 1)])
+    names, lines = list(takes), []
+    for n in range(rng.integers(0, 2 * most)):
+        operands = tuple(names[i] for i in rng.integers(len(names), size=rng.integers(0, most)))
+        lines.append((f"v{n}", operands))
+        names.append(f"v{n}")
+    body = Body(takes, tuple(lines), tuple(rng.choice(names) for _ in takes))
+    flags = tuple(bool(flag) for flag in rng.integers(2, size=len(takes)))
+    flagged, operands_of = dict(zip(takes, flags)), dict(lines)
+
+    @functools.cache
+    def has(name):  # goes back from a result, not forth through the lines
+        return flagged[name] if name in flagged else any(map(has, operands_of[name]))
+
+    with shown(body=body, flags=flags):
+        got, want = after_one_round(body, flags), tuple(map(has, body.gives))
+        assert got == want, f"{want} of the next carry should have it, not {got}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from judged import Thrown, error_passes, raises
 from practice import bisection
 
@@ -122,3 +123,40 @@ def test_infinite_values_have_a_sign_too_and_a_place_that_is_met_exactly_is_kept
     )
     place, halvings = bisection.bisect(lambda x: jnp.where(x > 0.7, jnp.inf, -jnp.inf), 0.0, 1.0)
     assert abs(float(place) - 0.7) <= 1e-4 and int(halvings) == 14
+
+
+def halved(zero, rises, low, high, tolerance):
+    """Bisection by Python's `while`, with the numbers of Python."""
+    halvings = 0
+    while high - low > tolerance:
+        middle = (low + high) / 2
+        is_below = (middle < zero) if rises else (middle <= zero)
+        low, high = (middle, high) if is_below else (low, middle)
+        halvings += 1
+    return (low + high) / 2, halvings
+
+
+@drawn(6, most=9)
+def test_drawn_intervals_are_halved_as_often_as_python_does(rng, most):
+    """Bounds are such that all middles are float32s."""
+    low = float(rng.integers(-(2**most), 2**most)) / 8
+    high = low + float(rng.integers(1, 2**most)) / 8
+    zero, rises = low + (high - low) * rng.uniform(0.05, 0.95), bool(rng.integers(2))
+    tolerance = [0.0, 0.3, 2.0**-4, 100.0][most % 4]
+    zero = float(np.float32(zero))
+    bounds = (low, high, tolerance)
+
+    def fun(x):
+        return jnp.where((x < zero) if rises else (x <= zero), -3.0, 0.5)
+
+    with shown(zero=zero, low=low, high=high, tolerance=tolerance):
+        place, halvings = bisection.bisect(fun, *bounds)
+        if tolerance:
+            want = halved(zero, rises, *bounds)
+            assert (float(place), int(halvings)) == want, (
+                f"the place and the count should be {want}, not {(float(place), int(halvings))}"
+            )
+        else:
+            assert abs(float(place) - zero) <= 2 * np.spacing(np.float32(abs(zero))), (
+                f"with a tolerance of 0 it ends where no float lies between: at {zero}, not {place}"
+            )

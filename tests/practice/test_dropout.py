@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from judged import SMALL_FLOAT, unchanged
 from practice.dropout import dropout, key_for
 
@@ -136,3 +137,36 @@ def test_what_is_nan_or_infinite_is_left_out_like_any_other_number():
     for value in (jnp.nan, jnp.inf):
         found = np.asarray(dropout(KEY, 0.5, jnp.full(1000, value)))
         assert 400 < (found == 0).sum() < 600, f"about half of 1000 times {value} becomes 0"
+
+
+# ---- that are drawn ----
+
+
+@drawn(6, most=31)
+def test_drawn_pairs_of_numbers_have_keys_of_their_own(rng, most):
+    """Among a thousand pairs, of numbers up to 2 ** most."""
+    numbers = rng.integers(0, 2**most, 40)
+    some = np.unique(np.concatenate([numbers, numbers // 2, numbers + 1]) % 2**most)[:32]
+    pairs = np.array([(step, layer) for step in some for layer in some], np.int32)
+    keys = jax.vmap(lambda pair: random.key_data(key_for(KEY, *pair)))(pairs)
+    first = {}
+    for pair, key in zip(pairs.tolist(), map(tuple, np.asarray(keys).tolist())):
+        other = first.setdefault(key, pair)
+        assert other == pair, f"step and layer {pair} have the key of {other}"
+
+
+@drawn(8, most=4)
+def test_of_drawn_arrays_each_element_is_left_out_by_itself(rng, most):
+    """No two slices along any axis have the same pattern; at least 64 elements decide that."""
+    shape = [int(n) for n in rng.integers(2, 4, most)]
+    shape += [int(-(-64 // max(1, np.prod(shape) // max(shape)))) + 1]
+    x = rng.choice([1.5, -2.0, 1e-3, 77.0, np.inf, -np.inf], shape).astype("float32")
+    rate = float(rng.choice([0.4, 0.5, 0.6]))
+    with shown(shape=shape, rate=rate):
+        got = np.asarray(dropout(random.key(most), rate, x))
+        kept = got != 0
+        want = np.where(kept, x / np.float32(1 - rate), np.float32(0))
+        np.testing.assert_allclose(got, want, rtol=1e-6, err_msg="what is kept, or 0")
+        for axis, size in enumerate(shape):
+            patterns = {np.take(kept, i, axis).tobytes() for i in range(size)}
+            assert axis == most or len(patterns) == size, f"along axis {axis} patterns are repeated"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, same, shown
 from explain_errors import explain_errors
 from judged import Thrown, error_passes, raises, unchanged
 from practice.early_stopping import train
@@ -128,3 +129,38 @@ def test_parameters_keep_dtypes_and_shapes_and_are_left_as_they_are():
             assert (best["w"].dtype, best["w"].shape) == (np.float16, (2, 1))
             assert best["w"].tolist() == [[3], [3]] and best["n"][0] == 3 and best["none"] is None
             assert (float(loss), int(steps)) == (0.0, 3 + patience)
+
+
+def in_python(table, patience, most):
+    """The best number of steps, its loss, and how many steps were done."""
+    best = done = waited = 0
+    while waited < patience and done < most:
+        done += 1
+        is_better = table[done] < table[best]
+        best, waited = (done, 0) if is_better else (best, waited + 1)
+    return best, table[best], done
+
+
+@drawn(12, most=7)
+def test_drawn_losses_end_a_training_where_python_does(rng, most):
+    table = rng.integers(-2, 3, 2 * most + 3).astype(np.float32)
+    table[1:][rng.random(2 * most + 2) < 0.2] = rng.choice([np.nan, np.inf, -np.inf])
+    patience, steps = int(rng.integers(0, most + 1)), int(rng.integers(0, 2 * most + 1))
+
+    def step(i, params):
+        return {"n": params["n"] + 1, "sum": [params["sum"][0] + i, params["sum"][1]]}
+
+    with shown(losses=table.tolist(), patience=patience, most=steps):
+        start = {"n": jnp.int32(0), "sum": [jnp.int32(0), jnp.ones((2, 1, 1))]}
+        with jax.disable_jit():  # Python's loop: there are many, and none is compiled
+            params, loss, done = train(
+                step, lambda params: jnp.array(table)[params["n"]], start, patience, steps
+            )
+        best, want, steps_done = in_python(table, patience, steps)
+        got = int(params["n"]), int(params["sum"][0]), int(done)
+        assert got == (best, best * (best - 1) // 2, steps_done), (
+            f"the best are those after {best} steps, of {steps_done}, and not those after {got[0]}, of "
+            f"{got[2]}; the numbers of its steps add up to {best * (best - 1) // 2}, not to {got[1]}"
+        )
+        assert params["sum"][1].shape == (2, 1, 1)
+        same(loss, want, "the best loss", 0)

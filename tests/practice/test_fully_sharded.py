@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 from practice.fully_sharded import fully_sharded_step
 
 import tinyjax as jax
@@ -117,3 +118,38 @@ def test_steps_are_compiled_once():
     assert last < first, "the loss goes down"
     _, again = step(params, BATCH)
     assert again == last, "params that were given are still there, and give the same"
+
+
+@drawn(4, most=8)
+def test_drawn_trees_go_down_by_their_own_gradients(rng, most):
+    """The loss is the mean of the batch's squares times a weighted sum of the params' sines."""
+    count, rate = [4, 2, 1][most % 3], float(rng.choice([0.5, -2.0, 1e-3]))
+    names = [f"p{n}" for n in range(rng.integers(1, 3))]
+    shapes = [
+        (
+            count * int(rng.integers(1, 3)),
+            *shape_of_rank(rng, int(rng.integers(most // 2, most)), most=2),
+        )
+        for _ in names
+    ]
+    params = {name: [floats(rng, *shape)] for name, shape in zip(names, shapes)}
+    params["last"] = floats(rng, 4).astype(np.float16)
+    batch = {"x": floats(rng, 4 * int(rng.integers(1, 3)), 3)}
+
+    weights = jax.tree.map(lambda p: floats(rng, *p.shape), params)
+
+    def weighted(p, weight):
+        return jnp.sum(jnp.sin(p.astype("float32")) * weight)
+
+    def loss(params, batch):
+        sums = jax.tree.leaves(jax.tree.map(weighted, params, weights))
+        return jnp.mean(batch["x"] ** 2) * sum(sums)
+
+    with shown(devices=count, rate=rate, shapes=shapes), jax.disable_jit():
+        got, value = fully_sharded_step(loss, mesh(count), rate)(params, batch)
+        mean = np.mean(batch["x"] ** 2)
+        same(value, loss(params, batch), "the loss", 1e-3)
+        assert jax.tree.structure(got) == jax.tree.structure(params), f"another tree: {got}"
+        for p, weight, after in zip(*map(jax.tree.leaves, (params, weights, got))):
+            want = (p - rate * mean * np.cos(p.astype("float32")) * weight).astype(p.dtype)
+            same(after, want, "a part of the params", 1e-2 if p.dtype == "float16" else 1e-4)

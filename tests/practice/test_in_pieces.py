@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.in_pieces import value_and_grad_in_pieces
 
@@ -127,3 +128,30 @@ def test_a_loss_that_is_nan_or_infinite_in_one_piece_is_so_for_the_batch():
     batch = BATCH[0], BATCH[1].at[7].set(jnp.nan)
     value, grads = value_and_grad_in_pieces(loss, PARAMS, batch, 3)
     assert np.isnan(value) and np.isnan(grads["b"]) and np.isnan(grads["w"]).all()
+
+
+@drawn(8, most=6)
+def test_drawn_batches_in_pieces_have_the_gradient_that_numpy_computes(rng, most):
+    """Of a mean of squares: weights may have any rank, and an example too."""
+    pieces, each = map(int, rng.integers(1, most + 2, size=2))
+    shape = shape_of_rank(rng, int(rng.integers(0, 4)))
+    xs = floats(rng, pieces * each, *shape)
+    ys = rng.integers(-3, 4, len(xs)).astype(np.int8)
+    params = ({"w": floats(rng, *shape)}, [floats(rng)])
+
+    def loss(params, batch):
+        w, b = params[0]["w"], params[1][0]
+        rows = batch["xs"].reshape(len(batch["xs"]), -1)
+        return jnp.mean((rows @ w.reshape(-1) + b - batch["more"][0]) ** 2)
+
+    with shown(pieces=pieces, examples=len(xs), shape_of_an_example=shape):
+        batch = {"xs": jnp.array(xs), "more": (jnp.array(ys),)}
+        value, (grad, (grad_b,)) = value_and_grad_in_pieces(
+            loss, jax.tree.map(jnp.array, params), batch, pieces
+        )
+        rows = np.float64(xs).reshape(len(xs), -1)
+        rest = rows @ params[0]["w"].reshape(-1) + params[1][0] - ys
+        same(value, np.float32((rest**2).mean()), "the value")
+        want = 2 * rest @ rows / len(xs)
+        same(grad["w"], np.float32(want.reshape(shape)), "the gradient by the weights", 1e-4)
+        same(grad_b, np.float32(2 * rest.mean()), "the gradient by the bias", 1e-4)

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from drawn_cases import drawn, same, shown
 from kernel_judge import (
     agree,
+    agree_for_drawn_sizes,
     agree_for_other_numbers,
     computes_at_most,
     floats,
@@ -52,6 +54,17 @@ def test_no_program_has_more_than_a_block_of_scores():
 
 def test_keys_are_gone_through_once():
     loops_at_most(1, kernels.attention, floats(10, 6), floats(48, 6), floats(48, 5))
+
+
+def test_drawn_queries_have_their_means_of_drawn_values():
+    agree_for_drawn_sizes(
+        kernels.attention,
+        spec.attention,
+        [20, 12, 12, 9],
+        lambda m, n, d, width: [(m, d), (8 * n, d), (8 * n, width)],
+        dtypes=["float32"],
+        rtol=1e-3,
+    )
 
 
 # ---- layer ----
@@ -125,3 +138,18 @@ def test_a_network_of_such_layers_learns():
     for _ in range(60):
         params = step(params)
     assert float(loss(params)) < 0.2 * before
+
+
+@drawn(5, most=90)
+def test_drawn_layers_have_the_cotangents_that_numpy_computes(rng, most):
+    rows, width, out_width = most, *map(int, rng.integers(1, 7, 2))
+    x, w, b = (rng.uniform(-1, 1, s) for s in [(rows, width), (width, out_width), out_width])
+    out, ct = np.tanh(x @ w + b), rng.uniform(-1, 1, (rows, out_width))
+    with shown(x=x.shape, w=w.shape), jax.disable_jit():
+        saved = kernels.dense_fwd(*(a.astype("float32") for a in (x, w, b)))[1]
+        found = kernels.dense_bwd(saved, ct.astype("float32"))
+        slope = ct * (1 - out**2)
+        for name, got, want in zip(
+            "xwb", found, (slope @ w.T, x.T @ slope, slope.sum(0)), strict=True
+        ):
+            same(got, np.float32(want), f"the cotangent of {name}", rtol=1e-4)

@@ -1,6 +1,14 @@
 import numpy as np
 import pytest
-from kernel_judge import RNG, agree, agree_for_other_numbers, computes_at_most, floats, has_grid
+from kernel_judge import (
+    RNG,
+    agree,
+    agree_for_drawn_sizes,
+    agree_for_other_numbers,
+    computes_at_most,
+    floats,
+    has_grid,
+)
 from practice import kernel_specs as spec
 from practice import kernel_tiles as kernels
 
@@ -22,6 +30,10 @@ def test_whole_numbers_stay_whole_numbers():
     agree_for_other_numbers(kernels.transpose, spec.transpose, (8, 16))
 
 
+def test_drawn_matrices_are_transposed():
+    agree_for_drawn_sizes(kernels.transpose, spec.transpose, [7, 5], lambda m, n: [(8 * m, 8 * n)])
+
+
 # ---- matmul ----
 
 
@@ -36,6 +48,16 @@ def test_the_tiles_of_one_sum_follow_each_other():
     has_grid(kernels.matmul, [floats(16, 24), floats(24, 8)], 2, 1, 3)
     computes_at_most(64, kernels.matmul, floats(16, 24), floats(24, 8))
     agree_for_other_numbers(kernels.matmul, spec.matmul, (8, 16), (16, 8), least=5001, halves=False)
+
+
+def test_drawn_matrices_are_multiplied():
+    agree_for_drawn_sizes(
+        kernels.matmul,
+        spec.matmul,
+        [4, 8, 3],
+        lambda m, k, n: [(8 * m, 8 * k), (8 * k, 8 * n)],
+        rtol=1e-3,
+    )
 
 
 # ---- quantized_matmul ----
@@ -75,6 +97,21 @@ def test_the_scale_is_applied_to_the_complete_sum():
     x, scale = np.ones((8, 16), np.float32), np.full(8, 1e36, np.float32)
     most = np.repeat([[127], [-126]], 8, axis=0).astype(np.int8) * np.ones((1, 8), np.int8)
     agree(kernels.quantized_matmul, spec.quantized_matmul, x, most, scale)
+
+
+def test_drawn_matrices_are_multiplied_with_codes():
+    def of_floats(x, y, scale):
+        """Like quantized_matmul, of numbers that are drawn: y is rounded."""
+        return kernels.quantized_matmul(x, (6 * y).astype(np.int8), scale)
+
+    agree_for_drawn_sizes(
+        of_floats,
+        lambda x, y, scale: spec.quantized_matmul(x, (6 * y).astype(np.int8), scale),
+        [3, 8, 3],
+        lambda m, k, n: [(8 * m, 8 * k), (8 * k, 8 * n), (8 * n,)],
+        dtypes=["float32"],
+        rtol=1e-3,
+    )
 
 
 # ---- convolutions ----
@@ -120,6 +157,27 @@ def test_a_program_makes_a_tile_of_the_image():
     )
 
 
+def test_drawn_vectors_are_convolved():
+    agree_for_drawn_sizes(
+        kernels.convolve,
+        spec.convolve,
+        [60, 30],
+        lambda n, width: [(n + width,), (width,)],
+        rtol=1e-3,
+    )
+
+
+def test_drawn_images_are_convolved():
+    agree_for_drawn_sizes(
+        kernels.convolve_image,
+        spec.convolve_image,
+        [30, 40, 6, 9],
+        lambda m, n, a, b: [(m + a, n + b), (a, b)],
+        rtol=1e-3,
+        count=4,
+    )
+
+
 # ---- running_sum ----
 
 
@@ -144,3 +202,7 @@ def test_a_second_call_begins_at_zero():
     x = floats(16)
     agree(kernels.running_sum, spec.running_sum, x)
     agree(kernels.running_sum, spec.running_sum, x)
+
+
+def test_drawn_vectors_have_their_running_sums():
+    agree_for_drawn_sizes(kernels.running_sum, spec.running_sum, [200], lambda n: [(n,)], rtol=1e-3)

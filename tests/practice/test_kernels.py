@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from kernel_judge import (
     agree,
+    agree_for_drawn_sizes,
     agree_for_other_numbers,
     computes_at_most,
     floats,
@@ -32,6 +33,10 @@ def test_a_program_adds_one_element_alone():
     computes_at_most(1, kernels.add, floats(7), floats(7))
 
 
+def test_vectors_of_drawn_sizes_are_added():
+    agree_for_drawn_sizes(kernels.add, spec.add, [90], lambda n: [(n,), (n,)])
+
+
 # ---- double ----
 
 
@@ -52,6 +57,10 @@ def test_whole_numbers_are_doubled_to_whole_numbers():
     agree(kernels.double, spec.double, np.arange(-20, 20, dtype=np.int8))
 
 
+def test_vectors_of_drawn_sizes_are_doubled():
+    agree_for_drawn_sizes(kernels.double, spec.double, [200], lambda n: [(n,)])
+
+
 # ---- outer ----
 
 
@@ -70,6 +79,16 @@ def test_products_of_whole_numbers_are_whole_numbers():
     agree_for_other_numbers(kernels.outer, spec.outer, (9,), (10,), least=5001)
     with np.errstate(invalid="ignore"):
         agree(kernels.outer, spec.outer, np.float32([0, 1]), np.float32([np.inf, np.nan, 2]))
+
+
+def test_products_of_drawn_vectors_are_all_there():
+    agree_for_drawn_sizes(
+        kernels.outer,
+        spec.outer,
+        [70, 40],
+        lambda m, n: [(m,), (n,)],
+        dtypes=["float32 int8", "int32"],
+    )
 
 
 # ---- relu_gradient ----
@@ -101,6 +120,16 @@ def test_nothing_passes_where_the_sum_is_no_number():
     agree_for_other_numbers(kernels.relu_gradient, spec.relu_gradient, (4, 2), (2,), (4, 2))
 
 
+def test_of_drawn_rows_a_cotangent_passes_where_it_should():
+    agree_for_drawn_sizes(
+        kernels.relu_gradient,
+        spec.relu_gradient,
+        [30, 20],
+        lambda m, n: [(m, n), (n,), (m, n)],
+        dtypes=["float32"],
+    )
+
+
 # ---- total ----
 
 
@@ -120,6 +149,10 @@ def test_an_infinity_before_the_end_counts(last):
     agree_for_other_numbers(kernels.total, spec.total, (21,))
 
 
+def test_drawn_vectors_are_added_up_from_one_element_on():
+    agree_for_drawn_sizes(kernels.total, spec.total, [200], lambda n: [(n,)])
+
+
 # ---- row_means ----
 
 
@@ -133,6 +166,12 @@ def test_a_program_has_four_rows():
     has_grid(kernels.row_means, [floats(10, 7)], 3)
     computes_at_most(28, kernels.row_means, floats(10, 7))
     agree_for_other_numbers(kernels.row_means, spec.row_means, (5, 3), least=None)
+
+
+def test_rows_of_drawn_matrices_have_their_means():
+    agree_for_drawn_sizes(
+        kernels.row_means, spec.row_means, [20, 90], lambda m, n: [(m, n)], dtypes=["float32"]
+    )
 
 
 # ---- softmax, and long_softmax ----
@@ -175,8 +214,22 @@ def test_a_row_is_gone_through_twice():
 def test_both_can_be_jitted_and_batched():
     x = floats(3, 4, 16)
     agree(jax.vmap(kernels.long_softmax), lambda x: np.stack(list(map(spec.softmax, x))), x)
+    for fun in (kernels.softmax, kernels.long_softmax):
+        np.testing.assert_allclose(jax.jit(fun)(x[0]), spec.softmax(x[0]), rtol=1e-5)
     small = np.where(np.arange(32) % 2, -30, 0).astype(np.float32)[None]
     want = np.where(small, np.exp(-30.0), 1) / 16
     np.testing.assert_allclose(kernels.long_softmax(small), want, rtol=1e-5, atol=0)
     low = np.full((1, 32), -30000, np.float32)
     np.testing.assert_allclose(kernels.long_softmax(low), np.full((1, 32), 1 / 32))
+
+
+def test_rows_of_drawn_matrices_become_probabilities():
+    agree_for_drawn_sizes(
+        kernels.softmax, spec.softmax, [20, 90], lambda m, n: [(m, n)], dtypes=["float32"]
+    )
+
+
+def test_drawn_long_rows_become_probabilities():
+    agree_for_drawn_sizes(
+        kernels.long_softmax, spec.softmax, [3, 16], lambda m, n: [(m, 16 * n)], dtypes=["float32"]
+    )

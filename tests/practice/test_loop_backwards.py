@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from judged import each_error, error_passes, raises, unchanged
 from practice.loop_backwards import backwards, forwards
 
@@ -131,3 +132,32 @@ def test_weights_and_states_may_be_trees_of_any_depth():
     pairs = backwards([lambda cts: (0, cts[0], (cts[1], [None]))] * 2, 0, (1, 2), 0)[2]
     assert pairs == [(1, [None]), (2, [None])], "the cotangent of an x is what its step gives"
     assert backwards([lambda cts: (None, *cts)] * 2, 3, [None, 5], None) == (None, 3, [None, 5])
+
+
+@drawn(20, most=7)
+def test_drawn_ways_back_give_what_a_loop_over_numbers_gives(rng, most):
+    """Step i takes a times the state and adds b times x; its y is c times the state. Whole numbers."""
+    numbers = [tuple(map(int, row)) for row in rng.integers(-3, 4, (int(rng.integers(0, most)), 3))]
+    ct_state, *ct_ys = map(int, rng.integers(-4, 5, len(numbers) + 1))
+
+    def way_back(a, b, c):
+        def back(cts):
+            state, (y,) = cts
+            total = state["h"] + c * y
+            return (total, {"n": y}), {"h": a * total}, [b * total]
+
+        return back
+
+    with shown(a_b_c=numbers, ct_state=ct_state, ct_ys=ct_ys):
+        ways_back = tuple(way_back(*row) for row in numbers)
+        got = backwards(ways_back, {"h": ct_state}, [(y,) for y in ct_ys], (1, {"n": 2}))
+        last = len(numbers)
+        effect = [ct_state, *[0] * last]  # on the loss, of each state, from the last one
+        for i in range(last):
+            a, _, c = numbers[last - 1 - i]
+            total = effect[i] + c * ct_ys[last - 1 - i]
+            effect[i], effect[i + 1] = total, a * total
+        xs = [[numbers[i][1] * effect[last - 1 - i]] for i in range(last)]
+        weights = 1 + sum(effect[:last]), {"n": 2 + sum(ct_ys)}
+        want = weights, {"h": effect[last]}, xs
+        assert got == want, f"the cotangents should be {want}, and are {got}"

@@ -1,6 +1,7 @@
 """The moving average: a recurrence, one scan, and gradients without nan."""
 
 import numpy as np
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 from judged import SMALL_FLOAT, unchanged
 from practice.moving_average import moving_average
 
@@ -91,3 +92,27 @@ def test_measurements_of_any_rank_keep_their_shape_and_dtype():
     with jax.enable_x64():
         got = moving_average(np.array([1.0, 1.0 + 2.0**-40]), 0.5)
     assert got.dtype == np.float64 and float(got[1]) == 1 + 2.0**-41
+
+
+@drawn(10, most=6)
+def test_drawn_measurements_are_averaged_as_in_numpy_and_so_are_their_gradients(rng, most):
+    n, rank = int(rng.integers(1, most + 1)), int(rng.integers(0, most))
+    xs = floats(rng, n, *shape_of_rank(rng, rank, most=2))
+    xs[1:][rng.random(xs[1:].shape) < 0.4] = np.nan
+    keep = rng.choice([0.0, 0.25, 0.9, 1.0])
+    weights = floats(rng, *xs.shape)
+    want, slopes = np.zeros((2, *xs.shape))
+    want[0] = xs[0]
+    for t in range(1, n):
+        there = np.where(np.isnan(xs[t]), want[t - 1], xs[t])
+        want[t] = keep * want[t - 1] + (1 - keep) * there
+    ct = np.zeros(xs.shape[1:])
+    for t in reversed(range(1, n)):
+        ct = ct + weights[t]
+        slopes[t] = np.where(np.isnan(xs[t]), 0, (1 - keep) * ct)
+        ct = np.where(np.isnan(xs[t]), ct, keep * ct)
+    slopes[0] = ct + weights[0]
+    with shown(xs=xs.tolist(), keep=keep, weights=weights.tolist()):
+        same(moving_average(xs, keep), np.float32(want), "the averages")
+        got = jax.grad(lambda xs: (moving_average(xs, keep) * weights).sum())(xs)
+        same(got, np.float32(slopes), "the gradient of the weighted averages")

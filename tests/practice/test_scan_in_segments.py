@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from drawn_cases import draw_body, drawn, floats, same, shape_of_rank, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.scan_in_segments import scan_in_segments
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.core.jaxpr import subjaxprs
 
 
 def step(h, x):
@@ -106,3 +108,41 @@ def test_a_length_that_does_not_fit_is_named_with_the_number_of_steps(length):
     with pytest.raises(ValueError, match=rf"(?s)(\b12\b.*\b{length}\b|\b{length}\b.*\b12\b)"):
         got = scan_in_segments(step, H, XS, length)
         pytest.fail(f"12 steps cannot be cut into segments of {length}, but {got} was given")
+
+
+def equations(jaxpr, name):
+    inner = (equations(sub, name) for eqn in jaxpr.eqns for sub in subjaxprs(eqn.params))
+    return sum(eqn.primitive.name == name for eqn in jaxpr.eqns) + sum(inner)
+
+
+def test_each_step_is_computed_twice_not_more_and_one_segment_keeps_one_state():
+    for length in (1, 4, 12):
+        slope = jax.make_jaxpr(jax.grad(lambda h: last(h, XS, length)))(H)  # noqa: B023
+        found = equations(slope.jaxpr, "sin")
+        assert found <= 2, f"the sine of a step is computed once, and once more, not {found} times"
+        numbers = kept(lambda h: last(h, XS, length), H)  # noqa: B023
+        assert numbers <= 12 + 12 // length, (
+            f"{12 + 12 // length} numbers are to be kept at most, and {numbers} are"
+        )
+
+
+@drawn(10, most=6)
+def test_drawn_loops_in_segments_are_loops(rng, most):
+    steps, length = map(int, rng.integers(1, most + 1, size=2))
+    xs = {
+        "x": floats(rng, steps * length, *shape_of_rank(rng, 2)),
+        "n": np.arange(steps * length, dtype=np.int32),
+    }
+    body = draw_body(rng, 3, 4)
+
+    def step(carry, x):
+        *state, ys = body(*carry["h"], x["x"].sum())
+        return {"h": state[:2], "n": carry["n"] + x["n"]}, (ys, {"n": x["n"]}, x["x"])
+
+    first = {"h": list(jnp.array(floats(rng, 2))), "n": 3}
+    with shown(body=body, steps=steps * length, length=length):
+        got = scan_in_segments(step, first, xs, length)
+        want = lax.scan(step, first, xs)
+        assert jax.tree.structure(got) == jax.tree.structure(want)
+        for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want)):
+            same(a, b, "the last state, or ys")

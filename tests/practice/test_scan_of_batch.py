@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, floats, same, shape_of_rank, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.scan_of_batch import scan_of_batch
 
@@ -137,3 +138,35 @@ def test_operands_of_any_rank_are_one_for_all_or_one_for_each_and_stay_as_they_a
         state, y = lax.scan(lambda h, x: step(w, h, x), h, xs)  # noqa: B023
         np.testing.assert_allclose(states[i], state)
         np.testing.assert_array_equal(ys[i], y)
+
+
+@drawn(10, most=4)
+def test_drawn_batches_are_loops_of_each_example(rng, most):
+    """Against Python's `for`; there may be no steps, one example, and any rank."""
+    size, steps = int(rng.integers(1, most + 1)), int(rng.integers(0, most + 1))
+    shapes = [shape_of_rank(rng, rank) for rank in rng.integers(0, 4, size=2)]
+    dims = tuple(rng.choice([0, None], size=3))
+    dims = (0, *dims[1:]) if dims == (None,) * 3 else dims
+    wholes = floats(rng, *shapes[0]), floats(rng, *shapes[1]), rng.integers(9, size=(steps, 2))
+    given = [np.stack([x * (i + 1) for i in range(size)]) for x in wholes]
+    given = tuple(x if dim == 0 else x[0] for x, dim in zip(given, dims))
+
+    def step(w, h, x):
+        return h * w.sum() + x.sum(), (h + x[0]) if rank_of_y else x.astype("int16")
+
+    rank_of_y = bool(rng.integers(2))
+    with shown(dims=dims, size=size, shapes=[x.shape for x in given]):
+        states, ys = scan_of_batch(step, given, dims, size)
+        assert len(states) == len(ys) == size, (
+            f"{len(states)} states, {len(ys)} ys, {size} examples"
+        )
+        for i in range(size):
+            w, h, xs = (jnp.array(x[i] if dim == 0 else x) for x, dim in zip(given, dims))
+            kept = []
+            for x in xs:
+                h, y = step(w, h, x)
+                kept.append(np.asarray(y))
+            same(states[i], h, f"the last state of example {i}")
+            y = jax.eval_shape(step, w, h, xs[0] if steps else jnp.zeros(2, xs.dtype))[1]
+            want = np.stack(kept) if steps else np.zeros((0, *y.shape), y.dtype)
+            same(ys[i], want, f"the ys of example {i}")

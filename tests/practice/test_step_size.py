@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from practice.step_size import warm_up_and_cosine
 
 import tinyjax as jax
@@ -67,3 +68,20 @@ def test_any_peak_and_any_numbers_of_steps(peak, warm_up, steps):
 def test_schedules_know_nothing_of_each_other():
     first, second = warm_up_and_cosine(1.0, 2, 6), warm_up_and_cosine(5.0, 4, 8)
     assert [float(f(2)) for f in (first, second, first)] == [1.0, 2.5, 1.0]
+
+
+@drawn(12, most=5)
+def test_drawn_schedules_are_those_of_python_numbers(rng, most):
+    """Also of steps after many thousands, and to the last digit of a float64."""
+    warm_up = int(rng.choice([0, rng.integers(1, 10**most)]))
+    steps, peak = warm_up + int(rng.integers(1, 10**most)), float(rng.uniform(-2, 2))
+    with shown(peak=peak, warm_up=warm_up, steps=steps):
+        schedule = warm_up_and_cosine(peak, warm_up, steps)
+        for i in [0, warm_up, steps, *rng.integers(0, steps + 2, 4).tolist()]:
+            t = min((i - warm_up) / (steps - warm_up), 1)
+            want = peak * (i / warm_up if i < warm_up else (1 + np.cos(np.pi * t)) / 2)
+            told = f"at step {i}"
+            np.testing.assert_allclose(schedule(i), want, rtol=1e-3, atol=1e-6, err_msg=told)
+            with jax.enable_x64():
+                found = schedule(jnp.asarray(i, "int64"))
+            np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12, err_msg=told)

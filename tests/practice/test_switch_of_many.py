@@ -1,6 +1,7 @@
 """A function for each example: chosen results, and gradients that no other function spoils."""
 
 import numpy as np
+from drawn_cases import drawn, same, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.switch_of_many import switch_of_many
 
@@ -110,3 +111,21 @@ def test_of_many_functions_each_may_be_chosen_and_the_dtype_is_kept():
     xs = jnp.ones(8, jnp.float16)
     got = switch_of_many(indices, functions, xs)
     assert got.dtype == jnp.float16 and got.tolist() == [5, 3, 0, 4, 1, 2, 0, 5]
+
+
+ALL = [jnp.log, jnp.sqrt, lambda x: 1 / x, lambda x: x * jnp.exp(200 * x), jnp.sin, lambda x: -x]
+
+
+@drawn(12, most=6)
+def test_drawn_examples_have_the_results_and_slopes_of_their_own_functions(rng, most):
+    numbers = rng.integers(len(ALL), size=rng.integers(1, most + 1)).tolist()
+    functions, count = [ALL[i] for i in numbers], int(rng.integers(1, most + 2))
+    indices = rng.integers(-2, len(functions) + 2, count).astype(np.int32)
+    dtype = rng.choice(["float16", "float32", "float32"])
+    xs = rng.choice([0, 1, 2, -1, 0.25, 3, np.inf, np.nan], count).astype(dtype)
+    own = [functions[np.clip(i, 0, len(functions) - 1)] for i in indices]
+    with shown(functions=numbers, indices=indices.tolist(), xs=xs.tolist(), dtype=dtype):
+        got = switch_of_many(jnp.array(indices), functions, xs)
+        same(got, jnp.stack([f(jnp.array(x)) for f, x in zip(own, xs)]), "the results", 1e-2)
+        slopes = jax.grad(lambda xs: switch_of_many(jnp.array(indices), functions, xs).sum())(xs)
+        same(slopes, jnp.stack([jax.grad(f)(x) for f, x in zip(own, xs)]), "the slopes", 1e-2)

@@ -4,7 +4,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from judged import unchanged
+from drawn_cases import drawn, same, shape_of_rank, shown
+from judged import SMALL_FLOAT, unchanged
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -379,3 +380,75 @@ MISTAKES = [
 def test_mistakes_are_named(mistake, error, message):
     with pytest.raises(error, match=message):
         mistake()
+
+
+# ---- words and keys that are drawn ----
+
+
+def encrypted(k1, k2, x1, x2):
+    """Threefry of whole numbers of Python."""
+    keys, most = (k1, k2, k1 ^ k2 ^ 0x1BD11BDA), 2**32
+    x1, x2 = (x1 + k1) % most, (x2 + k2) % most
+    for n in range(20):
+        distance = (13, 15, 26, 6, 17, 29, 16, 24)[n % 8]
+        x1 = (x1 + x2) % most
+        x2 = ((x2 << distance | x2 >> (32 - distance)) % most) ^ x1
+        if n % 4 == 3:
+            group = n // 4 + 1
+            x1 = (x1 + keys[group % 3]) % most
+            x2 = (x2 + keys[(group + 1) % 3] + group) % most
+    return x1, x2
+
+
+@drawn(20, most=5)
+def test_drawn_words_are_encrypted_as_whole_numbers_of_python_are(rng, most):
+    shape = shape_of_rank(rng, int(rng.integers(1, most + 1)))
+    operands = []
+    for _ in range(4):  # each has fewer axes, or axes of one word, and is broadcast
+        own = tuple(n if rng.random() < 0.8 else 1 for n in shape)[rng.integers(len(shape)) :]
+        operands.append(rng.integers(0, 2**32, own, dtype=np.uint32))
+    with shown(shapes=[x.shape for x in operands]):
+        got, spread = threefry2x32(*operands), np.broadcast_arrays(*operands)
+        words = [encrypted(*map(int, row)) for row in zip(*(x.ravel() for x in spread))]
+        for n in range(2):
+            want = np.array([pair[n] for pair in words], np.uint32).reshape(spread[0].shape)
+            same(got[n], want, f"word {n}")
+
+
+@drawn(12, most=5)
+def test_drawn_keys_are_those_of_each_key_and_number_alone(rng, most):
+    keys = rng.integers(0, 2**32, (*shape_of_rank(rng, most - 1, 2), 2), dtype=np.uint32)
+    shape = shape_of_rank(rng, int(rng.integers(1, most + 1)), 2)
+    shape = keys.shape[:-1] if most > 1 and rng.integers(2) else shape
+    dtype = rng.choice(["int32", "int64", "uint64"])
+    numbers = rng.integers(0 if dtype[0] == "u" else -(2**31), 2**31, shape).astype(dtype)
+    numbers *= rng.choice([1, 2**20 if dtype != "int32" else 1]).astype(dtype)
+    with shown(shape_of_keys=keys.shape, shape=shape, numbers=numbers.tolist()):
+        made = keys_by_counting(keys, shape)
+        assert made.shape == (*keys.shape[:-1], *shape, 2), f"the shape is {made.shape}"
+        for at in np.ndindex(*keys.shape[:-1]):
+            counters = range(int(np.prod(shape, dtype=int)))
+            want = [encrypted(*map(int, keys[at]), 0, n) for n in counters]
+            same(made[at], np.array(want, np.uint32).reshape(*shape, 2), f"the keys of key {at}")
+        given = keys if shape == keys.shape[:-1] else keys.reshape(-1, 2)[:1]
+        folded = fold_in_words(given, numbers)
+        for at in np.ndindex(*shape):
+            words = seed_words(numbers[at])
+            key = keys[at] if given is keys else given[0]
+            want = np.array(encrypted(*map(int, key), *map(int, words)), np.uint32)
+            same(folded[at], want, f"the key of number {at}")
+
+
+@drawn(20, most=4)
+def test_drawn_bits_are_fractions_of_whole_numbers(rng, most):
+    name = ["float16", "float32", "float64", SMALL_FLOAT.name][rng.integers(4)]
+    dtype = jnp.dtype(name)
+    bits = 8 * dtype.itemsize
+    unsigned = np.dtype(f"uint{bits}")
+    words = rng.integers(0, 2**bits, shape_of_rank(rng, int(rng.integers(0, most + 1))), unsigned)
+    digits = jnp.finfo(dtype).nmant
+    want = [1 + (word >> (bits - digits)) / 2**digits for word in words.ravel().tolist()]
+    with shown(dtype=name, bits=bits, words=words.tolist()), jax.enable_x64(name == "float64"):
+        got = np.asarray(one_to_two(jnp.asarray(words), bits, np.dtype(dtype)))
+        same(got.astype("float64"), np.reshape(want, words.shape), "the floats", rtol=0)
+        assert got.dtype == dtype, f"they should be {name}s, not {got.dtype}s"

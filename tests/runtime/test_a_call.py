@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from judged import each_error, error_passes, raises, unchanged
 
 from tinyjax.runtime.queue import Queue
@@ -252,3 +253,54 @@ def test_an_error_of_a_step_goes_on_and_no_step_runs_after_it(error, by_profiler
             assert step_program.template == ["constant", None, None, None]
     with error_passes(error()) as raised:
         kernel_step([0]).run(SimpleNamespace(launch=raises(raised)), ["a"])
+
+
+@drawn(30, most=14)
+def test_drawn_step_programs_run_as_a_list_of_names_does(rng, most):
+    constants = [f"constant {n}" for n in range(rng.integers(0, 4))]
+    args = [f"argument {n}" for n in range(rng.integers(0, most + 1))]
+    first, made = len(constants) + len(args), int(rng.integers(1, most + 1))
+    steps, slots = [], [*constants, *args, *[None] * made, None, None]
+    for n in range(made):
+        dies = rng.choice(first + n + 1, size=rng.integers(0, first + n + 1), replace=False)
+        steps.append(Step(f"step {n}", first + n, dies.tolist(), launches=bool(rng.integers(2))))
+    results = rng.integers(0, len(slots) - 2, int(rng.integers(1, most + 1))).tolist()
+    places = [(len(results) + k, f"place {k}") for k in rng.permutation(2).tolist()]
+    results += [len(slots) - 2, len(slots) - 1]
+    with shown(constants=constants, args=args, steps=made, results=results):
+        program = step_program_of(
+            *steps, slots=len(slots), results=tuple(results), constants=tuple(constants)
+        )
+        got, seen = program.run(args, places), []
+        for step in steps:
+            slots[step.slot] = f"made by {step.name}"
+            seen += [step.name, *(f"recycle {slots[n]}" for n in step.last_uses)]
+        seen += ["keep"] * any(step.launches for step in steps)
+        slots[-2:] = "place 0", "place 1"
+        assert program.queue.seen == seen, f"the steps should be {seen}, not {program.queue.seen}"
+        assert got == [slots[n] for n in results], f"the results are {got}"
+        if seen[-1] == "keep":
+            assert program.queue.kept == ((program, slots), 1234), (
+                "all slots are kept, the last too"
+            )
+
+
+@drawn(20, most=20)
+def test_drawn_kernels_are_launched_on_all_of_their_arguments(rng, most):
+    slots = [f"memory {n}" for n in range(most)]
+    arguments, outputs = rng.integers(0, most, (2, most)).tolist()
+    outputs = [n for n in dict.fromkeys(outputs) if rng.integers(2)]
+    items, inline = int(rng.choice([1, 7, 4096])), bool(rng.integers(2))
+    with shown(arguments=arguments, outputs=outputs, items=items, inline=inline):
+        step, events = kernel_step(arguments, outputs, inline), Events()
+        step.items = items
+        given = [None if n in outputs else memory for n, memory in enumerate(slots)]
+        step.run(events, given)
+        want = ["new memory" if n in outputs else memory for n, memory in enumerate(slots)]
+        launched = ("kernel", items, 4, [want[n] for n in arguments], inline)
+        assert events.seen == ["allocate"] * len(outputs) + [launched], f"{events.seen}"
+        queue, seen = Queue.__new__(Queue), []
+        queue.lock, queue._enqueue = Lock(), lambda *args: seen.append((*args, dict(kernel.args)))
+        kernel = Kernel(queue.lock)
+        queue.launch(kernel, items, 4, (SimpleNamespace(cl=n) for n in arguments), inline)
+        assert seen == [(kernel, items, 4, inline, dict(enumerate(arguments)))], f"{seen}"

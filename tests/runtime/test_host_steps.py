@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, same, shown
 from judged import each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
@@ -155,3 +156,33 @@ def test_operands_of_any_dtype_are_read_in_order_with_the_parameters():
     args = np.ones(2, np.float16), np.ones((0, 1), np.int8), np.array(True)
     queue, _ = run(lambda *xs: primitive.bind(*xs, scale=2), *args)
     assert seen == [("float16", "int8", "bool", {"scale": 2})] and queue.heard == ["read"] * 3
+
+
+@drawn(20, most=6)
+def test_drawn_rules_get_all_operands_and_parameters_and_no_result_is_a_view(rng, most):
+    """A result may be an operand, a part of one, a new array, or a number of Python or of NumPy."""
+    args = [rng.integers(0, 9, (2, 3)).astype("float32") for _ in range(most)]
+    params = {f"p{n}": n for n in range(rng.integers(0, 2 * most))}
+    made, seen = np.full((2, 3), 7, np.float32), []
+    choices = rng.integers(0, 6, most).tolist()
+    of_users = bool(rng.integers(2))
+
+    def result(kind, x):
+        return [x, np.asarray(x)[1:], made, np.float32(5), 3.5, np.asarray(x).T][kind]
+
+    def impl(*xs, **given):
+        seen.append(([np.asarray(x).tolist() for x in xs], given))
+        return [result(kind, xs[n]) for n, kind in enumerate(choices)]
+
+    primitive = Primitive("drawn", multiple_results=True)
+    primitive.def_impl(impl)
+    primitive.def_abstract_eval(lambda *avals, **params: [*avals])
+    primitive.impl_binds_primitives = of_users
+    with shown(operands=most, params=params, kinds_of_results=choices, calls_users=of_users):
+        _, slots = run(lambda *xs: primitive.bind(*xs, **params), *args)
+        assert seen == [([x.tolist() for x in args], params)], f"the rule was called with {seen}"
+        for n, (kind, memory) in enumerate(zip(choices, slots[most:], strict=True)):
+            same(memory.host, result(kind, args[n]), f"result {n}", rtol=0)
+            whose = [x for x in args if np.may_share_memory(memory.host, x)]
+            assert not whose, f"result {n} is a view of operand {args.index(whose[0])}"
+            assert of_users or kind != 2 or memory.host is made, "a new array is not copied"

@@ -3,6 +3,7 @@ import threading
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16, key_dtype
@@ -155,3 +156,39 @@ def test_an_error_of_the_driver_goes_on_and_nothing_is_lent(error):
             pool.array((3,), F32)
         finally:
             assert not pool.lent and pool.free_bytes == 0
+
+
+@drawn(20, most=30)
+def test_drawn_arrays_come_and_go_as_in_a_list_of_free_blocks(rng, most):
+    """Handles are numbers, from 0 on, of the blocks as they are made."""
+    pool, arrays, free, made, told = Pool(register=lambda host: made.pop()), [], [], [], []
+    count, limit = 0, 640
+    with pytest.MonkeyPatch.context() as patch, shown(sizes_or_gone=told):
+        patch.setattr(memory, "MAX_FREE_BYTES", limit)
+        for _ in range(most):
+            if arrays and rng.random() < 0.5:
+                place = int(rng.integers(len(arrays)))
+                told.append(f"array {place} of {len(arrays)} is gone")
+                size, handle = arrays.pop(place)[1:]
+                if sum(size for size, _ in free) + size > limit:
+                    free.clear()
+                free += [(size, handle)] * (size <= limit)
+                pool.collect()
+            else:
+                size = 64 * int(rng.choice([1, 2, 5, 10, 11]))
+                told.append(size)
+                fits = [n for n, block in enumerate(free) if block[0] == size]
+                made[:] = [count]
+                array, handle = pool.array((size,), np.dtype("int8"))
+                if fits:
+                    want = free.pop(fits[-1])[1]
+                    assert handle == want, (
+                        f"block {want} of {size} bytes is free: not block {handle}"
+                    )
+                else:
+                    assert handle == count, f"a new block is needed, number {count}, not {handle}"
+                    count += 1
+                arrays.append((array, size, handle))
+                del array
+            kept = sum(size for size, _ in free)
+            assert pool.free_bytes == kept, f"{kept} bytes are free, and not {pool.free_bytes}"

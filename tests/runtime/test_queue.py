@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn_cases import drawn, same, shown
 from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16
@@ -171,3 +172,31 @@ def test_a_fork_reads_nothing_from_the_device(queue):
     queue._note_fork()
     with pytest.raises(DeviceError, match="forked"):
         queue.read(memory)
+
+
+def test_drawn_parts_of_arrays_go_to_memory_that_kernels_may_read_and_write(queue, monkeypatch):
+    """Views of any rank, with steps and axes in any order."""
+    cl, flags, buffer = queue.cl.mem_flags, [], queue.cl.Buffer
+    monkeypatch.setattr(
+        queue.cl,
+        "Buffer",
+        lambda *args, **options: flags.append(args[1]) or buffer(*args, **options),
+    )
+
+    @drawn(40, most=4)
+    def check(rng, most):
+        dtype = rng.choice(["int8", "float16", "int32", "float64", "complex64"])
+        whole = rng.integers(0, 100, rng.integers(40 // most**2, 50 // most**2 + 5, most)).astype(
+            dtype
+        )
+        steps = [int(rng.choice([-2, -1, 1, 2, 3])) for _ in range(most)]
+        part = whole[tuple(slice(None, None, step) for step in steps)]
+        part = part.transpose(rng.permutation(most))
+        with shown(dtype=dtype, shape=part.shape, steps=steps, strides=part.strides):
+            back = queue.read(queue.upload(part))
+            same(back, part, "what comes back", rtol=0)
+
+    check()
+    assert not any(flag & (cl.READ_ONLY | cl.WRITE_ONLY) for flag in flags), (
+        "a kernel may read the memory, and write to it"
+    )

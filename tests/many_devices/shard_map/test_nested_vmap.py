@@ -1,7 +1,10 @@
 """Cutting arrays as specs say, and putting their parts together."""
 
+import math
+
 import numpy as np
 import pytest
+from drawn_cases import drawn, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -140,3 +143,47 @@ def test_parts_of_four_axes_are_joined_whatever_is_in_front(spec):
     others = [name for name, _ in MANY_AXES if name not in named]
     both = jnp.broadcast_to(parts, (*[2] * len(others), *parts.shape))
     equal(join(both, spec, others + named), CUBE, f"{spec}, {others} have the same each")
+
+
+# ---- meshes that are drawn ----
+
+
+@drawn(30, most=4)
+def test_drawn_arrays_are_cut_and_joined_block_by_block(rng, most):
+    """A device has the block whose number is made of its places along the axes that are named."""
+    sizes = {name: int(rng.integers(1, 4)) for name in rng.permutation([*"vwxyz"])[: most + 1]}
+    rank, share = int(rng.integers(1, most + 1)), rng.random()
+    entries = [[] for _ in range(rank)]
+    for name in rng.permutation(list(sizes)).tolist():
+        if rng.random() < share:
+            entries[rng.integers(rank)].append(name)
+    counts = [[sizes[name] for name in entry] for entry in entries]
+    x = np.arange(100_000)[: math.prod(map(math.prod, counts)) * 2**rank]
+    x = x.reshape([2 * math.prod(count) for count in counts])
+    spec = P(*(tuple(entry) if len(entry) != 1 else entry[0] for entry in entries))
+    in_front = [name for name in sizes if name in spec.names]
+
+    def block(place):
+        """That of the device at this place, a dict."""
+        at = [
+            np.ravel_multi_index([place[n] for n in e] or [0], c or [1])
+            for e, c in zip(entries, counts)
+        ]
+        return x[tuple(slice(2 * i, 2 * i + 2) for i in at)]
+
+    def blocks(names):
+        """Of the devices along these axes; at other places than the first of an unnamed axis: another."""
+        parts = np.empty([*(sizes[name] for name in names), *[2] * rank], x.dtype)
+        for at in np.ndindex(*parts.shape[: len(names)]):
+            place = dict(zip(names, at))
+            parts[at] = block(place) - 7 * sum(i for n, i in place.items() if n not in spec.names)
+        return parts
+
+    with shown(mesh=sizes, spec=spec, shape=x.shape):
+        got = split(jnp.asarray(x, "int32"), spec, tuple(sizes.items()))
+        equal(got, blocks(in_front), f"the parts of the devices, {in_front} in front")
+        names = rng.permutation(
+            [n for n in sizes if n in spec.names or rng.random() < 0.8]
+        ).tolist()
+        got = join(jnp.asarray(blocks(names), "int32"), spec, names)
+        equal(got, x, f"what is joined of parts with {names} in front")

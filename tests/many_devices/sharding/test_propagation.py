@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
+from drawn_cases import drawn, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -33,9 +34,9 @@ X, Y, XY, NONE = ("x",), ("y",), ("x", "y"), ()
 SIZES = {"x": 4, "y": 2}
 
 
-def split_as(name, shapes, specs, out_shape, **params):
+def split_as(name, shapes, specs, out_shape, sizes=SIZES, **params):
     """The spec of the one result."""
-    (spec,) = propagate(Use(name, shapes, specs, [out_shape], params, SIZES))
+    (spec,) = propagate(Use(name, shapes, specs, [out_shape], params, sizes))
     return spec
 
 
@@ -184,3 +185,67 @@ def test_a_product_may_have_three_batch_axes_and_an_axis_three_claims():
     assert got == (NONE, NONE, X, NONE, NONE, Y)
     use = Use("add", [(8,)] * 3, [(NONE,), (NONE,), (X,)], [(8,)], {}, SIZES)
     assert propagate(use) == [(X,)], "the third operand alone claims"
+
+
+# ---- that are drawn ----
+
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # as sizes, they tell axes from each other
+
+
+@drawn(20, most=3)
+def test_in_drawn_products_each_axis_is_that_of_its_size(rng, most):
+    """Each axis has a size of its own, and a mesh axis of that size, but for those that go together."""
+    ends = np.cumsum(rng.integers(0, most + 1, 4))
+    batch, summed, rows, columns, _ = np.split(rng.permutation(PRIMES), ends)
+    batch, summed, rows, columns = (part.tolist() for part in (batch, summed, rows, columns))
+    lhs = rng.permutation(batch + summed + rows).astype(int).tolist()
+    rhs = rng.permutation(batch + summed + columns).astype(int).tolist()
+    numbers = tuple(
+        tuple(tuple(operand.index(n) for n in part) for operand in (lhs, rhs))
+        for part in (summed, batch)
+    )
+    sizes = {f"m{n}": n for n in PRIMES}
+    specs = [tuple((f"m{n}",) for n in operand) for operand in (lhs, rhs)]
+    out = batch + [n for n in lhs if n in rows] + [n for n in rhs if n in columns]
+    with shown(lhs=lhs, rhs=rhs, dimension_numbers=numbers):
+        params = {"dimension_numbers": numbers}
+        use = Use("dot_general", [tuple(lhs), tuple(rhs)], specs, [tuple(out)], params, sizes)
+        (found,) = rules["dot_general"](use).results
+        sources = [{(0, lhs.index(n))} if n in lhs else set() for n in out]
+        sources = [s | ({(1, rhs.index(n))} if n in rhs else set()) for s, n in zip(sources, out)]
+        assert [set(source) for source in found] == sources, f"the axes are {sources}, not {found}"
+        whole = set(rules["dot_general"](use).whole)
+        want = {(0, lhs.index(n)) for n in summed}
+        assert whole == want, f"what is summed over, {want}, can't be split, not {whole}"
+        order = rng.permutation(len(lhs)).tolist()
+        moved = tuple(lhs[axis] for axis in order)
+        operand = [tuple(lhs)], specs[:1]
+        got = split_as("transpose", *operand, moved, permutation=tuple(order), sizes=sizes)
+        assert got == tuple((f"m{n}",) for n in moved), f"{got}, where the sizes are {moved}"
+
+
+@drawn(40, most=5)
+def test_drawn_claims_are_heard_in_order(rng, most):
+    """Of two operands and more; a claim that does not divide, or of what is taken, is not heard."""
+    sizes = {name: int(rng.choice([1, 2, 2, 3])) for name in "abcdef"}
+    shape = tuple(rng.choice([6, 12, 4, 36], most).tolist())
+
+    def draw_spec():
+        names, spec = rng.permutation([*sizes]).tolist(), []
+        for _ in shape:
+            spec.append(tuple(names.pop() for _ in range(min(len(names), rng.integers(0, 4)))))
+        return tuple(spec)
+
+    specs = [draw_spec() for _ in range(rng.integers(1, most + 1))]
+    want, taken = [], set()
+    for axis, size in enumerate(shape):
+        names = ()
+        for spec in specs:
+            claim, parts = spec[axis], np.prod([sizes[name] for name in spec[axis]], dtype=int)
+            if not names and claim and size % parts == 0 and not taken.intersection(claim):
+                names = claim
+        taken |= set(names)
+        want.append(names)
+    with shown(shape=shape, specs=specs, mesh=sizes):
+        got = split_as("add", [shape] * len(specs), specs, shape, sizes=sizes)
+        assert got == tuple(want), f"the result should be split as {tuple(want)}, not as {got}"

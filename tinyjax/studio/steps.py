@@ -210,7 +210,6 @@ CHAPTERS = (
             "compile.schedules.group_schedule": "schedules of reductions and products on a GPU",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
             "compile.schedules.hoist": "loop-invariant code motion",
-            "compile.schedules.round_up": "the last tile made as large as the others",
         },
     ),
     Chapter(

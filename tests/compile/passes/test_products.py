@@ -235,8 +235,21 @@ def test_a_kernel_run_in_python_gives_the_product(shapes):
     np.testing.assert_allclose(out, x @ y + b, rtol=1e-4, atol=1e-4)
 
 
-def test_rows_that_go_through_a_panel_together_divide_the_rows_where_they_can():
-    assert [rows_at_once(n, 6) for n in (1, 2, 5, 6, 8, 10, 128, 127)] == [1, 2, 5, 6, 4, 5, 4, 6]
+def test_as_many_rows_as_registers_hold_go_through_a_panel_together():
+    assert [rows_at_once(n, 6, False) for n in (1, 2, 5, 6, 8, 10, 128, 127)] == [
+        1,
+        2,
+        5,
+        6,
+        4,
+        5,
+        6,
+        6,
+    ]
+
+
+def test_they_divide_the_rows_where_results_may_be_in_place():
+    assert [rows_at_once(n, 6, True) for n in (8, 10, 128, 127)] == [4, 5, 4, 6]
 
 
 # ---- large products ----

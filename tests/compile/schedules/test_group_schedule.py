@@ -153,8 +153,10 @@ PRODUCTS = {
 
 def test_a_group_has_a_tile_of_a_product():
     assert schedule_of_product(64, 64, 64) == [
-        "Split('row', 16)  # a group has a tile of the result, and reads 16 rows for 256 sums",
-        "Split('column', 16)  # a group has a tile of the result, and reads 16 rows for 256 sums",
+        "Split('row', 16, overlap=True)"
+        "  # a group has a tile of the result, and reads 16 rows for 256 sums",
+        "Split('column', 16, overlap=True)"
+        "  # a group has a tile of the result, and reads 16 rows for 256 sums",
         "Reorder('column_outer', ('row_inner',))"
         "  # a group has a tile of the result, and reads 16 rows for 256 sums",
         "Split('k', 16)  # of 16 rows and columns, 16 elements at a time",
@@ -210,7 +212,7 @@ def test_items_with_several_elements_of_a_product_give_the_same(name, sizes, mon
 @pytest.mark.parametrize("size, each", [(300, 1), (512, 2), (1000, 4)])
 def test_items_have_several_rows_and_columns_where_groups_are_enough(size, each):
     for line, axis in zip(schedule_of_product(size, size, size), ("row", "column")):
-        assert line.startswith(f"Split('{axis}', {16 * each})")
+        assert line.startswith(f"Split('{axis}', {16 * each}, overlap=True)")
 
 
 @pytest.mark.parametrize("sizes", [(60000, 200, 3), (1, 200, 60000), (50, 200, 60000)], ids=str)
@@ -218,7 +220,7 @@ def test_what_an_item_has_is_no_larger_than_the_result(sizes):
     rows, _, columns = sizes
     side = 32 if min(rows, columns) >= 32 else 16
     for line, axis in zip(schedule_of_product(*sizes), ("row", "column")):
-        assert line.startswith(f"Split('{axis}', {side})")
+        assert line.startswith(f"Split('{axis}', {side}")
 
 
 def test_before_work_items_share_its_work_a_product_is_the_same():

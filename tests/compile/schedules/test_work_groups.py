@@ -9,7 +9,7 @@ from tinyjax.compile.kernel.check_kernel import KernelError
 from tinyjax.compile.kernel.kernel_ir import Barrier
 from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.schedules.parallelize import Parallelize
-from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
@@ -73,7 +73,8 @@ def test_the_last_group_combines_what_all_have_left(columns):
 
 def tile_of_products():
     """Four tiles of two rows and four columns; what is computed of them is stored in a separate loop."""
-    return scheduled(scaled_rows(4, 7), [*tile(("i1", "i2"), 2, 4, ""), Parallelize("i1_outer", 2)])
+    tiles = [Split("i1", 2), Split("i2", 4), Reorder("i2_outer", ("i1_inner",))]
+    return scheduled(scaled_rows(4, 7), [*tiles, Parallelize("i1_outer", 2)])
 
 
 def test_two_loops_are_shared_out_if_the_inner_one_is_short():

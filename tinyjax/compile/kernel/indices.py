@@ -129,7 +129,7 @@ class Index:
         match self.op:
             case "const":
                 return self.args[0]
-            case "+" | "-":
+            case "+" | "-" | "min" | "max":
                 return math.gcd(*(arg.factor() for arg in self.args))
             case "*":
                 return math.prod(arg.factor() for arg in self.args)

@@ -26,9 +26,8 @@ from tinyjax.compile.schedules.directive import (
 )
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
-from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
-from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
@@ -167,7 +166,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
     each = _of_each_item(builder, size)
     side = each * size
     why = f"a group has a tile of the result, and reads {side} rows for {side * side} sums"
-    builder.apply(*tile(("row", "column"), side, side, why))
+    builder.tile(("row", "column"), side, side, why)
     k, items = (
         "k",
         _several_each(builder, each, size) if each > 1 else ("row_inner", "column_inner"),
@@ -205,11 +204,8 @@ def _several_each(builder: ScheduleBuilder, each: int, size: int) -> tuple[str, 
     """Gives an item `each` rows and columns of a tile, whose sums stay in registers. Its columns are spread
     out, so that neighbouring items have neighbouring columns. Returns the axes of the items.
     """
-    for axis in ("row_inner", "column_inner"):
-        builder.apply(RoundUp(axis, each * size, why="all tiles are alike"))
     column, why = "column_inner_inner", f"{size} items have neighbouring columns"
-    builder.apply(Split("column_inner", size, why=why))
-    builder.apply(RoundUp(column, size, why="they are counted from 0"))
+    builder.apply(Split("column_inner", size, overlap=True, why=why))
     builder.apply(Reorder(column, ("column_inner_outer",), why="an item has several columns"))
     why = f"what an item loads is for {each} sums"
     builder.apply(UnrollAndJam("column_inner_outer", each, why=why))

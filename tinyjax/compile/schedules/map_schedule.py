@@ -31,7 +31,7 @@ from tinyjax.compile.schedules.directive import (
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
-from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vector_axes import (
     lanes_of_rows,
@@ -152,7 +152,7 @@ def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Targ
     columns = axes[-1]
     grain = target.grain // (TILE * builder.size(columns))
     why = f"what is read lies in memory along {rows}"
-    builder.apply(*tile(axes[axes.index(rows) :], TILE, TILE, why))
+    builder.tile(axes[axes.index(rows) :], TILE, TILE, why)
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = builder.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
     _share_out(builder, bands, grain, target.max_items)

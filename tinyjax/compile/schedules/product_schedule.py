@@ -15,14 +15,13 @@ import math
 import re
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load
+from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, Load, Store
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.directive import axis_of, loops_of
+from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
-from tinyjax.compile.schedules.reorder import Reorder, tile
-from tinyjax.compile.schedules.round_up import RoundUp
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
@@ -63,7 +62,7 @@ class _ProductScheduler:
         self.vectors = 2 if target.rows > 6 and self.columns % (2 * self.lanes) == 0 else 1
         self.width = self.vectors * self.lanes
         most = target.rows // self.vectors
-        self.height = rows_at_once(self.rows, most, self._are_looked_up())
+        self.height = rows_at_once(self.rows, most, _may_be_in_place(naive))
         # Each block of rows copies its panels again.
         panels = self.batch * math.ceil(self.columns / self.width)
         total = self.batch * self.rows * self.columns * self.depth
@@ -79,7 +78,7 @@ class _ProductScheduler:
         builder = self.builder
         count = self.height * self.vectors
         registers = f"{count} vectors of sums stay in registers while k runs"
-        builder.apply(*tile(("row", "column"), self.height, self.width, registers))
+        builder.tile(("row", "column"), self.height, self.width, registers)
         block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
         builder.apply(Split("row_outer", self.tiles, why=block))
         panel = "all tiles of a block are multiplied with the same panel"
@@ -115,35 +114,31 @@ class _ProductScheduler:
         return self.builder.fuse_axes(outer, "parts of a panel are numbered")
 
     def pack(self) -> None:
-        """Copies each panel, and rounds up tiles so that all are full."""
+        """Copies each panel."""
         again = f"the panel is read {self.tiles} times, in the order of the copy"
         panel = Hoist("row_outer_inner", (*self.sums, "column_inner"), why=again)
         # Not if it is the same number everywhere.
         self.is_packed = self.builder.apply_if_possible(panel)
-        self.builder.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
-        if self.vectors > 1:  # of full tiles alone
-            for axis in ("column_inner", "column_inner2")[: 1 + self.is_packed]:
-                self.builder.apply(RoundUp(axis, self.width, why="its vectors are numbered from 0"))
 
     def vectorize(self) -> None:
         """Makes columns the lanes of the sums and, where possible, of the copy and the epilogue. Unrolls a
         tile's rows.
         """
-        builder, width = self.builder, self.width
+        builder = self.builder
         if not self._in_vectors("column_inner", "neighbours are packed"):
             return  # each may read at an index that depends on data
-        if self.is_packed and not self._in_vectors("column_inner2", "a row of the panel"):
-            builder.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
-            builder.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
+        if self.is_packed and not self._in_vectors("column_inner2", "a row of the panel", True):
+            why = "each element is copied by itself"
+            builder.apply_if_possible(UnrollAndJam("column_inner2", self.width, why=why))
         self._in_vectors("column_inner1", "neighbours of the result")
         why = "a vector of the panel is loaded once, and no sum waits for another"
         for axis, count in ("column_inner_outer", self.vectors), ("row_inner", self.height):
             if count > 1:
                 builder.apply(UnrollAndJam(axis, count, why=why))
 
-    def _in_vectors(self, axis: str, why: str) -> bool:
+    def _in_vectors(self, axis: str, why: str, gather: bool = False) -> bool:
         """Vectorizes an axis of columns if possible; returns whether it did."""
-        wanted = Vectorize(axis, self.lanes, why=why)
+        wanted = Vectorize(axis, self.lanes, gather, why=why)
         if self.vectors == 1:
             return self.builder.apply_if_possible(wanted)
         can_be = self.builder.can_vectorize(wanted)
@@ -163,22 +158,20 @@ class _ProductScheduler:
         why = f"{GRAIN:,} multiplications are worth a work-item"
         self.builder.apply(Parallelize(task, items, why=why))
 
-    def _are_looked_up(self) -> bool:
-        """Whether a row's place in memory is found by division, as for the lines of images."""
-        loads = (s for s in every_statement(self.builder.kernel.body) if isinstance(s, Load))
-        parts = (part for load in loads for part in load.index.parts() if part.op == "%")
-        return any("row" in part.names for part in parts)
+
+def _may_be_in_place(naive: Kernel) -> bool:
+    """Whether results may overwrite an operand, which is read at their place, if each is stored once."""
+    body = loop_over(naive, "column").body
+    stored = {s.index for s in body if isinstance(s, Store)}
+    return any(isinstance(s, Load) and s.index in stored for s in body)
 
 
-def rows_at_once(rows: int, most: int, are_looked_up: bool = False) -> int:
+def rows_at_once(rows: int, most: int, in_place: bool) -> int:
     """How many rows go through a panel together. Loading the panel costs about as much as two more rows. If
-    the last tile is not full, each row's place must be looked up, which costs a fifth, unless all are looked
-    up anyway.
+    the last tile overlaps with another, the results can't be in place, which costs up to a fifth.
     """
 
     def cost(tile: int) -> float:
-        return (
-            math.ceil(rows / tile) * (tile + 2) * (1.2 if rows % tile and not are_looked_up else 1)
-        )
+        return math.ceil(rows / tile) * (tile + 2) * (1.2 if in_place and rows % tile else 1)
 
     return min(range(1, min(rows, most) + 1), key=cost)

@@ -107,13 +107,17 @@ class Reorder(Directive):
         return with_loop(kernel, axis_of(nest[0]), lambda _: new)
 
 
-def tile(axes: Sequence[str], height: int, width: int, why: str) -> list[Directive]:
-    """Tiles the first and the last of nested loops, `height` by `width`; the loops between come first."""
+def tile(
+    axes: Sequence[str], height: int, width: int, why: str, overlap: Sequence[str] = ()
+) -> list[Directive]:
+    """Tiles the first and the last of nested loops, `height` by `width`; the loops between come first. The
+    last tiles along the axes in `overlap` begin earlier, so that all are alike.
+    """
     rows, *between, columns = axes
     split = f"{rows}_outer", f"{rows}_inner"
     return [
-        Split(rows, height, why=why),
-        Split(columns, width, why=why),
+        Split(rows, height, rows in overlap, why=why),
+        Split(columns, width, columns in overlap, why=why),
         *(Reorder(axis, split, why=why) for axis in between),
         Reorder(f"{columns}_outer", split[1:], why=why),
     ]

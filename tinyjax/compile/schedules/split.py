@@ -7,7 +7,10 @@ the body stays as it is. The last chunk is shorter if the factor does not divide
       ...                              for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
                                          ...
 
-With `overlap`, the last chunk begins earlier instead (Halide's tail strategy ShiftInwards).
+With `overlap`, the last chunk begins earlier instead (Halide's tail strategy ShiftInwards). All chunks are
+then whole, so their iterations are counted from 0:
+
+      for i1_inner in 0 .. 16:         # i1 is min(i1_outer * 16, 84) + i1_inner
 
 Source: Halide's split, https://halide-lang.org/tutorials/tutorial_lesson_05_scheduling_1.html
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinyjax.compile.kernel.indices import Index, index_var
+from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends
@@ -48,17 +51,17 @@ class Split(LoopDirective):
         first = _quotient(loop.start, factor)
         assert first is not None
         outer = index_var(f"{self.axis}_outer", whole.lo // factor, whole.hi // factor)
-        inner = index_var(f"{self.axis}_inner", whole.lo, whole.hi)
         start = outer * factor
         if self.overlap:
-            start = start.min(loop.stop - factor)
-        stop = start + factor
-        for end in ends(loop.stop):
-            is_whole = self.overlap or _quotient(end, factor) is not None
-            if not is_whole:  # the last chunk
-                stop = stop.min(end)
-        body = substituted(loop.body, {self.axis: inner})
-        chunk = For(inner, start, stop, body, origin=loop.origin)
+            inner = index_var(f"{self.axis}_inner", 0, factor - 1)
+            at, start, stop = start.min(loop.stop - factor) + inner, index(0), index(factor)
+        else:
+            at = inner = index_var(f"{self.axis}_inner", whole.lo, whole.hi)
+            stop = start + factor
+            for end in ends(loop.stop):
+                if _quotient(end, factor) is None:  # the last chunk may be shorter
+                    stop = stop.min(end)
+        chunk = For(inner, start, stop, substituted(loop.body, {self.axis: at}), origin=loop.origin)
         return [For(outer, first, _rounded_up(loop.stop, factor), [chunk], origin=loop.origin)]
 
 

@@ -89,7 +89,7 @@ CHAPTERS = (
             "compile.record": "a record of each pass's changes, and why",
             "compile.passes.inline": "the inlining pass",
             "compile.passes.fold": "constant folding",
-            "compile.passes.patterns": "matching equations with the rules' patterns",
+            "compile.passes.patterns": "the walk through equations, and the patterns of rules",
             "compile.passes.dce": "dead code elimination",
             "compile.passes.expand": "small matrices, in equations that kernels compute",
             "compile.passes.products": "products of matrices, and transposes around them",

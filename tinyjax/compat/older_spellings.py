@@ -84,10 +84,11 @@ RENAMED_MODULES = {
     "jax.util": "jax._src.util",
 }
 
-# Private modules that libraries import -> the public module with their names. They don't warn.
+# Private modules that libraries import -> the public module with their names. They don't warn, and neither
+# does a module of tinyjax that has moved.
 PRIVATE_MODULES = {
     f"jax._src.{name}": f"jax.{name}" for name in ("core", "flatten_util", "tree_util")
-}
+} | {"jax.compile.tune": "jax.studio.tune"}
 
 # Private names that libraries use -> where they are here. They don't warn either.
 PRIVATE = {

@@ -89,7 +89,7 @@ CHAPTERS = (
             "compile.record": "a record of each pass's changes, and why",
             "compile.passes.inline": "the inlining pass",
             "compile.passes.fold": "constant folding",
-            "compile.passes.patterns": "matching equations with the rules' patterns",
+            "compile.passes.patterns": "the walk through equations, and the patterns of rules",
             "compile.passes.dce": "dead code elimination",
             "compile.passes.expand": "small matrices, in equations that kernels compute",
             "compile.passes.products": "products of matrices, and transposes around them",
@@ -103,11 +103,6 @@ CHAPTERS = (
         {
             "compile.kernel.indices": "positions in memory, which know their range",
             "compile.kernel.kernel_ir": "the small loop language that kernels are written in",
-            "compile.kernel.rules": "the table of lowering rules, and those of the first primitives",
-        },
-        {
-            "compile.kernel.scalar_ops": "its operations on single numbers",
-            "compile.kernel.complex_pairs": "complex numbers as pairs of floats",
         },
     ),
     Chapter(
@@ -116,8 +111,10 @@ CHAPTERS = (
             "compile.kernel.functions.table": "the table of operations that are such functions",
         },
         {
+            "compile.kernel.scalar_ops": "the operations on single numbers",
             "compile.kernel.substitution": "statements with other names and indices",
             "compile.kernel.functions.kernel_function": "functions that kernels call, also of vectors",
+            "compile.kernel.writer": "how operations are written",
             "compile.kernel.functions.notation": "functions of the kernel language, as definitions in Python",
             "compile.kernel.functions.exponentials": "exp, exp2, expm1 and logistic",
             "compile.kernel.functions.logarithms": "log, log1p and cbrt",
@@ -150,6 +147,15 @@ CHAPTERS = (
             "compile.kernel.functions.branches": "scalar functions branch instead of computing both sides",
             "compile.codegen.c_operations": "one operation as C, also on vectors of sixteen",
             "compile.codegen.helpers": "helper functions in C: loads and stores of vectors, ...",
+        },
+    ),
+    Chapter(
+        "Lowering rules",
+        {
+            "compile.kernel.rules": "the table of lowering rules, and those of the first primitives",
+        },
+        {
+            "compile.kernel.complex_pairs": "complex numbers as pairs of floats",
         },
     ),
     Chapter(

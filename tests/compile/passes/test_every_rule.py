@@ -102,8 +102,8 @@ def pattern_of(rule, x):
 
     def f(*args):
         env = dict(zip(letters, args))
-        operands = [value(part, env) for part in rule.apply.operands]
-        params = {} if rule.apply.power is None else {"y": rule.apply.power}
+        operands = [value(part, env) for part in rule.operands]
+        params = {} if rule.power is None else {"y": rule.power}
         return PRIMITIVES[rule.primitive].bind(*operands, **params)
 
     return f, list(letters.values())
@@ -168,8 +168,8 @@ EXAMPLES = {
         x, start_indices=(0,), limit_indices=x.shape, strides=None
     ),
     "slice (slice x)": lambda x: lax.slice(lax.slice(x, (1,), (4,)), (1,), (3,)),
-    "concatenate x y": lambda x: PRIMITIVES["concatenate"].bind(x, x[:0], dimension=0),
-    "squeeze (slice (stack x y))": lambda x: PRIMITIVES["squeeze"].bind(
+    "concatenate x ...": lambda x: PRIMITIVES["concatenate"].bind(x, x[:0], dimension=0),
+    "squeeze (slice (stack x ...))": lambda x: PRIMITIVES["squeeze"].bind(
         PRIMITIVES["slice"].bind(
             PRIMITIVES["stack"].bind(x[::-1], x, axis=0),
             start_indices=(1, 0),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.compile.passes.patterns import parse
-from tinyjax.core.jaxpr import Literal
+from tinyjax.compile.passes.patterns import parse, walk
+from tinyjax.core.jaxpr import Literal, Var, eval_jaxpr
 from tinyjax.core.tracing import make_jaxpr
 
 X, Y = np.float32(3), np.float32(4)
@@ -54,3 +54,41 @@ def test_a_pattern_of_two_cases_leaves_three_alone():
     line, which = "select_n c x x | x | f | whichever", np.int32(1)
     assert applied(line, lambda i, x: lax.select_n(i > 0, x, x), which, X) is not None
     assert applied(line, lambda i, x, y: lax.select_n(i, x, x, y), which, X, Y) is None
+
+
+def test_a_walk_puts_equations_in_place_of_one():
+    closed = make_jaxpr(lambda x: lax.neg(lax.sin(x)))(X)
+
+    def twice(eqn, producer):
+        if eqn.primitive is not lax.neg_p:
+            return None
+        (x,) = eqn.invars
+        first = eqn.replace(outvars=[Var(x.aval)])
+        return [first, eqn.replace(invars=first.outvars)]
+
+    found = walk(closed, twice)
+    assert [eqn.primitive.name for eqn in found.eqns] == ["sin", "neg", "neg"]
+    np.testing.assert_allclose(eval_jaxpr(found.jaxpr, found.consts, X), [np.sin(X)], rtol=1e-6)
+
+
+def test_a_walk_knows_what_makes_an_operand_now():
+    closed = make_jaxpr(lambda x: lax.exp(lax.neg(lax.sin(x))))(X)
+    made_by = []
+
+    def change(eqn, producer):
+        made_by.append([producer[v].primitive.name for v in eqn.invars if v in producer])
+        if eqn.primitive is lax.neg_p:
+            return eqn.invars
+        return [eqn.replace(primitive=lax.cos_p)] if eqn.primitive is lax.sin_p else None
+
+    found = walk(closed, change)
+    assert made_by == [[], ["cos"], ["cos"]]
+    assert [eqn.primitive.name for eqn in found.eqns] == ["cos", "exp"]
+
+
+def test_a_walk_that_changes_nothing_gives_the_jaxpr_itself():
+    closed = make_jaxpr(lambda x: lax.neg(lax.sin(x)))(X)
+    assert walk(closed, lambda eqn, producer: None) is closed
+    assert walk(closed, lambda eqn, producer: [eqn]) is closed
+    nothing = walk(closed, lambda eqn, producer: [])
+    assert nothing.eqns == [] and nothing.jaxpr.outvars == closed.jaxpr.outvars

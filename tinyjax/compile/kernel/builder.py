@@ -15,12 +15,12 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair
+from tinyjax.compile.kernel.functions.notation import Number, op, select
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.known import known_result
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
-    Cumulative,
     Elementwise,
     IndexMap,
     Lowering,
@@ -33,6 +33,8 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.compile.kernel.writer import Writer
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements computed there
 
 
-class Builder:
+class Builder(Writer):
     """Writes statements into `body`. `places` maps values in memory to their place, `producer` maps others to
     their equation.
     """
@@ -63,6 +65,8 @@ class Builder:
 
     def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
         """The result of an operation; a known result needs no statement."""
+        if op not in scalar_ops and op not in ("convert", "bitcast"):
+            raise NotImplementedError(f"no operation '{op}' in compile/kernel/scalar_ops.py")
         if (found := known_result(op, args, dtype)) is not None:
             return found
         target = ir.Value(self.fresh("t"), dtype)
@@ -89,11 +93,22 @@ class Builder:
         store = ir.Store(place.memory, place.place(at), value)
         self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
 
-    def variable(self, name: str, dtype: np.dtype, initial: Any) -> MemRef:
-        """A private array of one element, which can be assigned again."""
-        array = ir.PrivateArray(self.fresh(name), dtype, 1)
-        self.body.append(ir.Allocate(array, ir.Const(initial, dtype)))
-        return MemRef(array)
+    def array(self, name: str, dtype: np.dtype, size: int = 1, initial: Any = 0) -> Array:
+        """A private array, all of whose elements are `initial`; of one element, a variable."""
+        memory = ir.PrivateArray(self.fresh(name), dtype, size)
+        self.body.append(ir.Allocate(memory, ir.Const(dtype.type(initial), dtype)))
+        return Array(self, MemRef(memory))
+
+    def number(self, at: Index, dtype: np.dtype) -> Number:
+        """The value of an index, of that dtype."""
+        return Number(self, self.let("convert", (at,), dtype))
+
+    @contextmanager
+    def when(self, condition: Number) -> Iterator[None]:
+        """The statements within the block run if the condition holds."""
+        with self.block() as body:
+            yield
+        self.body.append(ir.If(condition.value, body))
 
     def fresh(self, name: str) -> str:
         """`name`, with a number if it was used before; t and i always get a number: t1, t2, ..., i1, i2, ...
@@ -254,65 +269,42 @@ class Builder:
         """Along the last axis, one sweep finds the best element and one its place; both can be vectorized.
         Along another axis, one loop finds both, and neighbouring results can be lanes.
         """
-        (operand,), (axis,) = eqn.invars, eqn.params["axes"]
-        is_last = axis == operand.aval.ndim - 1
-        return (self._arg_reduce_row if is_last else self._arg_reduce_column)(ctx, eqn, rule)
+        (operand,), (axis,), (size,) = eqn.invars, eqn.params["axes"], axes_sizes(eqn)
+        of, to = operand.aval.dtype, eqn.outvars[0].aval.dtype
+        is_last, is_float, none = axis == operand.aval.ndim - 1, kind(of) == "f", np.iinfo(to).max
+        best = self.array("best", of, initial=rule.identity(of))
+        place = self.array("at", to, initial=none if is_last else 0)
 
-    def _arg_reduce_row(
-        self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction
-    ) -> ir.Scalar:
-        (operand,), (size,) = eqn.invars, axes_sizes(eqn)
-        dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
-        combine = "max" if rule.is_better == "gt" else "min"
-        best = self.variable("best", dtype, rule.identity(dtype))
-        place = self.variable("at", place_dtype, np.iinfo(place_dtype).max)
-        x, is_bool = Operand(self, operand), np.dtype(bool)
-        with self.loop(size) as i:
-            value = element_along_axes(ctx, Position((size,), (i,)), x, **eqn.params)
-            self.body.append(ir.Combine(best.memory, index(0), combine, value))  # type: ignore[arg-type]
-        found = self.read(best, index(0))
-        with self.loop(size) as i:
-            value = element_along_axes(ctx, Position((size,), (i,)), x, **eqn.params)
-            is_best = self.let("eq", (value, found), is_bool)
-            if kind(dtype) == "f":  # of several NaN, the first
-                is_nan = self.let("ne", (value, value), is_bool)
-                is_best = self.let("or", (is_best, is_nan), is_bool)
-            none = ir.Const(np.iinfo(place_dtype).max, place_dtype)
-            here = self.let("convert", (i,), place_dtype)
-            here = self.let("select", (is_best, here, none), place_dtype)
-            self.body.append(ir.Combine(place.memory, index(0), "min", here))  # type: ignore[arg-type]
-        return self.read(place, index(0))
+        def element(i: Index) -> Number:
+            reduced, x = Position((size,), (i,)), Operand(self, operand)
+            return Number(self, element_along_axes(ctx, reduced, x, **eqn.params))
 
-    def _arg_reduce_column(
-        self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction
-    ) -> ir.Scalar:
-        (operand,), (size,) = eqn.invars, axes_sizes(eqn)
-        dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
-        best = self.variable("best", dtype, rule.identity(dtype))
-        place = self.variable("at", place_dtype, place_dtype.type(0))
-        zero, is_bool = index(0), np.dtype(bool)
+        if is_last:
+            with self.loop(size) as i:
+                best.combine("max" if rule.is_better == "gt" else "min", element(i))
+            found = best.now
+            with self.loop(size) as i:
+                x = element(i)
+                is_best = (
+                    (x == found) | (x != x) if is_float else x == found
+                )  # of several NaN, the first
+                place.combine("min", select(is_best, self.number(i, to), none))
+            return place.now.value
         with self.loop(size) as i:
-            reduced = Position((size,), (i,))
-            value = element_along_axes(ctx, reduced, Operand(self, operand), **eqn.params)
-            so_far = self.read(best, zero)
-            better = self.let(rule.is_better, (value, so_far), is_bool)
-            if kind(dtype) == "f":
-                is_nan = self.let("ne", (value, value), is_bool)
-                none_before = self.let("eq", (so_far, so_far), is_bool)
-                first_nan = self.let("and", (is_nan, none_before), is_bool)
-                better = self.let("or", (better, first_nan), is_bool)
-            here = self.let("convert", (i,), place_dtype)
-            before = self.read(place, zero)
-            self.write(best, zero, self.let("select", (better, value, so_far), dtype))
-            self.write(place, zero, self.let("select", (better, here, before), place_dtype))
-        return self.read(place, zero)
+            x, so_far = element(i), best.now
+            better = op(rule.is_better, x, so_far, dtype=np.dtype(bool))
+            better = better | ((x != x) & (so_far == so_far)) if is_float else better
+            here, before = self.number(i, to), place.now
+            best.now = select(better, x, so_far)
+            place.now = select(better, here, before)
+        return place.now.value
 
     def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> MemRef:
         """A variable set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        return self.variable("acc", dtype, rule.identity(dtype))
+        return self.array("acc", dtype, initial=rule.identity(dtype)).place
 
-    def combine(self, rule: Reduction | Cumulative, accumulator: MemRef, value: ir.Scalar) -> None:
+    def combine(self, rule: Reduction, accumulator: MemRef, value: ir.Scalar) -> None:
         """accumulator = op(accumulator, value)"""
         array = accumulator.memory
         assert isinstance(array, ir.PrivateArray)
@@ -321,3 +313,29 @@ class Builder:
 
     def converted(self, atom: ir.Scalar, dtype: np.dtype) -> ir.Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)
+
+
+class Array:
+    """Memory, whose elements are Numbers: a[i] reads one, and a[i] = x stores one; `now` is that of a
+    variable, which has one."""
+
+    def __init__(self, b: Builder, place: MemRef):
+        self.b, self.place = b, place
+
+    def __getitem__(self, at: Index) -> Number:
+        return Number(self.b, self.b.read(self.place, at))
+
+    def __setitem__(self, at: Index, x: Number) -> None:
+        self.b.write(self.place, at, x.value)
+
+    @property
+    def now(self) -> Number:
+        return self[index(0)]
+
+    @now.setter
+    def now(self, x: Number) -> None:
+        self[index(0)] = x
+
+    def combine(self, op: str, x: Number) -> None:
+        """now = op(now, x)"""
+        self.b.body.append(ir.Combine(self.place.memory, index(0), op, x.value))  # type: ignore[arg-type]

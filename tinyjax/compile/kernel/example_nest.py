@@ -18,12 +18,12 @@ from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError, example_axes
+from tinyjax.compile.kernel.example_axes import NotByExampleError, example_axes
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import KernelError, PrivateArray
-from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
+from tinyjax.compile.kernel.loop_bodies import BOOL
 from tinyjax.compile.kernel.memref import Example, MemRef
-from tinyjax.compile.kernel.naive_loop import LoopKernel, LoopNest, for_one_item, written
+from tinyjax.compile.kernel.naive_loop import LoopKernel, LoopNest
 from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.passes.loops import Branches, Loop
@@ -37,29 +37,31 @@ def example_nest(
     """The naive nest of a loop or a branch that each example runs, or the reason why there is none. The
     examples' axes have the first of these sizes that works. The form tells whether an example is one element.
     """
-    alone = for_one_item(target)
-    whole = BodyBuilder(dict(names), alone)
-    if reason := whole.why_not(found.bodies.values()):
+    nest = ExampleNest(found, before, names, target, form)
+    if reason := nest.why_not(found.bodies.values()):
         return reason
     try:
-        computed = {v for eqn in before for v in eqn.outvars}
-        axes = example_axes(found, sizes, computed, alone)
-        builder = ExampleBuilder(dict(names), alone, axes, form)
-        builder.groups = whole.groups
-        nest = written(ExampleNest(found, before, names, builder))
-        return nest if isinstance(nest, str) else replace(nest, examples=axes.count)
+        axes = example_axes(found, sizes, nest.computed, nest.target)
+        nest.sizes, nest.axes = axes.sizes, axes.axes
+        made = nest.made()
+        return made if isinstance(made, str) else replace(made, examples=axes.count)
     except (NotByExampleError, KernelError) as error:
         return str(error)
 
 
-class ExampleBuilder(BodyBuilder):
-    """Writes the computation of one example, at the place `example` among all."""
+class ExampleNest(LoopNest):
+    """Writes the computation of one example, at the place `example` among all, within loops over them."""
 
     example: Position
+    sizes: tuple[int, ...]  # and axes: see ExampleAxes
+    axes: dict[Var, int]
 
-    def __init__(self, names: dict[Var, str], target: Target, found: ExampleAxes, form: str):
-        super().__init__(names, target)
-        self.sizes, self.axes, self.form = found.sizes, found.axes, form
+    def __init__(
+        self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
+        form: str,
+    ):  # fmt: skip
+        super().__init__(found, before, names, target)
+        self.form = form
 
     def _axis(self, v: Atom) -> int | None:
         return self.axes.get(v) if isinstance(v, Var) else None
@@ -119,37 +121,32 @@ class ExampleBuilder(BodyBuilder):
             raise NotByExampleError("a kernel in its body makes values with and without examples")
         super().group(group, direct)
 
+    # ---- the kernel ----
 
-class ExampleNest(LoopNest):
-    """The nest of a loop or branch within one over the examples."""
-
-    b: ExampleBuilder
-
-    def write(self) -> None:
+    def write_nest(self) -> None:
         """A loop operand that the kernel computes itself has the same axes as in the bodies."""
-        b, found, self.form = self.b, self.found, self.b.form
-        if isinstance(found, Loop):
-            inside = zip(self.eqn.invars, found.variables)
+        if isinstance(self.found, Loop):
+            inside = zip(self.eqn.invars, self.found.variables)
             pairs = [(v, u) for v, u in inside if isinstance(v, Var) and v in self.computed]
-            whole = {v for v, u in pairs if u not in b.axes}
-            b.axes |= {v: b.axes[u] for v, u in pairs if v not in whole}
-        with b.loops(b.sizes) as b.example:
-            self.elements = b.example.axes
-            super().write()
+            whole = {v for v, u in pairs if u not in self.axes}
+            self.axes |= {v: self.axes[u] for v, u in pairs if v not in whole}
+        with self.loops(self.sizes) as self.example:
+            self.elements = self.example.axes
+            super().write_nest()
 
-    def source(self, v: Atom) -> Storage:
+    def operand(self, v: Atom) -> Storage:
         """An element that the kernel computes itself is computed once."""
         if v not in self.computed:
-            return super().source(v)
-        if self.b.stored_size(v) > 1:
+            return super().operand(v)
+        if self.stored_size(v) > 1:
             raise NotByExampleError("an array of all examples is the same in every iteration")
-        return self.b.scalar(v)
+        return self.scalar(v)
 
-    def places(self) -> Sequence[MemRef]:
+    def result_places(self) -> Sequence[MemRef]:
         """Values that all examples share are stored by the first one."""
-        b, outs = self.b, super().places()
-        is_whole = [v not in b.axes for v in self.eqn.outvars]
+        outs = super().result_places()
+        is_whole = [v not in self.axes for v in self.eqn.outvars]
         if not any(is_whole):
             return outs
-        is_first = b.let("eq", (b.example.flat, index(0)), BOOL)
+        is_first = self.let("eq", (self.example.flat, index(0)), BOOL)
         return [replace(out, only_if=is_first) if w else out for out, w in zip(outs, is_whole)]

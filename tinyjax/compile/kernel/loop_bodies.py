@@ -14,6 +14,8 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.builder import Array
+from tinyjax.compile.kernel.functions.notation import select
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import (
@@ -203,11 +205,10 @@ class BodyBuilder(PrivateArrayBuilder):
         if self.stored_size(v) == 1:
             with self.numbers(v) as only:
                 return self.read(predicate, only)
-        found = self.variable("any", BOOL, np.False_)
+        found = self.array("any", BOOL)
         with self.numbers(v) as i:
-            args = (self.read(found, index(0)), self.read(predicate, i))
-            self.write(found, index(0), self.let("or", args, BOOL))
-        return self.read(found, index(0))
+            found.now = found.now | Array(self, predicate)[i]
+        return found.now.value
 
     def _iteration(
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
@@ -238,9 +239,9 @@ class BodyBuilder(PrivateArrayBuilder):
     def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
         """Copies an array, whose first axes are the mask's, where the mask holds."""
         with self.loop(size) as i:
-            condition = self.read(mask, i // (size // mask.memory.size))
-            new, old = self.read(source, i), self.read(place, i)
-            self.write(place, i, self.let("select", (condition, new, old), new.dtype))
+            condition = Array(self, mask)[i // (size // mask.memory.size)]
+            new, old = Array(self, source)[i], Array(self, place)[i]
+            self.write(place, i, select(condition, new, old).value)
 
 
 # ---- where values are stored ----

@@ -59,34 +59,24 @@ def naive_loop(
     """The naive nest of an equation that is a loop or a branch, or the reason why it can't be a kernel. The
     kernel first computes the equations `before`, which make operands.
     """
-    builder, found = BodyBuilder(dict(names), for_one_item(target)), control_flow(eqn)
-    reason = builder.why_not(found.bodies.values())
-    return reason or written(LoopNest(found, before, names, builder))
+    nest = LoopNest(control_flow(eqn), before, names, target)
+    return nest.why_not(nest.found.bodies.values()) or nest.made()
 
 
-def written(nest: LoopNest) -> LoopKernel | str:
-    """The kernel of a nest, or the reason why it can't be a kernel."""
-    with statements_of(nest.eqn):
-        nest.write()
-    if len(nest.inputs) + len(nest.outputs) > MAX_BUFFERS:
-        return f"it reads and makes more than {MAX_BUFFERS} arrays"
-    return nest.made()
-
-
-class LoopNest:
-    """The buffers of a loop's kernel, and its statements, which `b` writes."""
+class LoopNest(BodyBuilder):
+    """Writes the statements of a loop's kernel, and knows its buffers."""
 
     form = "sequential"
     elements: tuple[str, ...] = ()
 
     def __init__(
-        self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], b: BodyBuilder
+        self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
     ):  # fmt: skip
+        super().__init__(dict(names), for_one_item(target))
         self.found = found
         self.eqn = eqn = found.eqn
         results = [names[v] for v in eqn.outvars if v in names]
         self.name = "_".join([eqn.primitive.name, *results[:1]])  # until the loop has a number
-        self.b = b
         self.computed = {v: e for e in before for v in e.outvars}
         read = dict.fromkeys([*eqn.invars, *(v for e in before for v in e.invars)])
         self.inputs = {
@@ -95,30 +85,33 @@ class LoopNest:
             if isinstance(v, Var) and v not in self.computed
         }
         carry = len(found.carry) if isinstance(found, Loop) else 0
+        kept = [n < carry and isinstance(v, DropVar) for n, v in enumerate(eqn.outvars)]
         self.outputs = [
-            Buffer(f"out{number}", v.aval.dtype, v.aval.size, "out")
-            if number >= carry or not isinstance(v, DropVar)
-            else Buffer(f"out{number}", v.aval.dtype, v.aval.size, "kept")
-            for number, v in enumerate(eqn.outvars)
+            Buffer(f"out{n}", v.aval.dtype, v.aval.size, "kept" if kept[n] else "out")
+            for n, v in enumerate(eqn.outvars)
         ]
-        b.producer.update(self.computed)
-        b.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
+        self.producer.update(self.computed)
+        self.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
 
-    def made(self) -> LoopKernel:
-        """The kernel of the statements written so far."""
+    def made(self) -> LoopKernel | str:
+        """The kernel, or the reason why there is none."""
+        with statements_of(self.eqn):
+            self.write_nest()
         buffers = [*self.inputs.values(), *self.outputs]
-        kernel = Kernel(self.name, buffers, 1, self.b.body, form=self.form)
-        return LoopKernel(kernel, list(self.inputs), self.elements, self.b.main_axis)
+        if len(buffers) > MAX_BUFFERS:
+            return f"it reads and makes more than {MAX_BUFFERS} arrays"
+        kernel = Kernel(self.name, buffers, 1, self.body, form=self.form)
+        return LoopKernel(kernel, list(self.inputs), self.elements, self.main_axis)
 
-    def write(self) -> None:
+    def write_nest(self) -> None:
         """The statements of the kernel."""
-        outs = self.places()
+        outs = self.result_places()
         if isinstance(self.found, Loop):
             self.write_loop(self.found, outs)
         else:
-            self.b.branches(self.found, [self.source(v) for v in self.eqn.invars], outs)
+            self.branches(self.found, [self.operand(v) for v in self.eqn.invars], outs)
 
-    def places(self) -> Sequence[MemRef]:
+    def result_places(self) -> Sequence[MemRef]:
         """Where the results go."""
         return [MemRef(buffer) for buffer in self.outputs]
 
@@ -126,30 +119,30 @@ class LoopNest:
         """Loads the carry into private arrays, runs all iterations, and stores those results that
         are read.
         """
-        b, count = self.b, len(loop.carry)
-        carry = [b.private(v, "carry") for v in loop.last_carry]
+        count = len(loop.carry)
+        carry = [self.private(v, "carry") for v in loop.last_carry]
         for place, v, last in zip(carry, loop.carry, loop.last_carry):
             if v in self.computed:
-                with b.positions(last) as at:
-                    b.write(place, at.flat, b.element(v, at))
+                with self.positions(last) as at:
+                    self.write(place, at.flat, self.element(v, at))
             else:
-                b.copy(self.source(v), place, last)
-        consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
-        sources = [*consts, *carry, *map(self.source, loop.xs)]
+                self.copy(self.operand(v), place, last)
+        consts = [*map(self.operand, loop.condition_consts), *map(self.operand, loop.consts)]
+        sources = [*consts, *carry, *map(self.operand, loop.xs)]
         if loop.length is None:
-            b.while_loop(loop, sources, carry)
+            self.while_loop(loop, sources, carry)
         else:
-            b.for_loop(loop, sources, [*carry, *outs[count:]], is_main=True)
+            self.for_loop(loop, sources, [*carry, *outs[count:]], is_main=True)
         for last, place, out in zip(loop.last_carry, carry, outs):
             if not isinstance(last, DropVar):
-                b.copy(place, out, last)
+                self.copy(place, out, last)
 
-    def source(self, v: Atom) -> Storage:
+    def operand(self, v: Atom) -> Storage:
         """Where an operand is."""
         if isinstance(v, Literal):
-            return self.b.scalar(v)
+            return self.scalar(v)
         if v not in self.computed:
             return MemRef(self.inputs[v])
-        place = self.b.private(v)
-        self.b.fill(place, v)
+        place = self.private(v)
+        self.fill(place, v)
         return place

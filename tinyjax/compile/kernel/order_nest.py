@@ -21,6 +21,7 @@ import numpy as np
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
+from tinyjax.compile.kernel.functions.notation import Number, as_int, minimum, op, select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
@@ -93,13 +94,12 @@ class _Writer:
         shape[self.axis] = self.size if size is None else size
         return Position(shape, coords)
 
-    def element(self, at: Index) -> ir.Scalar:
-        return self.b.element(self.x, self.position(at))
+    def element(self, at: Index) -> Number:
+        return Number(self.b, self.b.element(self.x, self.position(at)))
 
-    def array(self, name: str, dtype: np.dtype, size: int, initial: int = 0) -> MemRef:
-        array = ir.PrivateArray(self.b.fresh(name), dtype, size)
-        self.b.body.append(ir.Allocate(array, ir.Const(dtype.type(initial), dtype)))
-        return MemRef(array)
+    def at(self, number: Number, size: int = 0) -> Index:
+        """A number as an index along the axis, or one below `size`."""
+        return self.b.clamped_index(number.value, size or self.size)
 
 
 # ---- cumulative sums ----
@@ -110,11 +110,11 @@ class _CumulativeWriter(_Writer):
 
     def write_along(self) -> None:
         b, dtype = self.b, self.x.aval.dtype
-        total = b.variable("acc", dtype, self.rule.identity(dtype))
+        total = b.array("acc", dtype, initial=self.rule.identity(dtype))
         with b.loop(self.size) as i:
             at = index(self.size - 1) - i if self.eqn.params["reverse"] else i
-            b.combine(self.rule, total, self.element(at))
-            b.write(self.places[0], self.position(at).flat, b.read(total, index(0)))
+            total.combine(self.rule.op, self.element(at))
+            b.write(self.places[0], self.position(at).flat, total.now.value)
 
 
 # ---- the greatest elements ----
@@ -129,61 +129,55 @@ class _TopKWriter(_Writer):
 
     def write_along(self) -> None:
         b, k, dtype = self.b, self.rule.k, key_dtype(self.x.aval.dtype)
-        self.best = self.array("best", dtype, k, np.iinfo(dtype).min)
-        self.at = self.array("at", INT32, k, self.size)
+        self.best = b.array("best", dtype, k, np.iinfo(dtype).min)
+        self.places_of_best = b.array("at", INT32, k, self.size)
         with b.loop(self.size) as i:
-            key = _key(b, self.element(i))
+            key = _key(self.element(i))
             if not self.rule.are_greatest:
-                key = b.let("not", (key,), key.dtype)
-            number = b.let("convert", (i,), INT32)
-            is_better = self._is_better(key, index(k - 1))
-            with b.block() as body:
+                key = ~key
+            number = b.number(i, INT32)
+            with b.when(self._is_better(key, index(k - 1))):
                 self._insert(key, number)
-            b.body.append(ir.If(is_better, body))
         with b.loop(k) as j:
-            found = b.read(self.at, j)
-            value = self.element(b.clamped_index(found, self.size))
+            found = self.places_of_best[j]
+            value = self.element(self.at(found))
             for place, each in zip(self.places, (value, found)):
-                b.write(place, self.position(j, k).flat, each)
+                b.write(place, self.position(j, k).flat, each.value)
 
-    def _is_better(self, key: ir.Scalar, place: Index) -> ir.Scalar:
+    def _is_better(self, key: Number, place: Index) -> Number:
         """Whether a key is greater than the key in a slot, or the slot is unused."""
-        b = self.b
-        is_greater = b.let("gt", (key, b.read(self.best, place)), BOOL)
-        none = ir.Const(np.int32(self.size), INT32)
-        is_free = b.let("eq", (b.read(self.at, place), none), BOOL)
-        return b.let("or", (is_greater, is_free), BOOL)
+        return (key > self.best[place]) | (self.places_of_best[place] == self.size)
 
-    def _insert(self, key: ir.Scalar, number: ir.Scalar) -> None:
+    def _insert(self, key: Number, number: Number) -> None:
         """Inserts an element; those after it move on by one."""
-        b, zero = self.b, index(0)
-        moved_key = b.variable("key", key.dtype, key.dtype.type(0))
-        moved_at = b.variable("place", INT32, np.int32(0))
-        is_found = b.variable("found", BOOL, np.False_)
-        b.write(moved_key, zero, key)
-        b.write(moved_at, zero, number)
+        b = self.b
+        moved_key, moved_at = b.array("key", key.dtype), b.array("place", INT32)
+        is_found = b.array("found", BOOL)
+        moved_key.now, moved_at.now = key, number
         with b.loop(self.rule.k) as j:
-            key, number = b.read(moved_key, zero), b.read(moved_at, zero)
-            moves = b.let("or", (b.read(is_found, zero), self._is_better(key, j)), BOOL)
+            key, number = moved_key.now, moved_at.now
+            moves = is_found.now | self._is_better(key, j)
             for array, moved, new in (
                 (self.best, moved_key, key),
-                (self.at, moved_at, number),
+                (self.places_of_best, moved_at, number),
             ):
-                old = b.read(array, j)
-                b.write(array, j, b.let("select", (moves, new, old), new.dtype))
-                b.write(moved, zero, b.let("select", (moves, old, new), new.dtype))
-            b.write(is_found, zero, moves)
+                old = array[j]
+                array[j] = select(moves, new, old)
+                moved.now = select(moves, old, new)
+            is_found.now = moves
 
 
-def _key(b: Builder, x: ir.Scalar) -> ir.Scalar:
+def _key(x: Number) -> Number:
     """An element as an integer key: for a float, as lax.comparison.total_order_key."""
     dtype = key_dtype(x.dtype)
     if kind(x.dtype) != "f":
-        return b.converted(x, dtype)
-    bits = b.let("bitcast", (b.converted(x, np.dtype(f"float{8 * dtype.itemsize}")),), dtype)
-    zero, most = (ir.Const(dtype.type(n), dtype) for n in (0, np.iinfo(dtype).max))
-    is_negative = b.let("lt", (bits, zero), BOOL)
-    return b.let("select", (is_negative, b.let("xor", (bits, most), dtype), bits), dtype)
+        return converted(x, dtype)
+    bits = as_int(converted(x, np.dtype(f"float{8 * dtype.itemsize}")))
+    return select(bits < 0, bits ^ np.iinfo(dtype).max, bits)
+
+
+def converted(x: Number, dtype: np.dtype) -> Number:
+    return x if x.dtype == dtype else op("convert", x, dtype=dtype)
 
 
 def key_dtype(dtype: np.dtype) -> np.dtype:
@@ -204,79 +198,58 @@ class _SortWriter(_Writer):
 
     def write_along(self) -> None:
         b = self.b
-        self.keys = self.array("keys", key_dtype(self.x.aval.dtype), 2 * self.size)
-        self.at = self.array("at", INT32, 2 * self.size)
+        self.keys = b.array("keys", key_dtype(self.x.aval.dtype), 2 * self.size)
+        self.numbers = b.array("at", INT32, 2 * self.size)
         with b.loop(self.size) as i:
-            b.write(self.keys, i, self._key(self.element(i)))
-            b.write(self.at, i, b.let("convert", (i,), INT32))
+            self.keys[i] = self._key(self.element(i))
+            self.numbers[i] = b.number(i, INT32)
         half = self._merge_all()
         with b.loop(self.size) as i:
-            found = self.position(b.clamped_index(b.read(self.at, half + i), self.size))
+            found = self.position(self.at(self.numbers[half + i]))
             values = [b.element(v, found) for v in self.eqn.invars]
             for place, value in zip(self.places, values):
                 b.write(place, self.position(i).flat, value)
 
-    def _key(self, x: ir.Scalar) -> ir.Scalar:
+    def _key(self, x: Number) -> Number:
         """An element's key: zeros are equal, and so are all NaN, which come last."""
-        b = self.b
         if kind(x.dtype) != "f":
-            return _key(b, x)
-        zero = ir.Const(x.dtype.type(0), x.dtype)
-        is_zero, is_nan = b.let("eq", (x, zero), BOOL), b.let("ne", (x, x), BOOL)
-        key = _key(b, b.let("select", (is_zero, zero, x), x.dtype))
-        last = ir.Const(np.iinfo(key.dtype).max, key.dtype)
-        return b.let("select", (is_nan, last, key), key.dtype)
-
-    def _number(self, name: str, initial: int) -> MemRef:
-        return self.b.variable(name, INT32, np.int32(initial))
+            return _key(x)
+        is_zero, is_nan = x == 0.0, x != x
+        key = _key(select(is_zero, 0.0, x))
+        return select(is_nan, np.iinfo(key.dtype).max, key)
 
     def _merge_all(self) -> Index:
         """Merges all runs. Returns where the half with the result begins."""
-        b, zero = self.b, index(0)
+        b = self.b
         if self.size < 2:
-            return zero
-        half, length = self._number("half", 0), self._number("length", 1)
+            return index(0)
+        half, length = b.array("half", INT32), b.array("length", INT32, initial=1)
         with b.loop((self.size - 1).bit_length()):
-            now, run = b.read(half, zero), b.read(length, zero)
-            other = b.let("sub", (self._const(self.size), now), INT32)
-            source, target = (b.clamped_index(at, self.size + 1) for at in (now, other))
+            now, run = half.now, length.now
+            other = self.size - now
+            source, target = (self.at(number, self.size + 1) for number in (now, other))
             self._merge(source, target, run)
-            b.write(half, zero, other)
-            b.write(length, zero, b.let("add", (run, run), INT32))
-        return b.clamped_index(b.read(half, zero), self.size + 1)
+            half.now = other
+            length.now = run + run
+        return self.at(half.now, self.size + 1)
 
-    def _merge(self, source: Index, target: Index, run: ir.Scalar) -> None:
+    def _merge(self, source: Index, target: Index, run: Number) -> None:
         """Merges pairs of runs; the next pair begins where one ends."""
-        b, zero = self.b, index(0)
-        left, middle, right, end = (
-            self._number(name, 0) for name in ("left", "middle", "right", "end")
-        )
+        b = self.b
+        left, middle, right, end = (b.array(n, INT32) for n in ("left", "middle", "right", "end"))
         with b.loop(self.size) as k:
-            number = b.let("convert", (k,), INT32)
-            is_next = b.let("eq", (number, b.read(end, zero)), BOOL)
-            with b.block() as begin:
-                half = self._at_most(b.let("add", (number, run), INT32))
-                whole = self._at_most(b.let("add", (half, run), INT32))
-                for place, value in ((left, number), (middle, half), (right, half), (end, whole)):
-                    b.write(place, zero, value)
-            b.body.append(ir.If(is_next, begin))
-            i, j = b.read(left, zero), b.read(right, zero)
-            first, second = (source + b.clamped_index(at, self.size) for at in (i, j))
-            a, c = b.read(self.keys, first), b.read(self.keys, second)
-            is_left = b.let("lt", (i, b.read(middle, zero)), BOOL)
-            no_right = b.let("ge", (j, b.read(end, zero)), BOOL)
-            in_order = b.let("or", (no_right, b.let("le", (a, c), BOOL)), BOOL)
-            is_left = b.let("and", (is_left, in_order), BOOL)
-            old = b.read(self.at, first), b.read(self.at, second)
-            b.write(self.keys, target + k, b.let("select", (is_left, a, c), a.dtype))
-            b.write(self.at, target + k, b.let("select", (is_left, *old), INT32))
-            step = b.let("convert", (is_left,), INT32)
-            b.write(left, zero, b.let("add", (i, step), INT32))
-            other = b.let("sub", (self._const(1), step), INT32)
-            b.write(right, zero, b.let("add", (j, other), INT32))
-
-    def _const(self, value: int) -> ir.Const:
-        return ir.Const(np.int32(value), INT32)
-
-    def _at_most(self, value: ir.Scalar) -> ir.Scalar:
-        return self.b.let("min", (value, self._const(self.size)), INT32)
+            number = b.number(k, INT32)
+            with b.when(number == end.now):
+                half = minimum(number + run, self.size)
+                whole = minimum(half + run, self.size)
+                left.now, middle.now, right.now, end.now = number, half, half, whole
+            i, j = left.now, right.now
+            first, second = (source + self.at(number) for number in (i, j))
+            a, c = self.keys[first], self.keys[second]
+            is_left = (i < middle.now) & ((j >= end.now) | (a <= c))
+            old = self.numbers[first], self.numbers[second]
+            self.keys[target + k] = select(is_left, a, c)
+            self.numbers[target + k] = select(is_left, *old)
+            step = converted(is_left, INT32)
+            left.now = i + step
+            right.now = j + (1 - step)

@@ -26,6 +26,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.functions.notation import Number, mul_add
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
@@ -94,15 +95,15 @@ class _ProductNest(NestBuilder):
         return nullcontext(index(0)) if self.batch == 1 else self.axis("batch", self.batch)
 
     def _sum(self, position: Position) -> Scalar:
-        acc = self.variable("acc", self.dtype, self.dtype.type(0))
+        acc = self.array("acc", self.dtype)
         ctx = LoweringRuleContext(self, self.eqn, self.out, position)
         with self._loops_of_sums() as k:
             operands = (Operand(self, v) for v in self.eqn.invars)
             factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
-            left, right = (self.converted(x, self.dtype) for x in factors)
-            so_far = self.read(acc, index(0))
-            self.write(acc, index(0), self._multiply_add(left, right, so_far))
-        return self.read(acc, index(0))
+            x, y = (Number(self, self.converted(factor, self.dtype)) for factor in factors)
+            so_far = acc.now
+            acc.now = mul_add(x, y, so_far) if self.dtype.kind == "f" else x * y + so_far
+        return acc.now.value
 
     @contextmanager
     def _loops_of_sums(self) -> Iterator[list[Index]]:
@@ -110,11 +111,6 @@ class _ProductNest(NestBuilder):
         names = ["k"] if len(self.sums) == 1 else [f"k{n + 1}" for n in range(len(self.sums))]
         with ExitStack() as stack:
             yield [stack.enter_context(self.axis(*each)) for each in zip(names, self.sums)]
-
-    def _multiply_add(self, x: Scalar, y: Scalar, so_far: Scalar) -> Scalar:
-        if self.dtype.kind == "f":
-            return self.let("mul_add", (x, y, so_far), self.dtype)
-        return self.let("add", (self.let("mul", (x, y), self.dtype), so_far), self.dtype)
 
     def term_place(self, k: Sequence[Index]) -> Position:
         """The position of a term of the sum."""

@@ -25,6 +25,7 @@ import numpy as np
 
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.scalar_ops import HALVES, KERNEL_DTYPES, scalar_ops
+from tinyjax.compile.kernel.writer import Writer
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.dtypes import kind
@@ -33,7 +34,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar
+    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 # ---- places in an array ----
 
@@ -92,54 +93,35 @@ class Position:
 # ---- what rules see ----
 
 
-class LoweringRuleContext:
+class LoweringRuleContext(Writer):
     """The context of a rule: its equation's avals, the requested position, and the functions that write
     statements.
     """
 
     def __init__(self, builder: Any, eqn: JaxprEqn, out: Var, position: Position):
         self._builder = builder
+        self.let = builder.let
         self.position = position
         self.out_number = eqn.outvars.index(out)
         self.avals_out = [v.aval for v in eqn.outvars]
 
-    def op(self, name: str, *args: Argument | complex, dtype: np.dtype | None = None) -> Scalar:
-        """Writes one operation, or its expansion on pairs. Python numbers take the dtype of the other
-        operands, which is the result's too unless given."""
-        of: Any = dtype
-        for arg in args[1:] if name == "select" else args:
-            if hasattr(arg, "dtype"):
-                of = arg.dtype
-                break
-        dtype = dtype or of
-        is_complex = dtype.kind == "c"
-        operands: list[Argument] = []
-        for arg in args:
-            operand = self.constant(arg, of) if isinstance(arg, int | float | complex) else arg
-            is_complex = is_complex or getattr(operand, "dtype", dtype).kind == "c"
-            operands.append(operand)
-        if is_complex:
-            from tinyjax.compile.kernel.complex_pairs import pair_operation  # for few programs
+    def constant(self, value: Any, dtype: np.dtype) -> Any:
+        if kind(dtype) != "c":
+            return super().constant(value, dtype)
+        from tinyjax.compile.kernel.complex_pairs import constant_pair  # for few programs
 
-            return pair_operation(self.op, name, operands, dtype)
-        if name not in scalar_ops and name not in ("convert", "bitcast"):
-            raise NotImplementedError(f"no operation '{name}' in compile/kernel/scalar_ops.py")
-        return self._builder.let(name, operands, dtype)
+        return constant_pair(value, dtype)
+
+    def op_on_pairs(self, name: str, operands: Sequence[Any], dtype: np.dtype) -> Any:
+        from tinyjax.compile.kernel.complex_pairs import pair_operation
+
+        return pair_operation(self, name, operands, dtype)
 
     def pair(self, real: Scalar, imag: Scalar) -> Any:
         """A complex number of two parts."""
         from tinyjax.compile.kernel.complex_pairs import Pair
 
         return Pair(real, imag)
-
-    def constant(self, value: Any, dtype: np.dtype) -> Const:
-        from tinyjax.compile.kernel.kernel_ir import Const  # imported with the compiler
-
-        if kind(dtype) == "c":
-            from tinyjax.compile.kernel.complex_pairs import constant_pair
-
-            return constant_pair(value, dtype)  # type: ignore[return-value]
-        return Const(dtype.type(value), dtype)
 
     def index(self, value: Scalar, size: int) -> Index:
         """An integer scalar of the kernel as an index, clamped into 0 .. size - 1."""

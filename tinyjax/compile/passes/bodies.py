@@ -13,6 +13,7 @@ from typing import Any
 
 from tinyjax.compile.passes.inline import is_rematerialised
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event, subject_of_pass
 from tinyjax.core.inlining import called_jaxpr
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
@@ -23,20 +24,22 @@ Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, for a body o
 def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
     """The same jaxpr with the bodies of loops and branches, and rematerialised code, simplified in place."""
     constants = dict(zip(closed.jaxpr.constvars, closed.consts))
-    eqns: list[JaxprEqn] = []
     numbers: dict[str, int] = defaultdict(int)
-    for eqn in closed.eqns:
+
+    def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
         if is_rematerialised(eqn):
             body = simplify(called_jaxpr(eqn), _place(eqn, numbers))
-            eqn = eqn.replace(params=eqn.params | {"jaxpr": body})
-        elif is_control_flow(eqn):
-            place = _place(eqn, numbers)
-            eqn = _with_bodies(control_flow(eqn), place, constants, simplify).equation()
-        eqns.append(eqn)
-    if eqns == closed.eqns:
+            return [eqn.replace(params=eqn.params | {"jaxpr": body})]
+        if not is_control_flow(eqn):
+            return None
+        place = _place(eqn, numbers)
+        return [_with_bodies(control_flow(eqn), place, constants, simplify).equation()]
+
+    after = walk(closed, change)
+    if after is closed:
         return closed
-    jaxpr = closed.jaxpr.replace(constvars=list(constants), eqns=eqns)
-    return ClosedJaxpr(jaxpr, list(constants.values()))
+    jaxpr = after.jaxpr.replace(constvars=list(constants))
+    return closed.replace(jaxpr, list(constants.values()))
 
 
 def _with_bodies(

@@ -6,7 +6,7 @@ gradient by the kernel reads the same padded images.
 
 from __future__ import annotations
 
-from tinyjax.compile.passes.patterns import primitive_named
+from tinyjax.compile.passes.patterns import Producer, primitive_named, walk
 from tinyjax.compile.record import event
 from tinyjax.core.bind import abstract_eval_rules
 from tinyjax.core.dtypes import kind
@@ -16,18 +16,12 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 def convolutions(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same jaxpr, in which convolutions of numbers have neither padding nor holes between their images'
     elements, if they have several features for each group."""
-    eqns: list[JaxprEqn] = []
-    for eqn in closed.eqns:
-        if eqn.primitive.name == "conv_general_dilated":
-            eqns += _padded(eqn)
-        else:
-            eqns.append(eqn)
-    return (
-        closed if len(eqns) == len(closed.eqns) else closed.replace(closed.jaxpr.replace(eqns=eqns))
-    )
+    return walk(closed, _padded)
 
 
-def _padded(eqn: JaxprEqn) -> list[JaxprEqn]:
+def _padded(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+    if eqn.primitive.name != "conv_general_dilated":
+        return None
     images, kernels = eqn.invars
     config = [(0, 0, 0)] * images.aval.ndim
     spatial = eqn.params["dimension_numbers"].lhs_spec[2:]
@@ -37,7 +31,7 @@ def _padded(eqn: JaxprEqn) -> list[JaxprEqn]:
         config[axis] = (int(low), int(high), int(dilation) - 1)
     has_border = any(map(any, config)) and eqn.outvars[0].aval.size > 0
     if not has_border or not has_several_features(eqn) or kind(images.aval.dtype) not in "iuf":
-        return [eqn]
+        return None
     zero = Literal(images.aval.dtype.type(0), images.aval.update(shape=()))
     pad_p, params = primitive_named("pad"), {"padding_config": tuple(config)}
     padded = Var(abstract_eval_rules[pad_p](images.aval, zero.aval, **params))

@@ -9,29 +9,23 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from types import MappingProxyType
 
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event
-from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, has_effects, substitute
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, has_effects
 
 
 def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """One walk through the equations. An equation equal to an earlier one is dropped, and its readers read
-    the earlier results.
-    """
+    """Drops each equation that is equal to an earlier one; its readers read the earlier results."""
     first: dict[Hashable, JaxprEqn] = {}  # by cse_key
-    replaced: dict[Var, Atom] = {}
-    eqns: list[JaxprEqn] = []
-    for eqn in closed.eqns:
-        eqn = eqn.replace(invars=substitute(eqn.invars, replaced)) if replaced else eqn
+
+    def change(eqn: JaxprEqn, producer: Producer) -> list[Var] | None:
         key = None if has_effects(eqn) else cse_key(eqn)
         if key is None or first.setdefault(key, eqn) is eqn:
-            eqns.append(eqn)
-            continue
-        replaced.update(zip(eqn.outvars, first[key].outvars))
+            return None
         event(eqn, ("is", first[key].outvars), "computed before, alike", eqn)
-    if len(eqns) == len(closed.eqns):
-        return closed
-    outvars = substitute(closed.jaxpr.outvars, replaced)
-    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+        return first[key].outvars
+
+    return walk(closed, change)
 
 
 def cse_key(eqn: JaxprEqn, numbers: Mapping[Var, int] = MappingProxyType({})) -> Hashable | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, context, restore_source_info
@@ -25,21 +26,22 @@ _CALL = Primitive("closed_call", multiple_results=True)
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same with the equations that `expansions` has a function for expanded."""
-    eqns = [_expanded(eqn) if eqn.primitive in expansions else eqn for eqn in closed.eqns]
-    if eqns == closed.eqns:
-        return closed
-    changed = closed.replace(closed.jaxpr.replace(eqns=eqns))
-    return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
+    changed = walk(closed, _expanded)
+    return (
+        closed
+        if changed is closed
+        else inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
+    )
 
 
-def _expanded(eqn: JaxprEqn) -> JaxprEqn:
-    """A call of the expansion, or the equation as it is."""
-    fun = expansions[eqn.primitive](eqn)
+def _expanded(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+    """A call of the expansion, if there is one."""
+    fun = expansions[eqn.primitive](eqn) if eqn.primitive in expansions else None
     if fun is None:
-        return eqn
+        return None
     event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)
     with restore_source_info():
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
-    return eqn.replace(primitive=_CALL, params={"call_jaxpr": called})
+    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": called})]

@@ -11,40 +11,39 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.dtypes import kind
-from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, has_effects, substitute
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, has_effects
 from tinyjax.core.primitives import broadcast_in_dim_p
 
 MAX_FOLDED = 1024  # elements of operands and result: a program must stay small
 
 
 def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """One walk through the equations, in which each that `folded` can compute becomes its result."""
+    """Each equation that `folded` can compute becomes its result."""
     consts = dict(zip(closed.jaxpr.constvars, closed.consts))
-    replaced: dict[Var, Atom] = {}
-    eqns: list[JaxprEqn] = []
-    for eqn in closed.eqns:
-        eqn = eqn.replace(invars=substitute(eqn.invars, replaced)) if replaced else eqn
+
+    def change(eqn: JaxprEqn, producer: Producer) -> list[Literal] | None:
         result = folded(eqn, consts)
         if result is None:
-            eqns.append(eqn)
-            continue
+            return None
         (out,) = eqn.outvars
-        if result.shape:
-            consts[out] = ArrayImpl(result, out.aval)
-            event(eqn, "is a constant", "made of constants, and so computed now", eqn)
-        else:
-            replaced[out] = Literal(result[()], out.aval)
-            event(eqn, ("is", result[()]), "made of constants, and so computed now", eqn)
-    if len(eqns) == len(closed.eqns):
+        change = "is a constant" if result.shape else ("is", result[()])
+        event(eqn, change, "made of constants, and so computed now", eqn)
+        if not result.shape:
+            return [Literal(result[()], out.aval)]
+        consts[out] = ArrayImpl(result, out.aval)
+        return []
+
+    after = walk(closed, change)
+    if after is closed:
         return closed
-    outvars = substitute(closed.jaxpr.outvars, replaced)
-    jaxpr = closed.jaxpr.replace(constvars=list(consts), eqns=eqns, outvars=outvars)
-    return ClosedJaxpr(jaxpr, list(consts.values()))
+    jaxpr = after.jaxpr.replace(constvars=list(consts))
+    return closed.replace(jaxpr, list(consts.values()))
 
 
 def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:

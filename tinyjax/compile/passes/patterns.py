@@ -1,15 +1,15 @@
-"""Patterns of equations, as text: what a line of the table of rewrite rules matches, and the replacement.
+"""Rewriting equations: the walk through a jaxpr that passes share, and the patterns of rewrite rules.
 
-`mul x 1` is a mul whose second operand is the number 1, `neg (neg x)` is a neg of a neg's result, and equal
-letters are equal values.
+`mul x 1` is a mul whose second operand is the number 1, `neg (neg x)` is a neg of a neg's result, equal
+letters are equal values, and `stack x ...` has one operand or more.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,55 +17,93 @@ import numpy as np
 from tinyjax.core import primitives
 from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.dtypes import kind
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, substitute
 
-Producer = Mapping[Var, JaxprEqn]  # the equation that makes a variable
+Producer = Mapping[Any, JaxprEqn]  # the equation that makes a variable
+
+# ---- the walk ----
+
+
+def walk(
+    closed: ClosedJaxpr, change: Callable[[JaxprEqn, Producer], Sequence[Any] | None]
+) -> ClosedJaxpr:
+    """One walk through the equations. `change` returns the equations that replace one, or an atom for each of
+    its results, which their readers then read; or None to keep it.
+    """
+    producer: dict[Var, JaxprEqn] = {}
+    replaced: dict[Var, Atom] = {}
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.eqns:
+        if replaced:
+            eqn = eqn.replace(invars=substitute(eqn.invars, replaced))
+        found = change(eqn, producer)
+        made = [eqn] if found is None else [x for x in found if isinstance(x, JaxprEqn)]
+        eqns += made
+        producer.update({v: each for each in made for v in each.outvars})
+        if found and not made:
+            replaced.update(zip(eqn.outvars, found))
+    if eqns == closed.eqns:
+        return closed
+    outvars = substitute(closed.jaxpr.outvars, replaced)
+    return closed.replace(closed.jaxpr.replace(eqns=eqns, outvars=outvars))
+
+
+# ---- rules ----
+
 Simpler = Atom | JaxprEqn | None  # an atom that replaces the result, another equation, or no change
 Pattern = str | float | tuple[Any, ...]  # x, 1.0, or (primitive, *patterns)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A line of the table: equations that match `pattern` become `instead`, for results of some kinds of
-    dtypes. `why` gives the reason that no bit differs.
+    """Equations that match `pattern` become `text`, for results of some kinds of dtypes. `why` gives the
+    reason that no bit differs, and `replacement` computes the result.
     """
 
     pattern: str
-    instead: str
+    text: str
     kinds: str  # b bool, i and u integers, f floats, c complex, V random keys
     why: str
-    apply: Callable[[JaxprEqn, Producer], Simpler]
-
-    @property
-    def primitive(self) -> str:
-        """The primitive's name in all equations that match."""
-        return re.findall(r"\w+", self.pattern)[0]
+    primitive: str
+    power: int | None  # of integer_pow
+    operands: tuple[Pattern, ...]
+    replacement: Callable[[JaxprEqn, Match], Simpler]
 
     def __str__(self) -> str:
-        return f"{self.pattern} = {self.instead}"
+        return f"{self.pattern} = {self.text}"
+
+    def apply(self, eqn: JaxprEqn, producer: Producer) -> Simpler:
+        """The replacement of an equation of the primitive; None if its operands don't match."""
+        match = Match(producer)
+        fits = eqn.params.get("y") == self.power and match.operands(self.operands, eqn.invars)
+        return self.replacement(eqn, match) if fits else None
 
 
-def parse(line: str) -> Rule:
-    """The rule of a line: pattern | instead | kinds | why."""
-    pattern, instead, kinds, why = (column.strip() for column in line.split("|"))
+def parse(line: str, replacement: Callable[[JaxprEqn, Match], Simpler] | None = None) -> Rule:
+    """The rule of a line: pattern | text | kinds | why. Without a function, the text is a pattern too."""
+    pattern, text, kinds, why = (column.strip() for column in line.split("|"))
     name, *operands = _pattern(pattern)
-    power = re.search(r"\[(\d+)\]", name)  # of integer_pow
-    (result,) = _pattern(instead) if " " not in instead else [tuple(_pattern(instead))]
-    rule = _PatternRule(None if power is None else int(power[1]), tuple(operands), result)
-    return Rule(pattern, instead, kinds, why, rule)
+    power = re.search(r"\[(\d+)\]", name)
+    if replacement is None:
+        first, *others = _pattern(text)
+        replacement = functools.partial(_filled_in, (first, *others) if others else first)
+    return Rule(
+        pattern, text, kinds, why, re.findall(r"\w+", name)[0],
+        power and int(power[1]), tuple(operands), replacement,
+    )  # fmt: skip
 
 
 def _pattern(text: str) -> list[Any]:
     """Words, numbers as floats, and a tuple for what is in parentheses."""
     found: list[list[Any]] = [[]]
-    for token in re.findall(r"[()]|[^\s()]+", text):
+    for token in re.findall(r"\w+\[.*?\]|[()]|[^\s()]+", text):
         if token == "(":
             found.append([])
         elif token == ")":
             inner = found.pop()
             found[-1].append(tuple(inner))
         else:
-            is_number = re.fullmatch(r"-?(\d.*|inf)", token)
+            is_number = re.fullmatch(r"-?(\d[\d.]*|inf)", token)
             found[-1].append(float(token) if is_number else token)
     return found[0]
 
@@ -73,51 +111,56 @@ def _pattern(text: str) -> list[Any]:
 # ---- does an equation match? ----
 
 
-@dataclass(frozen=True)
-class _PatternRule:
-    """A pattern's matcher once the primitive is right: called as the function of a Rule."""
+@dataclass
+class Match:
+    """What a pattern matched: the values of its letters, and the equations in its parentheses."""
 
-    power: int | None
-    operands: tuple[Pattern, ...]
-    result: Pattern
+    producer: Producer
+    letters: dict[str, Atom] = field(default_factory=dict)
+    eqns: list[JaxprEqn] = field(default_factory=list)
 
-    def __call__(self, eqn: JaxprEqn, producer: Producer) -> Simpler:
-        (out,), bound = eqn.outvars, dict[str, Atom]()
-        if eqn.params.get("y") != self.power:
-            return None
-        if len(self.operands) != len(eqn.invars):  # a select_n of three cases, say
-            return None
-        for pattern, v in zip(self.operands, eqn.invars):
-            if not matches(pattern, v, bound, producer):
-                return None
-        if isinstance(self.result, tuple):
-            name, *parts = self.result
-            operands = [bound[x] if isinstance(x, str) else _number(x, out) for x in parts]
-            if not any(same_type(v, out) for v in operands):  # numbers alone, for an array
-                return None
-            return eqn.replace(primitive=primitive_named(name), invars=operands, params={})
-        if isinstance(self.result, float):
-            return full(eqn, self.result)
-        return bound[self.result] if same_type(bound[self.result], out) else None
+    def operands(self, patterns: Sequence[Pattern], atoms: Sequence[Atom]) -> bool:
+        """Whether operands match, each its pattern."""
+        if patterns[-1] == "...":
+            patterns = patterns[:-1]
+        elif len(patterns) != len(atoms):  # a select_n of three cases, say
+            return False
+        return all(map(self.atom, patterns, atoms))
+
+    def atom(self, pattern: Pattern, atom: Atom) -> bool:
+        if isinstance(pattern, str):
+            return same(self.letters.setdefault(pattern, atom), atom)
+        if isinstance(pattern, float):
+            value = constant(atom, self.producer)
+            return value is not None and _is_number(value, pattern)
+        eqn = self.producer.get(atom)
+        if eqn is None or eqn.primitive.name != pattern[0]:
+            return False
+        self.eqns.append(eqn)
+        return self.operands(pattern[1:], eqn.invars)
+
+
+def _filled_in(result: Pattern, eqn: JaxprEqn, match: Match) -> Simpler:
+    """The replacement that a table gives: a number, a letter's value, or an equation of these."""
+    (out,) = eqn.outvars
+    if isinstance(result, float):
+        return full(eqn, result)
+    if isinstance(result, str):
+        value = match.letters[result]
+        return value if same_type(value, out) else None
+    name, *parts = result
+    operands = [match.letters[x] if isinstance(x, str) else _number(x, out) for x in parts]
+    if name == eqn.primitive.name:
+        return eqn.replace(invars=operands)
+    if not any(same_type(v, out) for v in operands):  # numbers alone, for an array
+        return None
+    return eqn.replace(primitive=primitive_named(name), invars=operands, params={})
 
 
 @functools.cache
 def primitive_named(name: str) -> Primitive:
     """The primitive of that name, for a result."""
     return next(p for p in impl_rules if p.name == name)
-
-
-def matches(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Producer) -> bool:
-    """Whether the atom matches the pattern; `bound` gets the values of the letters."""
-    if isinstance(pattern, str):
-        return same(bound.setdefault(pattern, atom), atom)
-    if isinstance(pattern, float):
-        value = constant(atom, producer)
-        return value is not None and _is_number(value, pattern)
-    eqn = producer.get(atom) if isinstance(atom, Var) else None
-    if eqn is None or eqn.primitive.name != pattern[0] or len(eqn.invars) != len(pattern) - 1:
-        return False
-    return all(matches(p, v, bound, producer) for p, v in zip(pattern[1:], eqn.invars))
 
 
 def same(a: Atom, b: Atom) -> bool:
@@ -146,7 +189,7 @@ def same_type(atom: Atom, out: Var) -> bool:
     return (atom.aval.shape, atom.aval.dtype) == (out.aval.shape, out.aval.dtype)
 
 
-def full(eqn: JaxprEqn, value: float) -> Simpler:
+def full(eqn: JaxprEqn, value: float) -> Atom | JaxprEqn:
     """A number that replaces the equation's result."""
     (out,) = eqn.outvars
     number = _number(value, out)

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 
 # ---- what the axes are ----
 
@@ -81,58 +82,51 @@ def products(closed: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
     if "dot_general" not in [eqn.primitive.name for eqn in jaxpr.eqns]:
         return closed
-    producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-    counts = Counter(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
-    counts.update(v for v in jaxpr.outvars if isinstance(v, Var))
-    eqns: list[JaxprEqn] = []
-    for eqn in jaxpr.eqns:
-        before = eqn
+    counts = Counter([v for eqn in jaxpr.eqns for v in eqn.invars] + jaxpr.outvars)
+
+    def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+        better = eqn
         if eqn.primitive.name == "dot_general":
             for number in (0, 1):
-                eqn = _with_operand_as_it_lies(eqn, number, producer)
-        elif eqn.primitive.name == "transpose" and isinstance(eqn.invars[0], Var):
-            product = producer.get(eqn.invars[0])
-            if product is not None and counts[eqn.invars[0]] == 1:
-                eqn = _transposed(product, eqn) or eqn
-        if eqn is not before:
-            producer[eqn.outvars[0]] = eqn
-            event(before, ("becomes", eqn), "the product reads elements where they lie", before)
-        eqns.append(eqn)
-    return closed if eqns == jaxpr.eqns else closed.replace(jaxpr.replace(eqns=eqns))
+                better = _with_operand_as_it_lies(better, number, producer)
+        elif eqn.primitive.name == "transpose" and counts[eqn.invars[0]] == 1:
+            better = _transposed(producer.get(eqn.invars[0]), eqn)
+        if better is eqn:
+            return None
+        event(eqn, ("becomes", better), "the product reads elements where they lie", eqn)
+        return [better]
+
+    return walk(closed, change)
 
 
-def _with_operand_as_it_lies(eqn: JaxprEqn, number: int, producer: dict[Var, JaxprEqn]) -> JaxprEqn:
+def _with_operand_as_it_lies(eqn: JaxprEqn, number: int, producer: Producer) -> JaxprEqn:
     """The product of the untransposed operand, if its kept axes stay in order."""
-    operand = eqn.invars[number]
-    before = None if isinstance(operand, Literal) else producer.get(operand)
+    before = producer.get(eqn.invars[number])
     if before is None or before.primitive.name != "transpose":
         return eqn
     permutation, side = before.params["permutation"], sides_of(eqn)[number]
     kept = [permutation[axis] for axis in side.kept]
     if kept != sorted(kept):
         return eqn
-    numbers = [
-        [
-            tuple(int(permutation[a]) for a in axes) if n == number else axes
-            for n, axes in enumerate(p)
-        ]
-        for p in eqn.params["dimension_numbers"]
-    ]
+    numbers = [list(pair) for pair in eqn.params["dimension_numbers"]]
+    for pair in numbers:
+        pair[number] = tuple(int(permutation[axis]) for axis in pair[number])
+    invars = list(eqn.invars)
+    invars[number] = before.invars[0]
     params = eqn.params | {"dimension_numbers": tuple(map(tuple, numbers))}
-    invars = [before.invars[0] if n == number else v for n, v in enumerate(eqn.invars)]
     return eqn.replace(invars=invars, params=params)
 
 
-def _transposed(product: JaxprEqn, transpose: JaxprEqn) -> JaxprEqn | None:
+def _transposed(product: JaxprEqn | None, transpose: JaxprEqn) -> JaxprEqn:
     """One product for a product followed by the transposition of its rows and columns."""
-    if product.primitive.name != "dot_general":
-        return None
+    if product is None or product.primitive.name != "dot_general":
+        return transpose
     left, right = sides_of(product)
     batch, rows = len(left.batch), len(left.kept)
     axes = range(len(transpose.params["permutation"]))
     swapped = [*axes[:batch], *axes[batch + rows :], *axes[batch : batch + rows]]
     if list(transpose.params["permutation"]) != swapped:
-        return None
+        return transpose
     numbers = tuple(tuple(reversed(pair)) for pair in product.params["dimension_numbers"])
     precision = product.params["precision"]
     params = product.params | {

@@ -1,4 +1,4 @@
-"""Rewrite rules, as two tables: a pattern, its replacement, and why no bit of any result differs.
+"""Rewrite rules, as tables: a pattern, its replacement, and why no bit of any result differs.
 
 A rule must give the very bits that the equations give, for every value, but for the bits of a NaN. So x + 0.0
 stays, as -0.0 + 0.0 is 0.0, and so does x - x, which is NaN for an infinity. Rules look at an equation and at
@@ -9,16 +9,23 @@ Source: IEEE 754-2019; https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldber
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
 
-from tinyjax.compile.passes.patterns import Producer, Rule, Simpler, constant, parse, same_type
+from tinyjax.compile.passes.patterns import (
+    Producer,
+    Rule,
+    Simpler,
+    constant,
+    parse,
+    same_type,
+    walk,
+)
 from tinyjax.compile.record import event
 from tinyjax.core import primitives
 from tinyjax.core.dtypes import kind
-from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, substitute
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal
 
 # ---- arithmetic ----
 
@@ -61,41 +68,45 @@ ARITHMETIC = """
     stop_gradient x  | x       | biuf | it stops derivatives, not values
 """
 
+# Elements that stay as they are, or only move; c are complex numbers, and V random keys
+MOVES = """
+    convert_element_type x | x         | biufcV | it has the dtype
+    reshape x              | x         | biufcV | it has the shape
+    slice x                | x         | biufcV | it is all of it
+    broadcast_in_dim x     | x         | biufcV | nothing is repeated
+    reduce_sum[axes=()] x  | x         | biufcV | along no axis there is nothing to combine
+    reduce_prod[axes=()] x | x         | biuf   | the same; (inf + 0j) * 1 has a NaN
+    reduce_max[axes=()] x  | x         | biufcV | along no axis there is nothing to combine
+    reduce_min[axes=()] x  | x         | biufcV | along no axis there is nothing to combine
+    reshape (reshape x)    | reshape x | biufcV | elements stay in the order that they have in memory
+"""
+
 RULES: dict[str, list[Rule]] = {}  # by the primitive's name; the first rule that applies is used
-for _line in ARITHMETIC.strip().splitlines():
-    _rule = parse(_line)
-    RULES.setdefault(_rule.primitive, []).append(_rule)
+
+
+def add_rule(made: Rule) -> None:
+    RULES.setdefault(made.primitive, []).append(made)
+
+
+for _line in [*ARITHMETIC.strip().splitlines(), *MOVES.strip().splitlines()]:
+    add_rule(parse(_line))
 
 # ---- rules with a function, for conditions that no pattern can express ----
 
 # f(eqn, producer, *equations in the pattern's parentheses) -> the replacement
 Apply = Callable[..., Simpler]
 ANY = "biufcV"
-IN_ORDER = "elements stay in the order that they have in memory"
 HELD = "the dtype on the way holds all values of x"
 SAME_PLACES = "each element comes to the same places"
 REPEATED = "all elements are the same number"
-NOTHING_COMBINED = "along no axis there is nothing to combine"
 
 
 def rule(pattern: str, instead: str, kinds: str, why: str) -> Callable[[Apply], Apply]:
-    """The decorated function becomes a rule: the columns are those of the table above. It is called where the
-    equations in parentheses make the first operands."""
-    names = re.findall(r"\((\w+) ", pattern)
+    """The decorated function becomes a rule: the columns are those of the tables above."""
 
     def add(apply: Apply) -> Apply:
-        def apply_to(eqn: JaxprEqn, producer: Producer) -> Simpler:
-            chain = [eqn]
-            for name in names:
-                v = chain[-1].invars[0]
-                before = producer.get(v) if isinstance(v, Var) else None
-                if before is None or before.primitive.name != name:
-                    return None
-                chain.append(before)
-            return apply(eqn, producer, *chain[1:])
-
-        made = Rule(pattern, instead, kinds, why, apply_to)
-        RULES.setdefault(made.primitive, []).append(made)
+        line = " | ".join([pattern, instead, kinds, why])
+        add_rule(parse(line, lambda eqn, match: apply(eqn, match.producer, *match.eqns)))
         return apply
 
     return add
@@ -120,20 +131,6 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
         return None
     number = Literal(out.aval.dtype.type(inverse), y.aval.update(shape=()))
     return eqn.replace(primitive=primitives.mul_p, invars=[x, number], params={})
-
-
-@rule("convert_element_type x", "x", ANY, "it has the dtype")
-@rule("reshape x", "x", ANY, "it has the shape")
-@rule("slice x", "x", ANY, "it is all of it")
-@rule("broadcast_in_dim x", "x", ANY, "nothing is repeated")
-@rule("reduce_sum[axes=()] x", "x", ANY, NOTHING_COMBINED)
-@rule("reduce_prod[axes=()] x", "x", "biuf", NOTHING_COMBINED)  # (inf + 0j) * 1 has a NaN
-@rule("reduce_max[axes=()] x", "x", ANY, NOTHING_COMBINED)
-@rule("reduce_min[axes=()] x", "x", ANY, NOTHING_COMBINED)
-def unchanged(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """The operand, if shape and dtype are the result's."""
-    (x,), (out,) = eqn.invars, eqn.outvars
-    return x if same_type(x, out) else None
 
 
 @rule("convert_element_type (convert_element_type x)", "x", "biuf", HELD)
@@ -179,7 +176,7 @@ def slice_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     return eqn.replace(invars=before.invars, params=eqn.params | both)
 
 
-@rule("concatenate x y", "x", ANY, "nothing is added to it")
+@rule("concatenate x ...", "x", ANY, "nothing is added to it")
 def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """The one operand that has elements, or a join of all that have some."""
     parts = [x for x in eqn.invars if x.aval.shape[eqn.params["dimension"]]]
@@ -188,7 +185,7 @@ def joined_with_nothing(eqn: JaxprEqn, producer: Producer) -> Simpler:
     return eqn.replace(invars=parts) if 1 < len(parts) < len(eqn.invars) else None
 
 
-@rule("squeeze (slice (stack x y))", "x", ANY, "it is that operand")
+@rule("squeeze (slice (stack x ...))", "x", ANY, "it is that operand")
 def part_of_stack(eqn: JaxprEqn, producer: Producer, cut: JaxprEqn, stack: JaxprEqn) -> Simpler:
     """The operand of a stack, if the slice selects it and the axis is removed."""
     chosen = stack.invars[cut.params["start_indices"][stack.params["axis"]]]
@@ -207,11 +204,6 @@ def transpose_in_order(eqn: JaxprEqn, producer: Producer) -> Simpler:
 def transpose_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
     both = tuple(before.params["permutation"][axis] for axis in eqn.params["permutation"])
     return eqn.replace(invars=before.invars, params={"permutation": both})
-
-
-@rule("reshape (reshape x)", "reshape x", ANY, IN_ORDER)
-def reshape_once(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
-    return eqn.replace(invars=before.invars)
 
 
 @rule("broadcast_in_dim (broadcast_in_dim x)", "broadcast_in_dim x", ANY, SAME_PLACES)
@@ -241,25 +233,8 @@ def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
 
 
 def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """One walk through the equations: each is rewritten as long as a rule applies. Readers of a removed
-    result read its replacement.
-    """
-    producer: dict[Var, JaxprEqn] = {}
-    replaced: dict[Var, Atom] = {}
-    eqns: list[JaxprEqn] = []
-    for eqn in closed.eqns:
-        if replaced:
-            eqn = eqn.replace(invars=substitute(eqn.invars, replaced))
-        simpler = rewrite(eqn, producer)
-        if isinstance(simpler, JaxprEqn):
-            producer.update(dict.fromkeys(simpler.outvars, simpler))
-            eqns.append(simpler)
-        else:
-            replaced[eqn.outvars[0]] = simpler
-    if eqns == closed.eqns:
-        return closed
-    outvars = substitute(closed.jaxpr.outvars, replaced)
-    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+    """Each equation is rewritten as long as a rule applies."""
+    return walk(closed, lambda eqn, producer: [rewrite(eqn, producer)])
 
 
 def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:

@@ -27,13 +27,14 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, made
 from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.writer import Writer
 
 BOOL = np.dtype(bool)
 
 # ---- numbers that are not known yet ----
 
 
-class _Trace:
+class _Trace(Writer):
     """The statements of a definition so far; `names` has those of its values that a variable held."""
 
     def __init__(self) -> None:
@@ -45,14 +46,20 @@ class _Trace:
         self.count += 1
         return Number(self, ir.Value(f"?{self.count}", dtype))
 
+    def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
+        self.read_names()
+        result = self.value(dtype).value
+        self.body.append(ir.Let(result, op, tuple(args)))
+        return result
+
     def read_names(self) -> None:
         """Values get the names of the variables that hold them in the definition, before the next statement
         is made: a variable may be assigned again."""
         frame = sys._getframe(1)
-        while frame.f_globals is globals() and frame.f_back:
+        while frame.f_globals["__name__"] in (__name__, Writer.__module__) and frame.f_back:
             frame = frame.f_back
         for name, held in frame.f_locals.items():
-            if isinstance(held, Number) and held.trace is self:
+            if isinstance(held, Number) and held.writer is self:
                 self.names.setdefault(held.value.name, name)
 
 
@@ -66,10 +73,10 @@ def _operator(name: str, is_reflected: bool = False, dtype: Any = None) -> Any:
 
 
 class Number:
-    """A value of a definition; an operator on it makes another one."""
+    """A value of a kernel or a definition; an operator on it writes an operation, whose result is another."""
 
-    def __init__(self, trace: _Trace, value: ir.Value):
-        self.trace, self.value, self.dtype = trace, value, value.dtype
+    def __init__(self, writer: Any, value: Any):
+        self.writer, self.value, self.dtype = writer, value, value.dtype
 
     __add__, __radd__ = _operator("add"), _operator("add", is_reflected=True)
     __sub__, __rsub__ = _operator("sub"), _operator("sub", is_reflected=True)
@@ -97,17 +104,10 @@ Operand = Number | float | np.generic
 
 
 def op(name: str, *args: Operand, dtype: np.dtype | None = None) -> Number:
-    """Adds an operation of the kernel language; numbers of Python are of the dtype of the other operands,
-    which is the result's too unless given."""
-    trace = next(arg.trace for arg in args if isinstance(arg, Number))
-    trace.read_names()
-    alike = args[1:] if name == "select" else args
-    known = [arg.dtype for arg in alike if isinstance(arg, (Number, np.generic))]
-    of = known[0] if known else np.dtype("int32" if isinstance(alike[-1], int) else "float32")
-    atoms = [arg.value if isinstance(arg, Number) else ir.Const(of.type(arg), of) for arg in args]
-    result = trace.value(dtype or of)
-    trace.body.append(ir.Let(result.value, name, tuple(atoms)))
-    return result
+    """Writes an operation of the kernel language: see Writer.op."""
+    writer = next(arg.writer for arg in args if isinstance(arg, Number))
+    operands = [arg.value if isinstance(arg, Number) else arg for arg in args]
+    return Number(writer, writer.op(name, *operands, dtype=dtype))
 
 
 # ---- operations without an operator ----
@@ -137,6 +137,14 @@ def clamp(x: Number, low: float, high: float) -> Number:
     """The nearest number to x from `low` to `high`; NaN stays NaN."""
     above = select(x < low, low, x)
     return select(above > high, high, above)
+
+
+def minimum(x: Operand, y: Operand) -> Number:
+    return op("min", x, y)
+
+
+def maximum(x: Operand, y: Operand) -> Number:
+    return op("max", x, y)
 
 
 def sqrt(x: Number) -> Number:
@@ -179,7 +187,7 @@ def truncate(x: Number, dtype: str) -> Number:
 
 def _variables(name: str, numbers: Sequence[Number]) -> list[ir.PrivateArray]:
     """Variables that can be assigned again, which hold the numbers first."""
-    trace = numbers[0].trace
+    trace = numbers[0].writer
     arrays = [ir.PrivateArray(f"{name}_{n}", x.dtype, 1) for n, x in enumerate(numbers, 1)]
     trace.body += [ir.Allocate(array, None) for array in arrays]
     trace.body += [ir.Store(array, index(0), x.value) for array, x in zip(arrays, numbers)]
@@ -198,7 +206,7 @@ def where_any(
 ) -> list[Number]:
     """`rare()` where the condition is true, and `usual` elsewhere; nothing of it is computed where the
     condition is false for all elements of a vector."""
-    trace = condition.trace
+    trace = condition.writer
     arrays = _variables("chosen", usual)
     is_any = op("any", condition)
     outer, trace.body = trace.body, []
@@ -214,7 +222,7 @@ def repeat(
 ) -> list[Number]:
     """`step` of the numbers for which `holds`, in variables of a name, as long as that is so for any element
     of a vector."""
-    trace, arrays = first[0].trace, _variables(name, first)
+    trace, arrays = first[0].writer, _variables(name, first)
     outer, trace.body = trace.body, []
     now = _held(trace, arrays)
     goes_on = holds(*now)

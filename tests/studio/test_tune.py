@@ -6,7 +6,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.vectorize import Vectorize
-from tinyjax.compile.tune import moves, seconds_of, tune
+from tinyjax.studio.tune import moves, seconds_of, tune
 
 X, ROW = np.ones((12, 50), np.float32), np.ones(50, np.float32)
 
@@ -52,3 +52,9 @@ def test_vectors_are_tried_on_inner_loops_first():
 
 def test_a_call_can_be_measured():
     assert 0 < seconds_of(jax.jit(jnp.sum).lower(X), X) < 10
+
+
+def test_its_older_name_is_imported_too():
+    from tinyjax.compile import tune as older
+
+    assert older.tune is tune

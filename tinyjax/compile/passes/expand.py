@@ -25,18 +25,22 @@ _CALL = Primitive("closed_call", multiple_results=True)
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same with the equations that `expansions` has a function for expanded."""
-    eqns = [_expanded(eqn) if eqn.primitive in expansions else eqn for eqn in closed.eqns]
+    return expanded(closed, lambda eqn: expansions.get(eqn.primitive, lambda _: None)(eqn))
+
+
+def expanded(
+    closed: ClosedJaxpr, rule: Callable[[JaxprEqn], Callable[..., list[Any]] | None]
+) -> ClosedJaxpr:
+    """The same with the equations for which `rule` returns a function expanded."""
+    eqns = [_expanded(eqn, fun) if (fun := rule(eqn)) else eqn for eqn in closed.eqns]
     if eqns == closed.eqns:
         return closed
     changed = closed.replace(closed.jaxpr.replace(eqns=eqns))
     return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
 
 
-def _expanded(eqn: JaxprEqn) -> JaxprEqn:
-    """A call of the expansion, or the equation as it is."""
-    fun = expansions[eqn.primitive](eqn)
-    if fun is None:
-        return eqn
+def _expanded(eqn: JaxprEqn, fun: Callable[..., list[Any]]) -> JaxprEqn:
+    """A call of the expansion."""
     event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)
     with restore_source_info():
         context.source_info = eqn.source_info

@@ -14,7 +14,6 @@ from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
-from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
 from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
@@ -57,7 +56,7 @@ class _ReductionScheduler:
         self.builder = ScheduleBuilder(nest)
         self.form = form
         self.target = target
-        self.width = _width(nest, target)
+        self.width = vector_width(nest, target) if target.width > 1 else 1
 
     def vectors(self, axis: str) -> Vectorize | None:
         """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones."""
@@ -72,14 +71,6 @@ class _ReductionScheduler:
         work = sum(work_of(s) for s in statements if isinstance(s, Let))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
-
-
-def _width(kernel: Kernel, target: Target) -> int:
-    """The width of the kernel's vectors; 1 if it can have none."""
-    dtypes = {buffer.dtype for buffer in kernel.buffers}
-    dtypes |= {s.target.dtype for s in every_statement(kernel.body) if isinstance(s, Let)}
-    has_vectors = target.width > 1 and all(map(has_vector_type, dtypes))
-    return vector_width(kernel, target) if has_vectors else 1
 
 
 # ---- rows ----

@@ -58,10 +58,10 @@ def test_the_gradient_of_a_maximum_goes_to_the_element_chosen():
     np.testing.assert_array_equal(winners, [[0, 0, 0], [1, 1, 0], [0, 2, 0]])
 
 
-def test_pooling_compiles_to_one_kernel():
-    pool = jax.jit(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 1), "SAME"))
+def test_pooling_without_padding_compiles_to_one_kernel():
+    pool = jax.jit(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 1), "VALID"))
     assert pool.lower(IMAGE).as_text().count("__kernel") == 1
-    np.testing.assert_array_equal(pool(IMAGE), [[6, 5, 4], [9, 9, 8], [9, 9, 8]])
+    np.testing.assert_array_equal(pool(IMAGE), [[6, 5], [9, 9]])
 
 
 def test_a_general_function_over_windows_has_no_reverse_mode():

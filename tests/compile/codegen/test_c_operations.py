@@ -16,7 +16,8 @@ from tinyjax.runtime.queues import queue_of
 
 WIDTH = 8
 DTYPES = [
-    np.dtype(name) for name in "bool int32 uint32 int64 uint64 float16 float32 float64".split()
+    np.dtype(name)
+    for name in "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split()
 ]
 BOOL = np.dtype(bool)
 

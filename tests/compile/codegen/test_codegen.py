@@ -1,16 +1,21 @@
 """The C of a kernel: its names, and how large arrays are indexed."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from lowering import aval, softmax_like, stages
 from small_kernels import reversed_in_groups
 
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
+from tinyjax.compile.codegen.helpers import interleave_helper
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Barrier,
+    Buffer,
     Const,
     For,
     If,
@@ -161,3 +166,47 @@ def test_lines_know_the_equation_that_they_are_for():
     assert origins(loop) == ["loop", "store", "loop"]
     assert origins(choice) == ["if", "then", "if", "otherwise", "if"]
     assert origins(endless) == ["while", "head", "while", "body", "while"]
+
+
+def test_strided_stores_that_fill_all_places_are_one():
+    z = np.arange(40).astype(np.complex64) * (1 - 2j)
+    product = jax.jit(lambda z: (z * (2 + 1j), z.conj()))
+    text = product.lower(z).as_text()
+    assert text.count("  tj_interleave16_by2_float(") >= 2 and "tj_store16_by2" not in text
+    for found, wanted in zip(product(z), (z * (2 + 1j), z.conj()), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_strided_stores_wait_for_each_other_past_what_does_not_read_them():
+    f32, at = np.dtype("float32"), index_var("i", 0, 3)
+    x, y = (Buffer(name, f32, 256, role) for name, role in (("x_in", "in"), ("y_out", "out")))
+    a, b = (Value(name, f32, 16) for name in "ab")
+    first, second = (Store(y, at * 32 + n, v, stride=2) for n, v in ((0, a), (1, b)))
+
+    def text(*body):
+        return [line.strip() for line, _ in lines_of(body, Scope(), "")]
+
+    together = "tj_interleave16_by2_float(a, b, y_out + i * 32);"
+    assert text(first, Load(b, x, at), second)[-1] == together
+    for between in (
+        Load(b, y, at),
+        Store(y, at, b),
+        replace(first, destination=x),
+        For(at, index(0), index(2), []),
+    ):
+        assert together not in text(first, between, second)
+    assert len(text(first, first)) == len(text(second, first)) == 2
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_shuffles_that_interleave_vectors(count):
+    vectors = {f"x{n}": [(lane, n) for lane in range(4)] for n in range(count)}
+    stored = []
+    for line in interleave_helper("float", 4, count).text.splitlines():
+        if "shufflevector" in line:
+            x, y, *lanes = line[line.index("(") + 1 : -2].split(", ")
+            both = [*vectors[x], *vectors[y], None]
+            vectors["x"] = [both[int(lane)] for lane in lanes]
+        elif "tj_store4" in line:
+            stored += vectors["x"]
+    assert stored == [(lane, n) for lane in range(4) for n in range(count)]

@@ -45,6 +45,16 @@ def test_a_large_sum_and_what_waits_for_it_are_two_kernels():
     assert forms == ["split", "kernel"]
 
 
+def test_elements_that_only_another_reduction_reads_are_computed_there():
+    def f(x, w):
+        error = jnp.tanh((x * w).sum(1))
+        return (x * error[:, None]).sum(0)
+
+    rows, columns = groups(f, (60, 40), (40,))
+    assert rows.split()[1] == "rows" and "f32[60] from" in rows
+    assert columns.split()[1] == "columns" and "mul" in columns
+
+
 def test_rows_and_columns_are_kernels_of_their_own():
     forms = {line.split()[1] for line in groups(lambda x: (x.sum(0), x.sum(1)), (60, 40))}
     assert forms == {"rows", "columns"}

@@ -132,3 +132,18 @@ def test_examples_that_need_each_other_run_in_one_work_item(step):
     c, xs = floats(6, 3), floats(2, 6, 3)
     assert loop_of(f, c, xs).form.startswith("sequential")
     agree(f, c, xs, rtol=1e-5)
+
+
+def test_examples_do_not_each_compute_a_sum_that_they_share():
+    def gradient(state, weights, inputs, factors):
+        def step(carry, row):
+            total, state = carry
+            x, factor = row
+            state = state * factor + 0.5
+            return (total + x.T @ state, state), ()
+
+        return lax.scan(step, (weights, state), (inputs, factors))[0]
+
+    args = floats(16, 12), floats(5, 12), floats(3, 16, 5), floats(3, 16, 12)
+    assert loop_of(gradient, *args).form.startswith("sequential")
+    agree(gradient, *args, rtol=1e-5)

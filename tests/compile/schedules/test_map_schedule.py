@@ -81,3 +81,17 @@ def test_a_row_whose_number_is_a_remainder_is_read_up_to_its_end():
     f = jax.vmap(lambda x: lax.map(lambda row: row * 2, x, batch_size=2))
     x = np.arange(3.0 * 17 * 17, dtype=np.float32).reshape(3, 17, 17)
     np.testing.assert_array_equal(jax.jit(f)(x), x * 2)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_small_integers_are_in_vectors_too(dtype):
+    def f(x, y):
+        chosen = jnp.where(x > y, x * y - 3, (x << 2) ^ (x >> 1))
+        scaled = (x.astype(jnp.float32) * 1.7 - 60).astype(dtype)
+        return chosen, scaled, jnp.minimum(-x, y).max(0), (x != y).sum(1)
+
+    x, y = (np.random.default_rng(n).integers(-200, 200, (9, 40)).astype(dtype) for n in (0, 1))
+    assert "x16" in jax.jit(f).lower(x, y).as_text("kernel")
+    for found, wanted in zip(jax.jit(f)(x, y), f(*map(jnp.asarray, (x, y))), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)

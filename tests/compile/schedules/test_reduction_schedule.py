@@ -40,6 +40,18 @@ def test_any_number_of_rows(rows):
     same(lambda x: (jax.nn.softmax(x), x.sum(1), x.max(1)), data(rows, 40))
 
 
+@pytest.mark.parametrize("rows", [15, 16, 17, 60, 501])
+@pytest.mark.parametrize("columns", [20, 64, 600])
+def test_costly_results_of_rows_are_computed_in_vectors(rows, columns):
+    def f(x, y):
+        return jnp.tanh(jnp.sin(x).sum(1) * y)
+
+    x, y = data(rows, columns), data(rows)
+    same(f, x, y, rtol=1e-4)
+    schedule = jax.jit(f).lower(x, y).as_text("schedule of k0")
+    assert ("Vectorize('i1_inner1', 16)" in schedule) == (rows >= 16)
+
+
 def test_a_few_rows_are_added_up_together():
     kernel = jax.jit(lambda x: x.sum(1)).lower(data(10, 100)).as_text("kernel")
     loop = kernel.index("for i2_outer in 0 .. 6:")

@@ -359,11 +359,6 @@ def test_all_lanes_can_not_store_to_one_element():
     assert "all lanes store to y_out[3]" in Vectorize("i1", 16).why_not(kernel)
 
 
-def test_small_integers_have_no_vectors():
-    kernel = body_of_16(dtype=np.dtype("int8"))
-    assert Vectorize("i1", 16).why_not(kernel) == "there are no vectors of int8"
-
-
 @pytest.mark.parametrize(
     "kernel, directive, reason",
     [

@@ -66,6 +66,14 @@ def test_a_system_has_many_columns():
     agree(functools.partial(linalg.triangular_solve, left_side=True), a, floats(4, 500))
 
 
+def test_a_large_triangular_system_of_few_columns():
+    a = floats(60, 60) / 60 + 2 * np.eye(60, dtype=np.float32)
+    solve = functools.partial(linalg.triangular_solve, left_side=True)
+    for lower, transpose_a in itertools.product([False, True], repeat=2):
+        agree(functools.partial(solve, lower=lower, transpose_a=transpose_a), a, floats(60, 2))
+    assert ": host" in jax.jit(solve).lower(a, floats(60, 60)).as_text("schedule")
+
+
 @pytest.mark.parametrize("full_matrices", [False, True])
 @pytest.mark.parametrize("shape", [(1, 1), (5, 5), (7, 3), (20, 2, 4)])
 def test_qr_has_the_signs_of_lapack(shape, full_matrices):

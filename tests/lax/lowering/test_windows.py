@@ -68,3 +68,20 @@ def test_large_windows_are_left_to_the_host():
     (step,) = host_steps(gradient, x)
     assert "81 elements" in step
     np.testing.assert_array_equal(jax.jit(gradient)(x), gradient(x))
+
+
+@pytest.mark.parametrize("padding", ["SAME", [(0, 0), (2, 1), (-1, 3), (0, 0)]])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "bool"])
+@pytest.mark.parametrize("dilation", [(1, 1, 1, 1), (1, 2, 3, 1)])
+def test_windows_of_an_array_that_is_padded_before_test_nothing(padding, dtype, dilation):
+    x = jnp.asarray(RNG.randint(0, 2, (2, 5, 30, 3))).astype(dtype)
+
+    def largest(x):
+        least = {"float32": -jnp.inf, "uint8": 0, "bool": False}[dtype]
+        least = np.asarray(least, dtype)
+        options = {"base_dilation": dilation, "window_dilation": (1, 1, 2, 1)}
+        return lax.reduce_window(x, least, lax.max, (1, 3, 3, 1), (1, 2, 1, 1), padding, **options)
+
+    pad, window = jax.jit(largest).lower(x).compiler_ir("kernel")
+    assert "pad" in pad.name and "select" not in str(window)
+    np.testing.assert_array_equal(jax.jit(largest)(x), largest(x))

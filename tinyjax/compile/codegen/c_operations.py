@@ -91,8 +91,8 @@ def _operation_text(op: str, target: Value, args: Sequence[Argument], calls: Cal
             return _vector_conversion_text(texts[0], _computed_in(first), target, calls)
         case "truncate" if width > 1:
             return converted_text(texts[0], type_text(target))
-        case "select" if width > 1 and target.dtype != BOOL and target.dtype.itemsize == 8:
-            texts[0] = converted_text(texts[0], f"long{width}")  # as wide as what is chosen
+        case "select" if width > 1 and (mask := _mask_type(target.dtype)) != "int":
+            texts[0] = converted_text(texts[0], f"{mask}{width}")  # as wide as what is chosen
     return _table_text(op, target, args, width, texts, calls)
 
 
@@ -112,8 +112,14 @@ def _table_text(
         unsigned = {f"u{n}": _unsigned_text(arg, width) for n, arg in enumerate(args)}
     bits, result = dtype.itemsize * 8, type_text(target)
     text = text.format(*texts, **unsigned, **_bit_texts(bits, width), t=result)
-    is_long = width > 1 and op in COMPARISONS and bits == 64  # C's bools are then of 64 bits
-    return converted_text(text, result) if is_long else text
+    is_other = width > 1 and op in COMPARISONS and bits != 32  # C's bools have as many bits
+    return converted_text(text, result) if is_other else text
+
+
+def _mask_type(dtype: np.dtype) -> str:
+    """The C type of what a vector's elements are chosen by: an integer with as many bits."""
+    is_int = dtype == BOOL or dtype in HALVES
+    return "int" if is_int else C_TYPES[np.dtype(f"int{dtype.itemsize * 8}")]
 
 
 def _computed_in(first: Argument) -> np.dtype:
@@ -214,7 +220,7 @@ def _vector_conversion_text(text: str, of: np.dtype, target: Value, calls: Calls
     if of == BOOL:
         return converted_text(f"{text} & 1", result)
     if to == BOOL:
-        return converted_text(f"{text} != 0", result)
+        return converted_text(f"{text} != ({C_TYPES[of]})0", result)
     if kind(of) == "f" and kind(to) in "iu":
         return calls.call(widened(saturated(of, to), target.width), text)
     return converted_text(text, result)

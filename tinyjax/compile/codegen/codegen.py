@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import Calls, load_helper, store_helper
+from tinyjax.compile.codegen.helpers import Calls, interleave_helper, load_helper, store_helper
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
@@ -130,9 +130,55 @@ class Scope:
 
 def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterator[Line]:
     """The statements as lines of C."""
-    for statement in body:
+    for statement in _with_stores_together(body):
+        if isinstance(statement, list):
+            yield f"{indent}{_interleaved_text(statement, scope.calls)};", statement[0].origin
+            continue
         for line, origin in _statement_lines(statement, scope):
             yield indent + line, origin
+
+
+def _with_stores_together(
+    body: Sequence[ir.Statement],
+) -> Iterator[ir.Statement | list[ir.Store]]:
+    """The statements, with a list in place of strided stores that together fill all the places from the first
+    one on, such as the real and imaginary parts of complex numbers. They take the place of the last one.
+    """
+    waiting: list[ir.Store] = []
+    for s in body:
+        if waiting and not _can_be_beside(s, waiting):
+            yield from waiting
+            waiting = []
+        if not isinstance(s, ir.Store) or s.stride == 1:
+            yield s
+            continue
+        waiting.append(s)
+        if len(waiting) == s.stride:
+            yield waiting
+            waiting = []
+    yield from waiting
+
+
+def _can_be_beside(s: ir.Statement, stores: Sequence[ir.Store]) -> bool:
+    """Whether strided stores can wait until after a statement, or become one with it."""
+    first = stores[0]
+    if isinstance(s, ir.Load):
+        return s.source != first.destination
+    if not isinstance(s, ir.Store):
+        return isinstance(s, ir.Let)
+    if s.destination != first.destination:
+        return s.stride == 1
+    widths = {getattr(store.value, "width", 1) for store in (s, first)}
+    is_like = s.stride == first.stride and len(widths) == 1
+    return is_like and (s.index - first.index).is_const(len(stores))
+
+
+def _interleaved_text(stores: Sequence[ir.Store], calls: Calls) -> str:
+    """One call for strided stores that fill all places."""
+    first, values = stores[0], [_stored_text(store, calls) for store in stores]
+    t, width = storage_type(first.destination.dtype), first.value.width  # type: ignore[union-attr]
+    helper = interleave_helper(t, width, first.stride)
+    return calls.call(helper, *values, f"{first.destination.name} + {first.index}")
 
 
 def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
@@ -241,7 +287,17 @@ def _load_text(load: ir.Load, calls: Calls) -> str:
 
 
 def _store_text(store: ir.Store, calls: Calls) -> str:
-    destination, at, value, end = store.destination, store.index, store.value, store.end
+    destination, at, end = store.destination, store.index, store.end
+    text = _stored_text(store, calls)
+    if getattr(store.value, "width", 1) <= getattr(destination, "width", 1):
+        return f"{_element(destination, at)} = {text}"
+    helper, part = store_helper(store), _part(at, end)
+    return calls.call(helper, text, f"{destination.name} + {at}", *part)
+
+
+def _stored_text(store: ir.Store, calls: Calls) -> str:
+    """The value as it is in memory."""
+    destination, value = store.destination, store.value
     width = getattr(value, "width", 1)
     is_vector = width > getattr(destination, "width", 1)
     text = atom_text(value)
@@ -250,10 +306,7 @@ def _store_text(store: ir.Store, calls: Calls) -> str:
     if isinstance(destination, ir.Buffer) and value.dtype in HALVES:
         text = calls.of_half("store", value.dtype, width, text)
         text = converted_text(text, f"ushort{width}") if is_vector else text
-    if not is_vector:
-        return f"{_element(destination, at)} = {text}"
-    helper, part = store_helper(store), _part(at, end)
-    return calls.call(helper, text, f"{destination.name} + {at}", *part)
+    return text
 
 
 def _part(at: Index, end: Index | None) -> list[str]:

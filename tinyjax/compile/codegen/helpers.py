@@ -153,6 +153,35 @@ def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
     return Helper(name, text, (whole,))
 
 
+INTERLEAVE = """\
+__attribute__((always_inline)) void {name}({parameters}, __global {t} *p) {{
+  {t}{w} x;
+{lines}
+}}
+"""
+
+
+@functools.cache
+def interleave_helper(t: str, w: int, s: int) -> Helper:
+    """The function that stores `s` vectors of `w` elements of the C type `t`, an element of each in turn."""
+    name, whole = f"tj_interleave{w}_by{s}_{t}", memory_helper("store", t, w)
+    lines = []
+    for first in range(0, w * s, w):
+        places = [divmod(first + lane, s) for lane in range(w)]  # (lane, number of its vector)
+        for n in range(1, s):
+            lanes = [
+                w + k if v == n else (k if n == 1 else lane) if v < n else -1
+                for lane, (k, v) in enumerate(places)
+            ]
+            before = "x0" if n == 1 else "x"
+            numbers = ", ".join(map(str, lanes))
+            lines.append(f"  x = __builtin_shufflevector({before}, x{n}, {numbers});")
+        lines.append(f"  {whole.name}(x, p + {first});")
+    parameters = ", ".join(f"{t}{w} x{n}" for n in range(s))
+    text = INTERLEAVE.format(name=name, parameters=parameters, t=t, w=w, lines="\n".join(lines))
+    return Helper(name, text, (whole,))
+
+
 def load_helper(load: Load) -> Helper:
     source, width = load.source, load.target.width
     if isinstance(source, PrivateArray):

@@ -216,6 +216,9 @@ class _Plan:
             self._store("its reader would need too many arrays", operands)
             leaves = operands
         self._end_products(eqn, lowering, operands)
+        if isinstance(lowering, Reduction):
+            again = (v for v in operands - self.stored if self._reads(eqn) > v.aval.size)
+            self._store("it would be joined at each read", filter(self._is_joined, again))
         if isinstance(lowering, Reduction) and self.target.name == "work-item":
             self._store("a sum of sums has no vectors", self._sums_in(operands))
         recomputed = operands - self.stored

@@ -251,13 +251,19 @@ class Clusters:
         )
 
     def _join_readers(self, eqn: JaxprEqn) -> None:
-        """A value that only one cluster reads is computed there, even if it is read more than once."""
+        """A value that only one cluster reads is computed there, even if it is read more than once. An index
+        map leaves a cluster that doesn't read it: it is computed where it is read.
+        """
         readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
-        clusters = {self.of.get(reader) for reader in readers}
-        if eqn in self.of or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
+        clusters, home = {self.of.get(reader) for reader in readers}, self.of.get(eqn)
+        if home in clusters or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
             return
         (cluster,) = clusters
-        if cluster is None or not isinstance(self.lowerings[eqn], Elementwise):
+        if cluster is None or (home and not self.stored.isdisjoint(eqn.outvars)):
+            return
+        if home is not None and isinstance(self.lowerings[eqn], IndexMap):
+            return self._leave(eqn, home)
+        if not isinstance(self.lowerings[eqn], Elementwise):
             return
         form = cluster.form
         if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):
@@ -272,7 +278,15 @@ class Clusters:
                 if form.kind != "rows" or not all(keeps):
                     return
         if cluster.has_room(eqn):
+            self._leave(eqn, home)
             self._join(eqn, cluster, "only this kernel reads it")
+
+    def _leave(self, eqn: JaxprEqn, home: Cluster | None) -> None:
+        """The equation is no longer in its cluster; it comes after it."""
+        if home is not None:
+            home.eqns.remove(eqn)
+            del self.of[eqn], self.reasons[eqn]
+            self.stage[eqn] = home.stage + 1
 
 
 def variables(eqn: JaxprEqn) -> list[Var]:

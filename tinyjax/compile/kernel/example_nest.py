@@ -17,8 +17,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.example_axes import NotByExampleError, example_axes
+from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError, example_axes
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import KernelError, PrivateArray
 from tinyjax.compile.kernel.loop_bodies import BOOL
@@ -28,6 +29,11 @@ from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
+
+# Operations of one example in an iteration: products of larger matrices are faster as one product.
+MAX_EXAMPLE_WORK = 2**13
+# How many times the work of an iteration all examples may do, as each computes what they share.
+MAX_REPEATED = 2
 
 
 def example_nest(
@@ -42,11 +48,28 @@ def example_nest(
         return reason
     try:
         axes = example_axes(found, sizes, nest.computed, nest.target)
+        if form == "by example" and (reason := _why_too_much(found, axes, target)):
+            return reason
         nest.sizes, nest.axes = axes.sizes, axes.axes
         made = nest.made()
         return made if isinstance(made, str) else replace(made, examples=axes.count)
     except (NotByExampleError, KernelError) as error:
         return str(error)
+
+
+def _why_too_much(found: Loop | Branches, axes: ExampleAxes, target: Target) -> str:
+    """Why the examples should not run the loop by themselves, or an empty text. A value without their axes,
+    such as a sum over all of them, is computed by each.
+    """
+    eqns = [eqn for body in found.bodies.values() for eqn in body.eqns]
+    work = {eqn: eqn_cost(eqn, target).work for eqn in eqns}
+    shared = sum(work[eqn] for eqn in eqns if axes.axes.keys().isdisjoint(eqn.outvars))
+    each = shared + (sum(work.values()) - shared) // axes.count
+    if each > MAX_EXAMPLE_WORK:
+        return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
+    if each * axes.count > MAX_REPEATED * sum(work.values()):
+        return f"each of {axes.count} examples would repeat {shared} operations"
+    return ""
 
 
 class ExampleNest(LoopNest):

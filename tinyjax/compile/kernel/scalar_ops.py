@@ -35,11 +35,6 @@ KERNEL_DTYPES = frozenset(HALVES).union(
 )
 
 
-def has_vector_type(dtype: np.dtype) -> bool:
-    """Whether there are vectors of `dtype`: all of 32 and 64 bits, halves and bools."""
-    return dtype == np.bool_ or dtype in HALVES or (dtype in KERNEL_DTYPES and dtype.itemsize >= 4)
-
-
 # ---- the table ----
 
 
@@ -205,7 +200,7 @@ def _leading_zeros(x: Any) -> Any:
 # In C a shift by the width or more is undefined; XLA shifts everything out.
 LEFT = "({w}){1} < {bits} ? ({t})(({w}){0} << {1}) : ({t})0"
 LOGICAL_RIGHT = "({w}){1} < {bits} ? ({t})(({same_width}){0} >> {1}) : ({t})0"
-SHIFT_VECTOR = "as_{t}(({u1} < {bits} ? {u0} %s {u1} : 0))"
+SHIFT_VECTOR = "as_{t}({u1} < ({same_width}){bits} ? {u0} %s {u1} : ({same_width})0)"
 ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} : {bits} - 1))"
 
 define("shift_left", {"iu": LEFT, "IU": SHIFT_VECTOR % "<<"}, _left)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.compile.passes.patterns import Producer, walk
+from tinyjax.compile.passes.patterns import walk
 from tinyjax.compile.record import event
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, context, restore_source_info
@@ -26,17 +26,21 @@ _CALL = Primitive("closed_call", multiple_results=True)
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same with the equations that `expansions` has a function for expanded."""
-    changed = walk(closed, _expanded)
-    return (
-        closed
-        if changed is closed
-        else inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
-    )
+    return expanded(closed, lambda eqn: expansions.get(eqn.primitive, lambda _: None)(eqn))
 
 
-def _expanded(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+def expanded(
+    closed: ClosedJaxpr, rule: Callable[[JaxprEqn], Callable[..., list[Any]] | None]
+) -> ClosedJaxpr:
+    """The same with the equations for which `rule` returns a function expanded."""
+    changed = walk(closed, lambda eqn, producer: _expanded(eqn, rule(eqn)))
+    if changed is closed:
+        return closed
+    return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
+
+
+def _expanded(eqn: JaxprEqn, fun: Callable[..., list[Any]] | None) -> list[JaxprEqn] | None:
     """A call of the expansion, if there is one."""
-    fun = expansions[eqn.primitive](eqn) if eqn.primitive in expansions else None
     if fun is None:
         return None
     event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)

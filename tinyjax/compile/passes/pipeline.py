@@ -22,6 +22,7 @@ from tinyjax.compile.passes.inline import inline, inline_rematerialised
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
 from tinyjax.compile.passes.products import products
 from tinyjax.compile.passes.rewrite_rules import rewrite_rules
+from tinyjax.compile.passes.vector_products import vector_products
 from tinyjax.compile.record import is_recording, run_pass
 from tinyjax.core.inlining import check_equations
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
@@ -64,6 +65,12 @@ PASSES = (
     Pass("bodies", bodies, "the bodies of loops and branches go through these passes too"),
     Pass("inline_rematerialised", inline_rematerialised, "and so does rematerialised code"),
     Pass("products", products, "transpositions go into products", same_bits=False),
+    Pass(
+        "vector_products",
+        vector_products,
+        "products of vectors become sums of products",
+        same_bits=False,
+    ),
     Pass("dce", dce, "what no result needs is dropped"),
 )
 MAX_ROUNDS = 10  # of the passes that run in turn: a less simple jaxpr is correct too

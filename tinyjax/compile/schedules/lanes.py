@@ -15,7 +15,6 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
-from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import (
     allocated,
     defined_names,
@@ -298,8 +297,6 @@ def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
             yield f"{thing} does not grow evenly from lane to lane"
         elif stride and max(-thing.lo, thing.hi) >= 2**31:
             yield f"{thing} needs more than 32 bits"
-    elif not has_vector_type(thing.dtype):
-        yield f"there are no vectors of {thing.dtype}"
 
 
 def _why_no_access(

@@ -50,8 +50,6 @@ MAX_PRIVATE = 2**16
 # Operations in an iteration of one work-item: about what a device does while the iteration's kernels
 # are launched one by one, 50 to 100 microseconds.
 MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
-# Operations of one example in an iteration: products of larger matrices are faster as one product.
-MAX_EXAMPLE_WORK = 2**13
 
 Producers = Mapping[Var, JaxprEqn]  # the equation that makes an operand
 
@@ -132,9 +130,6 @@ def _nest_by_example(
         nest = example_nest(found, before, names, target, sizes, form)
         if isinstance(nest, str):
             return nest
-        each = _operations(found, target) // nest.examples
-        if form == "by example" and each > MAX_EXAMPLE_WORK:
-            return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
         return _finished(nest, elements_schedule(nest, found, target))
     except KernelError as error:
         return str(error)

@@ -14,7 +14,6 @@ from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
-from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
 from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
@@ -23,6 +22,7 @@ from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
+from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
@@ -56,7 +56,7 @@ class _ReductionScheduler:
         self.builder = ScheduleBuilder(nest)
         self.form = form
         self.target = target
-        self.width = _width(nest, target)
+        self.width = vector_width(nest, target) if target.width > 1 else 1
 
     def vectors(self, axis: str) -> Vectorize | None:
         """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones."""
@@ -71,14 +71,6 @@ class _ReductionScheduler:
         work = sum(work_of(s) for s in statements if isinstance(s, Let))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
-
-
-def _width(kernel: Kernel, target: Target) -> int:
-    """The width of the kernel's vectors; 1 if it can have none."""
-    dtypes = {buffer.dtype for buffer in kernel.buffers}
-    dtypes |= {s.target.dtype for s in every_statement(kernel.body) if isinstance(s, Let)}
-    has_vectors = target.width > 1 and all(map(has_vector_type, dtypes))
-    return vector_width(kernel, target) if has_vectors else 1
 
 
 # ---- rows ----
@@ -97,6 +89,7 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
             return _short_rows(scheduler, outer, vectors)
     row = builder.fuse_axes(outer, "rows are numbered")
     sweeps = [builder.fuse_axes(sweep, "a row is contiguous") for sweep in axes.sweeps]
+    units = _results_in_vectors(scheduler, row, sweeps[-1]) if row else ""
     unrolled = [scheduler.unrolled(sweep) for sweep in sweeps]
     for number, sweep in enumerate(sweeps):
         if vectors := scheduler.vectors(sweep):
@@ -116,12 +109,36 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         ):
             builder.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
     if row:
-        grain = target.grain // (columns * at_once)
-        items, _ = split_work(math.ceil(rows / at_once), grain, target.max_items)
-        builder.apply(Parallelize(row, items, multiple=at_once, why=f"{rows} rows do not wait"))
+        several = scheduler.width if units else at_once
+        items, _ = split_work(
+            math.ceil(rows / several), target.grain // (columns * several), target.max_items
+        )
+        why = f"{rows} rows do not wait"
+        multiple = 1 if units else at_once
+        builder.apply(Parallelize(units or row, items, multiple=multiple, why=why))
         if at_once > 1:
             why = "the sums of different rows are independent"
-            builder.apply(UnrollAndJam(row, at_once, why=why))
+            builder.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
+
+
+def _results_in_vectors(scheduler: _ReductionScheduler, row: str, sweep: str) -> str:
+    """Takes several rows at a time, if what follows their last sweep is costly: a loop of its own then
+    computes that in vectors. Returns the axis that numbers them, or an empty text.
+    """
+    builder, width = scheduler.builder, scheduler.width
+    body = loop_over(builder.kernel, row).body
+    after = body[body.index(loop_over(builder.kernel, sweep)) + 1 :]
+    work = sum(work_of(s) for s in after if isinstance(s, Let))
+    if work <= CHEAP_WORK or not builder.size(row) >= width > 1:
+        return ""
+    why = f"{work} operations follow each row's sums"
+    is_done = builder.apply_all_if_possible(
+        Split(row, width, why=why),
+        Reorder(sweep, (f"{row}_inner",), stays=True, why=why),
+        RoundUp(f"{row}_inner", width, why="the last rows are as many as the others"),
+        Vectorize(f"{row}_inner1", width, why="neighbouring rows have neighbouring results"),
+    )
+    return f"{row}_outer" if is_done else ""
 
 
 def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Vectorize) -> None:

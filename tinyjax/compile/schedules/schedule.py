@@ -51,6 +51,17 @@ class ScheduleBuilder:
         self.apply(directive)
         return True
 
+    def apply_all_if_possible(self, *directives: Directive) -> bool:
+        """Applies the directives, one after the other, if all are possible; returns whether they were."""
+        kernel = self.kernel
+        for directive in directives:
+            if reason := directive.why_not(kernel):
+                self.leave_out(directive, reason)
+                return False
+            kernel = directive.apply(kernel)
+        self.apply(*directives)
+        return True
+
     def _pass(
         self, directive: Directive, what: str, why: str, work: Callable[[Kernel], Kernel]
     ) -> Kernel:

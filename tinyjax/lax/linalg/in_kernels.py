@@ -33,6 +33,7 @@ from tinyjax.lax.linalg.triangular_solve import triangular_solve_p
 
 MAX_SIZE = 16  # most rows and columns of a matrix that a kernel decomposes
 MAX_COLUMNS = 2**12  # most right-hand sides of a system
+MAX_SOLVE_WORK = 2**15  # multiplications to solve larger systems, in 20 microseconds
 
 # ---- parts of matrices, of which the last axes are -2 and -1 ----
 
@@ -193,11 +194,8 @@ def triangular_solve(
 def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
     """The function for an equation's matrices as the branch to take; None if they are large."""
     first, *others = (v.aval for v in eqn.invars)
-    if (
-        eqn.params.get("pivoting")
-        or not _is_small(first, MAX_SIZE)
-        or not all(_is_small(aval, most) for aval in others)
-    ):
+    is_small = _is_small(first, MAX_SIZE) and all(_is_small(aval, most) for aval in others)
+    if eqn.params.get("pivoting") or not (is_small or _is_short_solve(eqn)):
         return None
     plain = [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars]  # as `expand` gives them
     body = trace_to_jaxpr(functools.partial(fun, **eqn.params), plain)
@@ -206,6 +204,14 @@ def _as_kernel(fun: Callable[..., list[Any]], most: int, eqn: JaxprEqn) -> Any:
 
 def _is_small(aval: ShapedArray, most: int) -> bool:
     return aval.dtype.char in "fd" and aval.size > 0 and max(aval.shape[-2:]) <= most
+
+
+def _is_short_solve(eqn: JaxprEqn) -> bool:
+    """Whether the equation solves a triangular system in less time than the host needs to begin."""
+    if eqn.primitive is not triangular_solve_p:
+        return False
+    work = eqn.invars[0].aval.shape[-1] * eqn.invars[1].aval.size
+    return work <= MAX_SOLVE_WORK and all(_is_small(v.aval, MAX_COLUMNS) for v in eqn.invars)
 
 
 def _in_kernels(primitive: Primitive, fun: Callable[..., list[Any]], most: int = MAX_SIZE) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.scalar_ops import HALVES, has_vector_type
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.core import dtypes
 from tinyjax.core.jaxpr import JaxprEqn
@@ -51,7 +50,7 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 
 def has_product(dtype: np.dtype) -> bool:
     """Whether product kernels compute results of that dtype."""
-    return dtype in HALVES or (has_vector_type(dtype) and dtype != np.bool_)
+    return dtype != np.bool_
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

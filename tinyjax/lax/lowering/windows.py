@@ -6,6 +6,7 @@ it, to find those that choose it. So nothing is scattered, and no two work-items
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.lowering.indexing import BOOL, clip, element_or, every
 
@@ -43,6 +45,19 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> rules.Red
         return element_or(ctx, x, at, base_dilation, lambda: ctx.constant(identity(dtype), dtype))
 
     return rules.Reduction(op, identity, _window_sizes, term)
+
+
+def _padded(identity: Callable[[np.dtype], Any], eqn: JaxprEqn) -> Callable | None:
+    """The reduction of an array that is padded before: no window then tests where each element is."""
+    params, (x,) = eqn.params, eqn.invars
+    pairs = zip(params["padding"], params["base_dilation"])
+    config = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
+    if not any(map(any, config)) or not eqn.outvars[0].aval.size:
+        return None
+    ones = (1,) * len(config)
+    plain = params | {"padding": ((0, 0),) * len(config), "base_dilation": ones}
+    fill = lax.full((), identity(x.aval.dtype), x.aval.dtype)
+    return lambda x: [eqn.primitive.bind(lax.pad(x, fill, config), **plain)]
 
 
 # ---- values at the chosen elements of windows ----
@@ -160,9 +175,13 @@ def _is_in(ctx: Any, at: Index, size: int) -> list[Scalar]:
 
 INT32 = np.dtype("int32")
 _IDENTITIES = {lax.ge_p: rules.least, lax.le_p: rules.greatest}
-rules.lowering_rules[lax.reduce_window_sum_p] = _window_reduction("add", rules.zero_of)
-rules.lowering_rules[lax.reduce_window_max_p] = _window_reduction("max", rules.least)
-rules.lowering_rules[lax.reduce_window_min_p] = _window_reduction("min", rules.greatest)
+for _primitive, _op, _identity in (
+    (lax.reduce_window_sum_p, "add", rules.zero_of),
+    (lax.reduce_window_max_p, "max", rules.least),
+    (lax.reduce_window_min_p, "min", rules.greatest),
+):
+    rules.lowering_rules[_primitive] = _window_reduction(_op, _identity)
+    expansions[_primitive] = functools.partial(_padded, _identity)
 rules.lowering_rules[lax.select_and_gather_add_p] = _select_and_gather_add
 rules.lowering_rules[lax.select_and_scatter_add_p] = _select_and_scatter_add
 for _primitive in (lax.reduce_p, lax.reduce_window_p):

@@ -22,7 +22,6 @@ from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
-from tinyjax.compile.schedules.round_up import RoundUp
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
@@ -133,9 +132,8 @@ def _results_in_vectors(scheduler: _ReductionScheduler, row: str, sweep: str) ->
         return ""
     why = f"{work} operations follow each row's sums"
     is_done = builder.apply_all_if_possible(
-        Split(row, width, why=why),
+        Split(row, width, overlap=True, why=why),
         Reorder(sweep, (f"{row}_inner",), stays=True, why=why),
-        RoundUp(f"{row}_inner", width, why="the last rows are as many as the others"),
         Vectorize(f"{row}_inner1", width, why="neighbouring rows have neighbouring results"),
     )
     return f"{row}_outer" if is_done else ""

@@ -28,7 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import eqn_cost
+from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.memory_plan import usable_donations
 from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
 from tinyjax.compile.passes.pipeline import simplify
@@ -46,10 +48,11 @@ from tinyjax.transform.jit.primitive import build
 
 # ---- what NumPy may compute meanwhile ----
 
-# NumPy computes only programs that take less than this, by the estimate below: a build takes about as long.
-MAX_NUMPY_SECONDS = 0.25
+# NumPy computes only programs that take less than this, by the estimate below: a build takes longer.
+MAX_NUMPY_SECONDS = 0.5
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
+SECONDS_PER_BYTE = 0.4e-9  # where elements are only moved, or computed by a few operations
 SECONDS_PER_FLOP = 0.5e-10  # of a matrix product: other arithmetic is cheap beside the elements
 
 
@@ -72,9 +75,11 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
         if isinstance(found, Branches):
             return max(of_bodies)
         return math.inf if found.length is None else found.length * sum(of_bodies)
+    cost = eqn_cost(eqn)
+    if cost.lane_work == 0 and isinstance(lowering_of(eqn, CPU), Elementwise | IndexMap):
+        return SECONDS_PER_EQUATION + SECONDS_PER_BYTE * cost.bytes
     elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
-    arithmetic = SECONDS_PER_FLOP * eqn_cost(eqn).flops
-    return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + arithmetic
+    return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + SECONDS_PER_FLOP * cost.flops
 
 
 def must_wait() -> bool:

@@ -24,14 +24,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
-from tinyjax.compile.memory_plan import usable_donations
 from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.array import ArrayImpl
@@ -42,9 +41,11 @@ from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.executable import Executable, check_donated, compile_jaxpr
 from tinyjax.runtime.queues import is_listened
 from tinyjax.transform.jit.primitive import build
+
+if TYPE_CHECKING:
+    from tinyjax.runtime.executable import Executable
 
 # ---- what NumPy may compute meanwhile ----
 
@@ -115,8 +116,11 @@ class BackgroundBuild:
         self.closed = closed
         self.device = device
         self.name = name
-        # Computed here, so that its warnings point to the call.
-        self.donated = usable_donations(closed, donated) if any(donated) else ()
+        self.donated: Sequence[bool] = ()
+        if any(donated):  # computed here, so that its warnings point to the call
+            from tinyjax.compile.memory_plan import usable_donations
+
+            self.donated = usable_donations(closed, donated)
         self.executable: Executable | None = None
         self.error: BaseException | None = None
         self.failed_at: TracebackType | None = None
@@ -147,8 +151,11 @@ class BackgroundBuild:
     def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results, computed by NumPy; each in separate memory, like those of a compiled program."""
         donated = [number for number, is_donated in enumerate(self.donated) if is_donated]
-        for number in donated:
-            check_donated(number, args)
+        if donated:
+            from tinyjax.runtime.executable import check_donated
+
+            for number in donated:
+                check_donated(number, args)
         simplified = simplify(self.closed)
         # Without their devices: arrays that a program closes over are moved to its device.
         consts, values = (list(map(_put_nowhere, xs)) for xs in (simplified.consts, args))
@@ -175,8 +182,11 @@ class BackgroundBuild:
             self.done.wait()
 
     def build(self) -> None:
-        """Makes the executable, and has the driver finish its kernels: done in the build thread."""
+        """Makes the executable, and has the driver finish its kernels: done in the build thread, which also
+        imports the compiler."""
         try:
+            from tinyjax.runtime.executable import compile_jaxpr
+
             with config.as_in(self.settings):
                 executable = compile_jaxpr(self.closed, self.device, self.name, self.donated)
                 executable.warm_up(until=lambda: build_thread.closed)

@@ -52,6 +52,8 @@ LATE = {
     "tinyjax.compile.codegen.codegen": "with the first jit",
     "tinyjax.many_devices.meet_step": "60: with the first program of several devices or processes",
     "tinyjax.runtime.executable": "60: with the first jit",
+    "tinyjax.compile.memory_plan": "the same",
+    "tinyjax.fast.prepared_launch": "the same: NumPy answers the first call without them",
     "tinyjax.wasm.engines": "30: with the first device of a browser",
     "tinyjax.wasm.queue": "with the first launch in a browser",
     "tinyjax.many_devices.processes": "with the first call of a program of several processes",

@@ -259,7 +259,7 @@ def test_an_error_of_the_build_is_told_and_raised_by_the_next_call(monkeypatch, 
     def fail(*args):
         raise executable.OutOfDeviceMemory("no")
 
-    monkeypatch.setattr(background_build, "compile_jaxpr", fail)
+    monkeypatch.setattr(executable, "compile_jaxpr", fail)
     f = jax.jit(lambda x: x + 8)
     with build_thread.at_work:
         assert f(1.0) == 9.0

@@ -18,12 +18,15 @@ pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver ha
 
 @pytest.fixture(autouse=True, params=["as usual", "shared", "shared, and given up"])
 def sharing(request, monkeypatch):
-    """No loop becomes one kernel; work-items share all kernels, or as it is by default."""
+    """No loop becomes one kernel; work-items share all kernels, lending cores to each other or not, or as it
+    is by default."""
     monkeypatch.setattr(plan, "loop_kernel", lambda *args: "as the test wants")
     if request.param != "as usual":
         patience = 1 if "given up" in request.param else 10**9
         monkeypatch.setattr(launch_fusion, "patience", lambda plan, number, cores: patience)
         monkeypatch.setattr(launch_fusion, "is_inline", lambda plan, stretch, cores: False)
+        lends = request.param == "shared"
+        monkeypatch.setattr(launch_fusion, "lends_cores", lambda plan, numbers, cores: lends)
     return request.param
 
 

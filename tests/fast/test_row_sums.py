@@ -8,6 +8,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.fast import row_sums
 from tinyjax.fast.row_sums import WORTH_IT, add_rows, are_many_rows
 
 RNG = np.random.RandomState(0)
@@ -48,3 +49,10 @@ def test_a_small_scatter_does_not_import_scipy():
     code += "; print('scipy.sparse' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr
+
+
+def test_scipy_is_imported_when_as_much_was_added_as_takes_as_long(monkeypatch):
+    monkeypatch.setattr(row_sums, "_elements", 0)
+    monkeypatch.delitem(sys.modules, "scipy.sparse", raising=False)
+    assert not row_sums.pays_off(row_sums.IMPORT_ELEMENTS)
+    assert row_sums.pays_off(1)

@@ -23,12 +23,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import eqn_cost
-from tinyjax.compile.memory_plan import usable_donations
+from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.array import ArrayImpl
@@ -39,16 +40,19 @@ from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.executable import Executable, check_donated, compile_jaxpr
 from tinyjax.runtime.queues import is_listened
 from tinyjax.transform.jit.primitive import build
 
+if TYPE_CHECKING:
+    from tinyjax.runtime.executable import Executable
+
 # ---- what NumPy may compute meanwhile ----
 
-# NumPy computes only programs that take less than this, by the estimate below: a build takes about as long.
-MAX_NUMPY_SECONDS = 0.25
+# NumPy computes only programs that take less than this, by the estimate below: a build takes longer.
+MAX_NUMPY_SECONDS = 0.5
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
+SECONDS_PER_BYTE = 0.4e-9  # where elements are only moved, or computed by a few operations
 SECONDS_PER_FLOP = 0.5e-10  # of a matrix product: other arithmetic is cheap beside the elements
 
 
@@ -71,9 +75,11 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
         if isinstance(found, Branches):
             return max(of_bodies)
         return math.inf if found.length is None else found.length * sum(of_bodies)
+    cost = eqn_cost(eqn)
+    if cost.lane_work == 0 and isinstance(lowering_of(eqn, CPU), Elementwise | IndexMap):
+        return SECONDS_PER_EQUATION + SECONDS_PER_BYTE * cost.bytes
     elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
-    arithmetic = SECONDS_PER_FLOP * eqn_cost(eqn).flops
-    return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + arithmetic
+    return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + SECONDS_PER_FLOP * cost.flops
 
 
 def must_wait() -> bool:
@@ -109,8 +115,11 @@ class BackgroundBuild:
         self.closed = closed
         self.device = device
         self.name = name
-        # Computed here, so that its warnings point to the call.
-        self.donated = usable_donations(closed, donated) if any(donated) else ()
+        self.donated: Sequence[bool] = ()
+        if any(donated):  # computed here, so that its warnings point to the call
+            from tinyjax.compile.memory_plan import usable_donations
+
+            self.donated = usable_donations(closed, donated)
         self.executable: Executable | None = None
         self.error: BaseException | None = None
         self.failed_at: TracebackType | None = None
@@ -141,8 +150,11 @@ class BackgroundBuild:
     def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results, computed by NumPy; each in separate memory, like those of a compiled program."""
         donated = [number for number, is_donated in enumerate(self.donated) if is_donated]
-        for number in donated:
-            check_donated(number, args)
+        if donated:
+            from tinyjax.runtime.executable import check_donated
+
+            for number in donated:
+                check_donated(number, args)
         simplified = simplify(self.closed)
         # Without their devices: arrays that a program closes over are moved to its device.
         consts, values = (list(map(_put_nowhere, xs)) for xs in (simplified.consts, args))
@@ -170,8 +182,11 @@ class BackgroundBuild:
             self.done.wait()
 
     def build(self) -> None:
-        """Make the executable, and let the driver finish its kernels; runs in the build thread."""
+        """Make the executable, and let the driver finish its kernels; runs in the build thread, which also
+        imports the compiler."""
         try:
+            from tinyjax.runtime.executable import compile_jaxpr
+
             with config.as_in(self.settings):
                 executable = compile_jaxpr(self.closed, self.device, self.name, self.donated)
                 executable.warm_up(until=lambda: build_thread.closed)

@@ -19,7 +19,6 @@ from tinyjax.core.bind import EvalTrace, Tracer, as_array, context
 from tinyjax.core.config import Config, config
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
-from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime import placement
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import DeviceOrSpread, PlacementRequest, compile_device
@@ -134,6 +133,8 @@ def _remember(
     program = compiled(jaxpr, compile_device(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild
     if program is not None:
+        from tinyjax.fast.prepared_launch import prepared  # here, as it imports the compiler
+
         places = [] if place is None else [x._device for x in tree_leaves(result)]
         known = _Known(config.settings, prepared(program), out_tree, places)
         function.calls[key] = known

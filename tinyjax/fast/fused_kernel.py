@@ -4,8 +4,8 @@ One work-item, the *leader*, runs the steps in order. With more work-items, the 
 kernel that is worth sharing: then all of them take its work-items one by one from a common counter, and the
 leader goes on when these are done. It never waits for a work-item that has not started: it takes all that
 others do not. A started work-item may have lost its core to another process: then the others are dismissed,
-for this launch and the next few. They also leave after a long time with nothing to share, as when the leader
-has lost its core.
+for this launch and the next few. If the leader has lost its core, a work-item that waits gives it its own
+(cores.py).
 
 Arrays are pointers to bytes here: which memory an array is in can change from iteration to iteration.
 """
@@ -22,6 +22,7 @@ from tinyjax.compile.codegen.codegen import head_lines, kernel_lines, parameter_
 from tinyjax.compile.codegen.helpers import Calls, Helper
 from tinyjax.compile.codegen.index_type import index_type
 from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.fast.cores import CLOCK, PAUSE, PULL, STUCK, THREAD, YIELD
 
 # ---- the steps ----
 
@@ -107,12 +108,14 @@ Step = Point | Move | Call | Copy | Fill | Repeat | RepeatWhile | Choose
 class FusedKernel:
     """A kernel that runs `steps`. Its last buffers are the "arena", in which other arrays are, and the
     "state", whose first HEAD_BYTES are for sharing. With a buffer STOP, its loops end when that is
-    not 0. Of several `items`, the first is the leader."""
+    not 0. Of several `items`, the first is the leader; with `lends_cores`, they make up for cores that other
+    processes use."""
 
     name: str
     buffers: list[ir.Buffer]
     steps: Sequence[Step]
     items: int = 1
+    lends_cores: bool = False
     local_size: int = field(default=1, init=False)
 
     def text(self, calls: Calls) -> str:
@@ -143,24 +146,25 @@ def calls_of(steps: Sequence[Step]) -> Iterator[Call]:
 
 # ---- sharing ----
 
+# Work-items that share; the driver has a thread for each core.
+MAX_WORKERS = 256
 # The start of the state: counters, each in a separate cache line, then the arguments of a shared kernel.
 ITEM, DONE, WHICH, ARRIVED, LEFT, ENDED, REST, NEXT_REST = range(0, 128, 16)
-PLACES = 4 * 128
+PULLED = ENDED + 1  # the number of the work-item whose thread was given the leader's core
+SWAPPING = ENDED + 2  # whether a work-item exchanges cores with the leader
+THREADS = 128  # of each work-item, the leader's first; 0 after it left
+SEEN = THREADS + MAX_WORKERS  # cycles of the clock when each work-item last waited for work
+CORES = SEEN + MAX_WORKERS  # those that a thread had
+PLACES = 4 * (CORES + 32)
 MAX_REST = 63  # launches
-MAX_IDLE = 2**16  # pauses (some milliseconds) that a work-item waits for work to share
+# Pauses, of 40 to 70 ns, that a work-item waits for work to share; and those between two looks at the leader.
+MAX_IDLE, LOOK = 2**16, 2**10
+# Cycles of the processor's clock: from one yield to the next; and after which a work-item that waits has lost
+# its core.
+TURN, LOST = 100_000, 100_000
 MAX_PLACES = 128
 HEAD_BYTES = PLACES + 8 * MAX_PLACES
 
-PAUSE = Helper(
-    "tj_pause",
-    """\
-void tj_pause(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-""",
-)
 COPY = Helper(
     "tj_copy",
     """\
@@ -181,7 +185,8 @@ int tj_any(__global const uchar *p, long count) {
 """,
 )
 WORK = f"""\
-static void {{name}}_work(__global volatile int *control, __global volatile ulong *places) {{{{
+static void {{name}}_work(
+    __global volatile int *control, __global volatile ulong *places, uint *yielded) {{{{
   for (int item; (item = atomic_dec(control + {ITEM}) - 1) >= 0;) {{{{
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     switch (control[{WHICH}]) {{{{
@@ -189,6 +194,10 @@ static void {{name}}_work(__global volatile int *control, __global volatile ulon
     }}}}
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     atomic_inc(control + {DONE});
+    if ({{lends}} && yielded && tj_clock() - *yielded > {TURN}) {{{{
+      tj_yield();
+      *yielded = tj_clock();
+    }}}}
   }}}}
 }}}}
 static void {{name}}_share(
@@ -198,7 +207,7 @@ static void {{name}}_share(
   control[{DONE}] = 0;
   mem_fence(CLK_GLOBAL_MEM_FENCE);
   atomic_xchg(control + {ITEM}, items);
-  {{name}}_work(control, places);
+  {{name}}_work(control, places, 0);
   for (int n = 0; control[{DONE}] < items; ++n) {{{{
     if (n == patience && !control[{ENDED}]) {{{{
       control[{ENDED}] = 1;
@@ -209,24 +218,56 @@ static void {{name}}_share(
   }}}}
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }}}}
-static void {{name}}_help(__global volatile int *control, __global volatile ulong *places) {{{{
-  for (int n = 0; !control[{ENDED}] && n < {MAX_IDLE}; ++n) {{{{
+static void {{name}}_help(
+    __global volatile int *control, __global volatile ulong *places, int worker) {{{{
+  uint yielded = 0;
+  ulong ran = 0;
+  if ({{lends}}) {{{{
+    control[{SEEN} + worker] = tj_clock();
+    control[{THREADS} + worker] = tj_thread();
+  }}}}
+  for (int n = 1; !control[{ENDED}] && n < {MAX_IDLE}; ++n) {{{{
     tj_pause();
+    if ({{lends}} && n % 16 == 0) control[{SEEN} + worker] = tj_clock();
     if (control[{ITEM}] > 0) {{{{
-      {{name}}_work(control, places);
+      {{name}}_work(control, places, &yielded);
       n = 0;
+    }}}} else if ({{lends}} && n % {LOOK} == 0 && tj_is_stuck(control[{THREADS}], &ran)
+               && !atomic_xchg(control + {SWAPPING}, 1)) {{{{
+      tj_pull(control[{THREADS}], control + {CORES});
+      tj_set_cores(control[{ENDED}] ? control[{THREADS}] : 0, control + {CORES});
+      control[{SWAPPING}] = 0;
     }}}}
+  }}}}
+  if ({{lends}} && atomic_xchg(control + {THREADS} + worker, 0) == 0) {{{{
+    while (control[{PULLED}] != worker) tj_yield();
+    tj_yield();
+    tj_set_cores(control[{THREADS}], control + {CORES});
+    control[{PULLED}] = control[{SWAPPING}] = 0;
   }}}}
 }}}}
 static void {{name}}_begin(__global volatile int *control) {{{{
+  if ({{lends}}) control[{THREADS}] = tj_thread();
   if (control[{REST}]) {{{{
     --control[{REST}];
     control[{ENDED}] = 1;
   }}}}
 }}}}
-static void {{name}}_end(__global volatile int *control) {{{{
+static void {{name}}_end(__global volatile int *control, int items) {{{{
   if (!control[{ENDED}]) control[{NEXT_REST}] /= 2;
   control[{ENDED}] = 1;
+  for (int worker = 1; {{lends}} && worker < min(control[{ARRIVED}], items); ++worker) {{{{
+    if (tj_clock() - (uint)control[{SEEN} + worker] < {LOST}) continue;
+    if (atomic_xchg(control + {SWAPPING}, 1)) return;
+    const int thread = atomic_xchg(control + {THREADS} + worker, 0);
+    if (thread) {{{{
+      tj_pull(thread, control + {CORES});
+      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      control[{PULLED}] = worker;
+      return;
+    }}}}
+    control[{SWAPPING}] = 0;
+  }}}}
 }}}}
 static void {{name}}_leave(__global volatile int *control, int items) {{{{
   if (atomic_inc(control + {LEFT}) == items - 1)
@@ -265,24 +306,27 @@ class _FusedText:
         else:
             yield "  __global volatile int *control = (__global volatile int *)state;"
             yield f"  __global volatile ulong *places = (__global volatile ulong *)(state + {PLACES});"
-            yield f"  if (atomic_inc(control + {ARRIVED}) == 0) {{"
+            yield f"  const int worker = atomic_inc(control + {ARRIVED});"
+            yield "  if (worker == 0) {"
             yield f"    {name}_begin(control);"
             yield from ("  " + line for line in body)
-            yield f"    {name}_end(control);"
+            yield f"    {name}_end(control, {items});"
             yield "  } else {"
-            yield f"    {name}_help(control, places);"
+            yield f"    {name}_help(control, places, worker);"
             yield "  }"
             yield f"  {name}_leave(control, {items});"
         yield "}"
 
     def _sharing(self) -> str:
         """The functions by which work-items share a kernel's work-items."""
-        self.calls.append(PAUSE)
+        self.calls += [PAUSE, CLOCK, THREAD, YIELD, PULL, STUCK]
         cases = []
         for number, called in enumerate(self.shared.values()):
             places = [f"places[{n}]" for n in range(len(called.buffers))]
             cases.append(f"      case {number}: {self._call(called, places)}; break;")
-        return WORK.format(name=self.kernel.name, cases="\n".join(cases))
+        return WORK.format(
+            name=self.kernel.name, cases="\n".join(cases), lends=int(self.kernel.lends_cores)
+        )
 
     def steps(self, steps: Sequence[Step], indent: str) -> Iterator[str]:
         for step in steps:

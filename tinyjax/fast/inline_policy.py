@@ -35,6 +35,8 @@ KERNEL_SECONDS = 1e-6
 # The shortest kernel that is worth sharing: the other threads must be notified, and waited for.
 SHARING_SECONDS = 3e-6
 PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
+# What threads must save for a launch to be worth cores.py's care of other processes.
+LENDING_SECONDS = 1.5e-3
 # Up to this long, Ctrl-C may be delayed.
 LONG_SECONDS = 0.1
 # Python's other threads wait at most this long: a thread that runs a kernel holds the GIL.
@@ -45,6 +47,11 @@ def may_run_long(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
     """Whether a user may want to interrupt the loops among these groups."""
     loops = [n for n in numbers if isinstance(plan.groups[n], LoopGroup)]
     return sum(_work(plan, number, cores)[0] for number in loops) > LONG_SECONDS
+
+
+def lends_cores(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
+    """Whether the threads that run these groups take care of cores that other processes use."""
+    return sum(_work(plan, number, cores)[1] for number in numbers) > LENDING_SECONDS
 
 
 def is_inline(plan: Plan, stretch: Sequence[int], cores: int) -> bool:

@@ -26,9 +26,9 @@ from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.shortcuts import shortcut_for
-from tinyjax.fast.fused_kernel import FusedKernel, calls_of, steps_text
+from tinyjax.fast.fused_kernel import MAX_WORKERS, FusedKernel, calls_of, steps_text
 from tinyjax.fast.fused_steps import StepWriter, can_be_fused
-from tinyjax.fast.inline_policy import is_inline, may_run_long, patience, stretches
+from tinyjax.fast.inline_policy import is_inline, lends_cores, may_run_long, patience, stretches
 from tinyjax.runtime.devices import Device
 
 BYTE = np.dtype("uint8")
@@ -48,7 +48,7 @@ def inline_and_fused(
     """The launches of a plan: a stretch is one, unless it is very long, and a small one inline."""
     if device.inline_device is None:
         return plain(plan, memory, device)
-    cores = device.cl_device.max_compute_units
+    cores = min(device.cl_device.max_compute_units, MAX_WORKERS)
     launches = {number: launch_of(plan, memory, number) for number in plan.kernels}
     for stretch in stretches(plan):
         inline = is_inline(plan, stretch, cores)
@@ -123,7 +123,8 @@ def fused_launch(
     buffers = [*(arrays[v] for v in [*inputs, *outputs]), arena, state]
     if writer.is_stoppable:
         buffers.append(Buffer(STOP, np.dtype("int32"), 1, "scratch"))
-    kernel = FusedKernel("fused", buffers, [*writer.places, *steps], items)
+    lends = items > 1 and lends_cores(plan, numbers, workers)
+    kernel = FusedKernel("fused", buffers, [*writer.places, *steps], items, lends)
     # Launches of a program have one name if they are one kernel.
     digest = zlib.crc32(steps_text(kernel).encode())
     kernels = [call.kernel for call in calls_of(steps)]

@@ -12,6 +12,7 @@ Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.sparse.csc_ar
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +20,10 @@ import numpy as np
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.lax.scattering import combine_at
 
-WORTH_IT = 50_000  # elements of updates: fewer take less time than to import scipy.sparse
+WORTH_IT = 50_000  # elements of updates
+IMPORT_ELEMENTS = (
+    20_000_000  # np.add.at adds these in the time that it takes to import scipy.sparse
+)
 
 
 @shortcut_for(combine_at)
@@ -27,7 +31,7 @@ def combine_rows_at(
     plain: Callable, combine: np.ufunc, target: np.ndarray, index: tuple, updates: np.ndarray
 ) -> None:
     """Add rows by add_rows if there are many."""
-    if combine is np.add and are_many_rows(target, index, updates):
+    if combine is np.add and are_many_rows(target, index, updates) and pays_off(updates.size):
         add_rows(target, index, updates)
     else:
         plain(combine, target, index, updates)
@@ -43,6 +47,16 @@ def are_many_rows(target: np.ndarray, index: tuple[np.ndarray, ...], updates: np
         and target.dtype in (np.float32, np.float64, np.complex64, np.complex128)
         and all(places.ndim == 1 for places in index)
     )
+
+
+_elements = 0  # that were added so far
+
+
+def pays_off(size: int) -> bool:
+    """Whether scipy.sparse is imported, or it is time to: `size` more elements are added."""
+    global _elements
+    _elements += size
+    return "scipy.sparse" in sys.modules or _elements > IMPORT_ELEMENTS
 
 
 def add_rows(target: np.ndarray, index: tuple[np.ndarray, ...], updates: np.ndarray) -> None:

@@ -69,7 +69,8 @@ def _scatter_impl(
     out = x.copy()
     if not (updates.size and out.size):
         return out
-    kept = np.nonzero(np.ravel(windows.inside | (mode is GatherScatterMode.CLIP)))
+    is_kept = np.ravel(windows.inside | (mode is GatherScatterMode.CLIP))
+    kept = slice(None) if is_kept.all() else is_kept
     batch_shape = windows.inside.shape
 
     def in_a_row(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,9 @@
 """The driver's threads have a core each."""
 
+import ctypes
 import os
+import platform
+import struct
 import subprocess
 import sys
 import threading
@@ -65,7 +68,10 @@ def test_the_calling_thread_keeps_its_cores():
 
 
 PROGRAM = """
+import ctypes
 import os
+import platform
+import struct
 import tinyjax as jax
 jax.devices()
 own = os.sched_getaffinity(0)
@@ -83,3 +89,23 @@ def test_pocl_has_a_thread_on_each_core():
 def test_pocl_has_a_thread_on_each_core_where_it_is_the_only_driver():
     alone = os.environ | {"OCL_ICD_VENDORS": str(POCL)}
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, env=alone)
+
+
+SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
+
+
+@pytest.mark.skipif(platform.machine() not in SCHED_GETATTR, reason="another number of the call")
+def test_a_thread_asks_for_short_turns_and_stays_as_nice_as_it_was():
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait) for _ in os.sched_getaffinity(0)]
+    with one_core_each():
+        for thread in threads:
+            thread.start()
+    of_one = ctypes.create_string_buffer(48)
+    ctypes.CDLL(None).syscall(
+        SCHED_GETATTR[platform.machine()], threads[0].native_id, of_one, 48, 0
+    )
+    done.set()
+    _, policy, _, nice, _, turn, _, _ = struct.unpack("IIQiIQQQ", of_one.raw)
+    assert (policy, nice) == (os.SCHED_OTHER, os.nice(0))
+    assert turn in (0, threads_file.TURN_NS), "0 is that of a Linux before 6.12"

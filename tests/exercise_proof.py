@@ -97,6 +97,7 @@ class InForks:
         living = living_functions()
         by_name: dict[str, list[pytest.Item]] = {}
         for item in session.items:
+            _ = item.location  # computed once for all forks
             for name in {item.nodeid, item.nodeid.partition("[")[0]}:
                 by_name.setdefault(name, []).append(item)
         for trial in self.trials:

@@ -70,4 +70,5 @@ def run_in(folder: Path, *command: str) -> str:
 
 def run_tests_in(folder: Path, tests: list[str]) -> str:
     paths = [f"tests/{name}" for name in tests]
-    return run_in(folder, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *paths)
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--assert=plain"]  # starts twice as fast
+    return run_in(folder, "-m", "pytest", *options, *paths)

@@ -97,6 +97,7 @@ class InForks:
         living = living_functions()
         by_name: dict[str, list[pytest.Item]] = {}
         for item in session.items:
+            _ = item.location  # computed once for all forks
             for name in {item.nodeid, item.nodeid.partition("[")[0]}:
                 by_name.setdefault(name, []).append(item)
         for trial in self.trials:
@@ -140,6 +141,11 @@ def import_all(modules: Sequence[str]) -> None:
             importlib.import_module(name)
 
 
+def imported_since(before: set[str]) -> list[str]:
+    """The modules that were not there before, of packages that were."""
+    return [m for m in sys.modules if m not in before and m.partition(".")[0] in before]
+
+
 def in_a_fork(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
     """The result of a function that is called in a copy of this process, and the modules imported there."""
     ours, theirs = os.pipe()
@@ -151,7 +157,7 @@ def in_a_fork(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]
         except BaseException as error:
             answer = {"proof": repr(error)}
         with os.fdopen(theirs, "wb") as pipe:
-            pickle.dump((answer, [name for name in sys.modules if name not in before]), pipe)
+            pickle.dump((answer, imported_since(before)), pipe)
         os._exit(0)
     os.close(theirs)
     with os.fdopen(ours, "rb") as pipe:

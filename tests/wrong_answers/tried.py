@@ -24,7 +24,7 @@ from _pytest.runner import runtestprotocol
 from exercise_proof import Codes, InForks, Living, codes_of, enter
 
 from tinyjax.studio.learn.exercises import in_clone
-from tinyjax.studio.learn.functions import with_function
+from tinyjax.studio.learn.functions import functions_of, with_function
 from tinyjax.studio.learn.handed_out import module_name
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,8 @@ class Prover(InForks):
         files = sorted({file for answer in answers for file, _, _ in answer["functions"]})
         modules = [module_name(file) for file in files if file.startswith("tinyjax/")]
         super().__init__(answers, [*modules, "pyopencl", "tinyjax.runtime.executable"])
+        for file in files:  # parsed once for all forks
+            functions_of(in_clone(file).read_text(encoding="utf-8"))
         self.own: set[tuple[str, str]] = set()  # the functions of the answer that is tried
         self.failure: dict[str, str] | None = None
 

@@ -33,7 +33,7 @@ def drawn_kind(rng, shape):
     x = drawn_array(rng, shape) * 3
     with np.errstate(all="ignore"):
         x = x.astype(one_of(rng, KINDS))
-    return one_of(rng, (x, np.asfortranarray(x), np.repeat(x, 2, -1)[..., ::2] if x.ndim else x))
+    return one_of(rng, (x, np.asfortranarray(x), np.repeat(x, 2, -1)[..., ::2])) if x.ndim else x
 
 
 # ---- bind ----

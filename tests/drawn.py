@@ -25,9 +25,12 @@ def one_of(rng: np.random.Generator, things: Sequence[Any]) -> Any:
 
 
 def drawn_number(rng: np.random.Generator) -> float:
-    """A Python float: one in three is special, the others are small or large."""
-    if rng.integers(3) == 0:
+    """A Python float: one in three is special, one a half of a small int, the others are small or large."""
+    kind = rng.integers(3)
+    if kind == 0:
         return one_of(rng, SPECIAL)
+    if kind == 1:
+        return float(rng.integers(-9, 10)) / 2
     return float(rng.normal() * 10.0 ** rng.integers(-3, 6))
 
 

@@ -152,7 +152,7 @@ def test_the_wrong_number_of_arguments_is_an_error():
             TypeError, match=rf"\b1\b.*\b{len(args)}\b"
         ):  # it takes 1, and got len(args)
             eval_jaxpr(sin_times_x(), [], *args)
-    with pytest.raises(TypeError, match="0 arguments, got 1"):
+    with pytest.raises(TypeError, match="0.*1"):
         eval_jaxpr(Jaxpr([], [], [], []), [], 1.0)
 
 

@@ -102,15 +102,15 @@ def while_loop():
 
 
 def test_of_a_while_loop_nobody_knows():
-    with pytest.raises(ValueError, match="while"):
+    with pytest.raises(ValueError):
         count_multiplications(while_loop())
-    with pytest.raises(ValueError, match="while"):
+    with pytest.raises(ValueError):
         count(lambda x: lax.while_loop(lambda x: jnp.sum(x) < 9.0, sin, x), x)
         pytest.fail("nobody knows how often a while loop runs, also if it has no products in it")
 
 
 def test_a_while_loop_is_found_however_deep():
-    with pytest.raises(ValueError, match="while"):
+    with pytest.raises(ValueError):
         count_multiplications(call_of_double(jit_p, name="loop", jaxpr=while_loop()))
 
 
@@ -152,7 +152,7 @@ def test_of_a_while_loop_in_a_scan_or_in_a_branch_nobody_knows_either():
         lambda x: lax.switch(1, [sin, double, stop], x),
         lambda x: lax.cond(True, stop, sin, x),
     ):
-        with pytest.raises(ValueError, match="while"):
+        with pytest.raises(ValueError):
             jaxpr = jax.make_jaxpr(fun)(x).jaxpr
             pytest.fail(
                 f"of a while loop nobody knows, but {count_multiplications(jaxpr)} was given"

@@ -56,7 +56,7 @@ def new_primitive(fun, seen, multiple=False):
 
 
 def test_whatever_is_drawn_an_axis_is_moved_as_numpy_does():
-    for rng, size in draws(80):
+    for rng, size in draws(200):
         x = drawn_array(rng, drawn_shape(rng, size, most=7, least=1))
         source, destination = (int(rng.integers(-x.ndim, x.ndim)) for _ in "sd")
         got, want = batching.moveaxis(x, source, destination), np.moveaxis(x, source, destination)
@@ -129,6 +129,8 @@ def test_of_whatever_operands_the_rule_computes_each_example():
     for rng, size in draws(100):
         count, n, seen = int(rng.integers(1, size + 2)), int(rng.integers(1, 4)), []
         full, multiple = drawn_shape(rng, size, most=3), bool(rng.integers(2))
+        if rng.integers(3) == 0:  # sizes that may be taken for one another
+            full, n = one_of(rng, ((1,), (1, 1), (2,), (2, 2))), int(rng.integers(1, 3))
         vals, dims = [], []
         for _ in range(count):
             shape = tuple(k if rng.integers(3) else 1 for k in full) if rng.integers(3) else ()
@@ -177,7 +179,7 @@ class Parent(Trace):
 
 
 def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
-    for rng, size in draws(80):
+    for rng, size in draws(150):
         name = one_of(rng, (None, "i", 0, ""))
         trace, p, seen = BatchTrace(Parent(), AxisData(name, 2)), Primitive("p"), []
         p.multiple_results, p.takes_functions = bool(rng.integers(2)), rng.integers(5) == 0
@@ -187,7 +189,9 @@ def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
         dims = tuple(int(rng.integers(3)) if m else None for m in moves)
         args = [BatchTracer(trace, x, d) if d is not None else x for x, d in zip(vals, dims)]
         params = one_of(rng, PARAMS)
-        outs = [one_of(rng, (drawn_array(rng, (2, 3)), 1.0)) for _ in range(rng.integers(size + 1))]
+        outs = [
+            one_of(rng, (drawn_array(rng, (2, 3)), 1.0)) for _ in range(rng.integers(2 * size + 1))
+        ]
         out_dims = [int(rng.integers(2)) if isinstance(x, np.ndarray) else None for x in outs]
         if not p.multiple_results:
             outs, out_dims = drawn_array(rng, (2, 3)), one_of(rng, (0, 1, None))
@@ -245,7 +249,7 @@ def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
 
 def test_of_whatever_arguments_the_results_are_those_of_a_loop():
     for rng, size in draws(40):
-        n, count = int(rng.integers(1, 4)), int(rng.integers(1, size + 2))
+        n, count = int(rng.integers(1, 4)), int(rng.integers(1, 2 * size + 2))
         args, in_axes = [], []
         for _ in range(count):
             x, dim = at(drawn_array(rng, (n, *drawn_shape(rng, size, most=3))), n, None, rng)
@@ -259,7 +263,7 @@ def test_of_whatever_arguments_the_results_are_those_of_a_loop():
             else:
                 args.append(x)
                 in_axes.append(one_of(rng, (dim, dim, dim - x.ndim)))
-        if rng.integers(3) == 0:
+        for _ in range(rng.integers(3)):
             args.append(one_of(rng, (3.0, drawn_array(rng, (n, 2)))))
             in_axes.append(None)
         keywords = {"k": drawn_array(rng, (n, 2))} if rng.integers(2) else {}
@@ -325,6 +329,12 @@ def test_the_size_that_is_given_may_be_0_and_axes_are_no_bools():
         with pytest.raises(ValueError):
             made = jax.vmap(lambda x: x, axis_size=size)(np.ones((size + 1, 2), np.float32))
             pytest.fail(f"{size + 1} examples are not {size}, but {made} is what came")
+    for in_axes, args in (((0, 0), 1), ((0,), 2), ((0, None, 0), 2), ((), 1)):
+        with pytest.raises(ValueError, match=rf"in_axes.*{len(in_axes)}.*{args}"):
+            made = jax.vmap(lambda *a, k: k, in_axes=in_axes)(*[np.ones(2)] * args, k=np.ones(2))
+            pytest.fail(
+                f"in_axes {in_axes} of {args} arguments is an error, but {made} is what came"
+            )
     for in_axes in (True, False, 0.0, "0", {"a": 0}, np.int32(0)):
         with pytest.raises(TypeError, match="vmap in_axes must be an int, None, or a tuple"):
             jax.vmap(lambda x: x, in_axes=in_axes)

@@ -33,7 +33,7 @@ def drawn_kind(rng, shape):
     x = drawn_array(rng, shape) * 3
     with np.errstate(all="ignore"):
         x = x.astype(one_of(rng, KINDS))
-    return one_of(rng, (x, np.asfortranarray(x), np.repeat(x, 2, -1)[..., ::2] if x.ndim else x))
+    return one_of(rng, (x, np.asfortranarray(x), np.repeat(x, 2, -1)[..., ::2])) if x.ndim else x
 
 
 # ---- bind ----
@@ -88,6 +88,17 @@ def test_blocks_that_are_drawn_end_as_they_began_whatever_is_raised():
         traces, raised = [Terms() for _ in range(3)] + [context.trace], []
         error = one_of(rng, errors)("of a block")
         enter(size)
+
+
+def test_a_block_that_is_used_again_begins_where_it_is_used():
+    before, again = context.trace, set_current_trace(Terms())
+    for outer in (before, Terms(), Terms()):
+        with set_current_trace(outer):
+            with again:
+                assert context.trace is again.trace
+            after, context.trace = context.trace, outer
+            assert after is outer, "after a block, the trace from before this block is current"
+    assert context.trace is before
 
 
 def test_blocks_of_two_threads_are_apart():
@@ -282,7 +293,9 @@ def test_whatever_is_drawn_the_rules_are_given_it_and_their_results_are_arrays()
         p, x64, seen = Primitive("p"), bool(rng.integers(2)), []
         p.multiple_results = bool(rng.integers(2))
         has_aval = bool(rng.integers(3))
-        out = [drawn_array(rng, drawn_shape(rng, size)) for _ in range(rng.integers(size + 1))]
+        shape = drawn_shape(rng, size)
+        out = [drawn_array(rng, shape).astype(one_of(rng, ("f4", "i4", "?", "f2")))
+               for _ in range(rng.integers(size + 2))]  # fmt: skip
         out = out if p.multiple_results else drawn_array(rng, drawn_shape(rng, size))
 
         def aval_of(*avals, **params):

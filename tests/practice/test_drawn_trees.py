@@ -237,7 +237,7 @@ def test_whatever_leaves_are_drawn_they_stand_in_the_structure_in_order():
     for rng, size in draws(80):
         spec, leaves, tree = drawn_tree(rng, size)
         structure = pytrees.tree_structure(tree)
-        new = new_leaves(rng, len(leaves))
+        new = [one_of(rng, (x, x, None, ..., ())) for x in new_leaves(rng, len(leaves))]
         given = list(new)
         got = structure.unflatten(one_of(rng, (given, tuple(given), iter(given))))
         assert is_built(spec, got, iter(new)), f"{structure} with the leaves {new} is not {got!r}"

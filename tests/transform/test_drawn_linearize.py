@@ -70,7 +70,8 @@ class Mixed:
         n, m = draw.count(1), draw.count() if self.several else 1
         self.matrix = [[draw.choice([0.0, 1.0, -2.0]) for _ in range(n)] for _ in range(m)]
         self.values = [bind.as_array(float(i)) for i in range(m)]
-        self.still, self.form = draw.choice([Zero(scalar), known]), draw.choice([list, tuple])
+        zeros = [Zero(scalar), known, bind.as_array(0.0), np.float32(0)]
+        self.still, self.form = draw.choice(zeros), draw.choice([list, tuple])
         self.p, self.flags = bind.Primitive("new", multiple_results=self.several), []
 
     def whole(self, results):

@@ -79,6 +79,12 @@ class Draw(random.Random):
     def flags(self, n: int, chance: float = 0.5) -> list[bool]:
         return [self.random() < chance for _ in range(n)]
 
+    def name(self, number: int) -> str:
+        """A name that no other number has."""
+        return self.choice(["{}", "x{}", "a_{}", "long{}name", "Z{}'", "{} dot"]).format(
+            f"v{number}"
+        )
+
     def shape(self, most: int = 4, sizes: Sequence[int] = (1, 2, 3, 0)) -> tuple[int, ...]:
         rank = self.randint(0, min(most, self.size))
         return tuple(self.choice(sizes[: 1 + self.size]) for _ in range(rank))

@@ -36,21 +36,21 @@ def each_rule(eqn, used):
 
 
 def drawn_jaxpr(draw):
-    constvars, invars = ([Var(scalar) for _ in range(draw.count(least))] for least in (0, 1))
+    constvars, invars = ([Var(scalar) for _ in range(draw.randint(least, 8))] for least in (0, 1))
     values, eqns = [*constvars, *invars], []
     for _ in range(draw.count()):
         p = draw.choice([all_p, all_p, each_p, each_p, prints_p])
         operands = [
             draw.choice(values) if draw.random() < 0.9 else Literal(2.0, scalar)
-            for _ in range(draw.randint(1 if p is each_p else 0, 4))
+            for _ in range(draw.randint(1 if p is each_p else 0, 7))
         ]
-        n = len(operands) if p is each_p else draw.randint(0 if p is prints_p else 1, 3)
+        n = len(operands) if p is each_p else draw.randint(0 if p is prints_p else 1, 6)
         outvars = [(DropVar if draw.random() < 0.1 else Var)(scalar) for _ in range(n)]
         eqns.append(JaxprEqn(p, operands, outvars, {"n": n}))
         values += [v for v in outvars if type(v) is Var]
     outvars = [
         draw.choice(values) if draw.random() < 0.9 else Literal(3.0, scalar)
-        for _ in range(draw.count())
+        for _ in range(draw.randint(0, 2 * draw.size))
     ]
     return Jaxpr(constvars, invars, outvars, eqns)
 
@@ -71,7 +71,7 @@ def reached(jaxpr, outvars):
 
 def test_of_any_jaxpr_what_results_and_effects_need_is_kept_and_nothing_else(monkeypatch):
     monkeypatch.setitem(dce_rules, each_p, each_rule)
-    for draw in draws(100, 8):
+    for draw in draws(150, 8):
         jaxpr = drawn_jaxpr(draw)
         used = draw.flags(len(jaxpr.outvars))
         about = lambda j=jaxpr, used=used: f"of {j} with used_outputs {used}"  # noqa: E731

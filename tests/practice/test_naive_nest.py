@@ -95,7 +95,7 @@ def test_what_is_given_stays_and_an_operation_may_have_one_operand_or_three():
 
 
 def test_of_any_equations_in_any_order_what_is_needed_runs_once_for_each_element():
-    for draw in draws(40, 8):
+    for draw in draws(60, 12):
         arguments = [f"a{i}" for i in range(draw.count(1))]
         eqns, values = [], list(arguments)
         for i in range(draw.count()):

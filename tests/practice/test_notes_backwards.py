@@ -95,16 +95,16 @@ def test_an_error_of_a_rule_goes_on(monkeypatch, error):
 
 
 def test_of_any_notes_a_name_counts_what_the_result_moves_by():
-    for draw in draws(40, 8):
-        notes, names = [], [f"a{i}" for i in range(draw.count(1))]
+    for draw in draws(60, 12):
+        notes, names = [], [draw.name(i) for i in range(draw.count(1))]
         shape = draw.shape(1, (2, 1, 3))
         for i in range(draw.count()):
             kind = draw.choice([neg_p, add_p, add_any_p, mul_p])
             operands = [draw.choice(names) for _ in range(1 if kind is neg_p else 2)]
             if kind is mul_p or kind is add_p and draw.random() < 0.2:
                 operands[draw.randrange(2)] = draw.whole(shape)
-            notes.append(eq(f"r{i}", kind, *operands))
-            names.append(f"r{i}")
+            names.append(draw.name(100 + i))
+            notes.append(eq(names[-1], kind, *operands))
         result, ct = draw.choice(names), draw.whole(shape)
         about = {"notes": [(n.result, n.primitive, *n.operands) for n in notes], "result": result}
         expected = {}

@@ -97,16 +97,17 @@ def test_values_take_the_place_of_names():
 
 
 def test_of_any_notes_what_depends_on_known_names_alone_runs_now():
-    for draw in draws(30, 8):
-        arguments = [f"a{i}" for i in range(draw.count())]
+    for draw in draws(60, 12):
+        arguments = [draw.name(i) for i in range(draw.count())]
         known = {name for name in arguments if draw.random() < 0.5}
         notes, needs = [], {name: {name} for name in arguments}  # the arguments that a name needs
         for i in range(draw.count()):
             pool = [*needs, 2.0, np.ones(2)]
-            operands = [draw.choice(pool) for _ in range(draw.randint(0, 4))]
-            notes.append(eq(f"r{i}", add_p, *operands))
+            operands = [draw.choice(pool) for _ in range(draw.randint(0, 6))]
+            result = draw.name(100 + i)
+            notes.append(eq(result, add_p, *operands))
             used = [needs[x] for x in operands if isinstance(x, str)]
-            needs[f"r{i}"] = set().union(*used)
+            needs[result] = set().union(*used)
         waits = [not needs[note.result] <= known for note in notes]
         wanted = [x for note, w in zip(notes, waits) if w for x in note.operands]
         residuals = dict.fromkeys(x for x in wanted if isinstance(x, str) and needs[x] <= known)

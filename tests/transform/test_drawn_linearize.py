@@ -13,7 +13,7 @@ from tinyjax.core.jaxpr import eval_jaxpr, jaxpr_as_fun
 from tinyjax.core.lists import pick
 from tinyjax.core.primitives import add, mul
 from tinyjax.core.tracing import JaxprTrace
-from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, jvp_rules
 from tinyjax.transform.linearize import (
     LinearizeTrace,
     LinearizeTracer,
@@ -70,7 +70,9 @@ class Mixed:
         n, m = draw.count(1), draw.count() if self.several else 1
         self.matrix = [[draw.choice([0.0, 1.0, -2.0]) for _ in range(n)] for _ in range(m)]
         self.values = [bind.as_array(float(i)) for i in range(m)]
-        self.still, self.form = draw.choice([Zero(scalar), known]), draw.choice([list, tuple])
+        outer = JVPTracer(JVPTrace(bind.context.trace), 0.0, 1.0)
+        zeros = [Zero(scalar), known, bind.as_array(0.0), np.float32(0), outer]
+        self.still, self.form = draw.choice(zeros), draw.choice([list, tuple])
         self.p, self.flags = bind.Primitive("new", multiple_results=self.several), []
 
     def whole(self, results):
@@ -127,7 +129,7 @@ class Chosen:
         self.avals, self.constant = [bind.get_aval(x) for x in primals], constant
         self.moves = [aval.dtype.kind in "fc" for aval in self.avals]
         places = [*range(len(primals)), None]
-        self.places = [draw.choice(places) for _ in range(draw.count())]
+        self.places = [draw.choice(places) for _ in range(draw.randint(0, 2 * draw.size))]
         self.factors = [draw.choice([None, 2.0, -1.0]) for _ in self.places]
 
     def __call__(self, *xs):

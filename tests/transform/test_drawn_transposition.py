@@ -78,6 +78,8 @@ def test_of_any_shapes_what_was_stretched_is_summed():
         operands = [
             draw.whole(s, dtype) if k else linear(draw, s, dtype) for s, k in zip(shapes, known)
         ]
+        if draw.random() < 0.1:  # one operand twice
+            shapes, known, operands = (shapes[0],) * 2, [known[0]] * 2, [operands[0]] * 2
         about = {"shapes": shapes, "known": known, "ct": ct}
         found = transpose_rules[primitives.add_p](ct, *operands)
         assert [x is None for x in found] == known, f"{shown(about)}: found {found}"
@@ -91,7 +93,10 @@ def test_of_any_shapes_the_factor_that_is_linear_is_found_and_summed():
         dtype, (shape, to) = draw.choice(DTYPES), stretched(draw)
         other = draw.choice([(), to, tuple(draw.choice([1, n]) for n in to)])
         ct, factor = draw.whole(to, dtype), draw.whole(other, dtype)
-        x, params = linear(draw, shape, dtype), {"by": draw.choice([None, 0, (1, 2)]), "n": 0}
+        x, params = (
+            linear(draw, shape, dtype),
+            dict.fromkeys("nabcd", draw.choice([None, 0, (1, 2)])),
+        )
         product = np.broadcast_to(ct * factor, to)
         expected = summed(product, shape, range(len(shape)))
         about = {"shape": shape, "other factor": factor, "ct": ct}

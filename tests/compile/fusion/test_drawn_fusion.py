@@ -17,11 +17,9 @@ from tinyjax.core.tracing import make_jaxpr
 
 def test_of_any_readers_a_value_is_stored_if_one_repeats_it_or_it_is_read_at_several_places():
     for draw in draws(160):
-        v = Var(ShapedArray(draw.shape(2, (2, 3, 1)), np.dtype("float32")))
+        v = Var(ShapedArray(draw.shape(2, (2, 3, 1, 0)), np.dtype("float32")))
         work = CHEAP_WORK + draw.choice([-1, 0, 0.5, 1, 1, 50])
-        reads = [
-            draw.choice([0, 1, v.aval.size - 1, v.aval.size]) for _ in range(draw.randint(0, 5))
-        ]
+        reads = [draw.randint(0, v.aval.size) for _ in range(draw.randint(0, 5))]
         if reads and draw.random() < 0.5:
             reads[draw.randrange(len(reads))] = v.aval.size + draw.choice([1, 2, 100])
         several = draw.random() < 0.5

@@ -46,7 +46,8 @@ def test_any_power_is_exact_and_takes_few_products():
         expected = pow(int(x), exponent, 2**64)
         assert int(found) == expected, f"{x} to the {exponent}: expected {expected}, found {found}"
         least = max(0, exponent.bit_length() + exponent.bit_count() - 2)
-        assert ctx.ops == ["mul"] * least, f"to the {exponent}, {least} products: {ctx.ops}"
+        is_short = set(ctx.ops) <= {"mul"} and len(ctx.ops) <= least
+        assert is_short, f"to the {exponent} by at most {least} products: {ctx.ops}"
         number, ctx = draw.choice([np.float32(2), np.float64(-2), np.complex64(2j)]), Products()
         exponent = draw.randint(1, 100)
         found = rule.emit(ctx, number, y=-exponent)
@@ -69,7 +70,7 @@ def drawn_access(draw):
     positions = [i * stride + first for i in range(lo, hi + 1)]
     end, ends = None, [None]
     if draw.random() < 0.4:
-        least = draw.randint(0, positions[-1] + width) if positions[-1] >= 0 else 0
+        least = max(0, positions[-1] + width - draw.randint(0, 5))
         ends = list(range(least, least + draw.randint(1, 3)))
         ends = [e for e in ends if e <= positions[-1] + width] or [0]
         end = index_var("end", ends[0], ends[-1]) if len(ends) > 1 else index(ends[0])
@@ -77,9 +78,9 @@ def drawn_access(draw):
 
 
 def test_of_any_access_it_is_refused_if_an_iteration_may_leave_the_memory():
-    for draw in draws(150):
+    for draw in draws(300):
         at, width, end, positions, ends = drawn_access(draw)
-        size = draw.randint(1, max(1, positions[-1] + width + 1))
+        size = max(1, positions[-1] + width + draw.randint(-4, 2))
         of_vectors = draw.choice([1, 1, 1, 2, 4])
         memory = draw.choice(
             [Buffer("x", F32, size, "in"), PrivateArray("x", F32, size, width=of_vectors)]
@@ -119,12 +120,13 @@ def test_of_any_access_it_is_refused_if_an_iteration_may_leave_the_memory():
 
 def drawn_numbers(draw, shape):
     dtype = draw.choice([np.float32, np.float16, np.float64, np.int64, np.uint8, bool, SMALL_FLOAT])
-    return np.array(np.arange(1, 1 + int(np.prod(shape))) % 50, dtype).reshape(shape)
+    numbers = [draw.randint(0, 49) for _ in range(int(np.prod(shape)))]
+    return np.array([n % 2 for n in numbers] if dtype is bool else numbers, dtype).reshape(shape)
 
 
 def test_of_any_access_elements_are_loaded_and_stored_one_by_one():
     i, end_of = index_var("i", 0, 99), index_var("end", 0, 99)
-    for draw in draws(100):
+    for draw in draws(200):
         size, width = draw.randint(1, 9), draw.choice([1, 2, 4, 8])
         position = draw.randint(0, size)
         end = draw.randint(position, size + 1) if draw.random() < 0.5 else None

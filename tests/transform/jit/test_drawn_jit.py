@@ -15,13 +15,13 @@ from tinyjax.transform.jit.static_arguments import split_static
 from tinyjax.transform.jvp import Zero, jvp_rules
 
 VALUES = [0, 1, True, False, None, "", "a", 1.0, -1, -2, (), (1,), [1], {"k": 2}]
-NAMES = ["z", "a", "k", "times", "edge"]
+NAMES = ["z", "a", "k", "times", "time", "edge", "ed", "e"]
 
 
 def test_of_any_call_static_arguments_are_split_off_with_places_types_and_values():
     for draw in draws(160):
         args = tuple(draw.choice(VALUES) for _ in range(draw.count()))
-        names = draw.sample(NAMES, draw.randint(0, 4))
+        names = draw.sample(NAMES, draw.randint(0, 6))
         kwargs = {name: draw.choice(VALUES) for name in names}
         argnums = tuple(draw.randint(-6, 6) for _ in range(draw.randint(0, 3)))
         argnames = tuple(draw.sample(NAMES, draw.randint(0, 3)))

@@ -53,10 +53,10 @@ def same(got: Any, want: Any, what: str, rtol: float = 1e-5) -> None:
     got, want = np.asarray(got), np.asarray(want)
     kinds = [f"{x.dtype}{list(x.shape)}" for x in (got, want)]
     assert kinds[0] == kinds[1], f"{what} should be a {kinds[1]}, and is a {kinds[0]}"
-    exact = want.dtype.kind in "biu" or rtol == 0
-    is_right = np.array_equal if exact else lambda a, b: np.allclose(a, b, rtol, rtol, True)
+    rtol = 0 if want.dtype.kind in "biu" else rtol
     with np.errstate(all="ignore"):
-        assert is_right(got, want), f"{what} should be\n{want}\nand is\n{got}"
+        is_right = np.allclose(got, want, rtol, rtol, equal_nan=True)
+        assert is_right, f"{what} should be\n{want}\nand is\n{got}"
 
 
 def floats(rng: np.random.Generator, *shape: int) -> np.ndarray:

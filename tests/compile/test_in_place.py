@@ -1,5 +1,7 @@
 """When a kernel may have an input and an output in the same memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawn_cases import drawn, shown
@@ -115,12 +117,14 @@ def test_in_drawn_nests_of_loops_one_wrong_place_is_enough(rng, most):
         inside.insert(int(rng.integers(len(inside) + 1)), loop)
         bodies.append(body)
     works, wrong = rng.integers(1, most + 1), rng.integers(0, most + 1)
-    bodies[works] += [Load(A, X, AT), Let(B, "neg", (A,)), Store(OUT, AT, B)]
+    bodies[works] += [Load(A, replace(X), AT), Let(B, "neg", (A,)), Store(replace(OUT), AT, B)]
+    if works != most:  # nothing is read there
+        bodies[most] += [Store(OUT, AT, B), Store(OUT, AT + 1, B)]
     kernel = Kernel("k0", [X, other, OUT], 1, bodies[0])
     with shown(kernel=kernel):
         assert can_be_in_place(kernel, X, OUT), (
             "each element is read before it is written, and once"
         )
-    bodies[wrong].insert(int(rng.integers(len(bodies[wrong]) + 1)), Load(A, X, AT + 1))
+    bodies[wrong].insert(int(rng.integers(len(bodies[wrong]) + 1)), Load(A, replace(X), AT + 1))
     with shown(kernel=kernel):
         assert not can_be_in_place(kernel, X, OUT), "somewhere a neighbour is read, too"

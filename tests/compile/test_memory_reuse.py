@@ -177,7 +177,7 @@ def test_of_drawn_programs_values_die_with_their_last_reader(rng, most):
         assert got == want, f"after the group {want} are dead, and not {got}"
 
 
-@drawn(40, most=9)
+@drawn(40, most=20)
 def test_drawn_outputs_take_the_first_memory_that_fits(rng, most):
     dtypes = ["float32", "int8", "float16"]
 

@@ -185,7 +185,11 @@ def test_drawn_steps_of_adam_are_those_of_its_paper(rng, most):
     eps, first = float(rng.choice([0.25, 1e-3])), int(rng.choice([0, 3, 70_000]))
     x = floats(rng, *shape_of_rank(rng, int(rng.integers(0, most))))
     gradients = [floats(rng, *x.shape) for _ in range(3)]
-    with shown(b1=b1, b2=b2, eps=eps, first_step=first, x=x.tolist()):
+    gradients[2].flat[0] = rng.choice([np.nan, np.inf, 1.0])
+    with (
+        np.errstate(invalid="ignore"),
+        shown(b1=b1, b2=b2, eps=eps, first_step=first, x=x.tolist()),
+    ):
         init, update, _ = optimizers.adam(lambda i: 1 / (i + 1), b1, b2, eps)
         state, m, v = init(x), 0.0, 0.0
         for i, g in enumerate(map(np.float64, gradients), first):

@@ -112,7 +112,7 @@ def test_over_another_name_examples_may_be_along_any_axis(outer, axis, tiled):
     np.testing.assert_array_equal(got, want)
 
 
-@drawn(60, most=5)
+@drawn(90, most=5)
 def test_drawn_examples_are_gathered_as_numpy_does(rng, most):
     """Over the name of one of two vmaps; along the other there are examples, or all have one x."""
     sizes, tiled = rng.integers(1, 4, 2).tolist(), bool(rng.integers(2))

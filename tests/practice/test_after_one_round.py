@@ -77,8 +77,8 @@ def test_drawn_bodies_hand_on_what_each_value_goes_back_to(rng, most):
     names, lines = list(takes), []
     for n in range(rng.integers(0, 2 * most)):
         operands = tuple(names[i] for i in rng.integers(len(names), size=rng.integers(0, most)))
-        lines.append((f"v{n}", operands))
-        names.append(f"v{n}")
+        lines.append(("v" * (n + 1), operands))  # v, vv, vvv, ...
+        names.append("v" * (n + 1))
     body = Body(takes, tuple(lines), tuple(rng.choice(names) for _ in takes))
     flags = tuple(bool(flag) for flag in rng.integers(2, size=len(takes)))
     flagged, operands_of = dict(zip(takes, flags)), dict(lines)

@@ -31,7 +31,13 @@ def test_whole_numbers_stay_whole_numbers():
 
 
 def test_drawn_matrices_are_transposed():
-    agree_for_drawn_sizes(kernels.transpose, spec.transpose, [7, 5], lambda m, n: [(8 * m, 8 * n)])
+    agree_for_drawn_sizes(
+        kernels.transpose,
+        spec.transpose,
+        [7, 5],
+        lambda m, n: [(8 * m, 8 * n)],
+        dtypes=["float32", "bool"],
+    )
 
 
 # ---- matmul ----

@@ -49,6 +49,8 @@ def test_steps_are_gone_through_from_the_last_to_the_first():
     assert order == [2, 1, 0], (
         f"the way back goes over steps 2, 1, 0, each once; it went over {order}"
     )
+    backwards([way_back(i) for i in range(3)], 0.0, [0.0, 0.0, 0.0], 0.0)
+    assert order == [2, 1, 0] * 2, "so it does where all cotangents are 0"
 
 
 def test_what_a_step_is_given_is_the_cotangent_of_its_state_and_of_its_y():

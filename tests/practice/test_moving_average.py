@@ -99,7 +99,8 @@ def test_drawn_measurements_are_averaged_as_in_numpy_and_so_are_their_gradients(
     n, rank = int(rng.integers(1, most + 1)), int(rng.integers(0, most))
     xs = floats(rng, n, *shape_of_rank(rng, rank, most=2))
     xs[1:][rng.random(xs[1:].shape) < 0.4] = np.nan
-    keep = rng.choice([0.0, 0.25, 0.9, 1.0])
+    xs[rng.random(xs.shape) < 0.2] = -0.0
+    keep = float(rng.choice([0.0, 0.25, 0.9, 1.0, -0.5, 1.5]))
     weights = floats(rng, *xs.shape)
     want, slopes = np.zeros((2, *xs.shape))
     want[0] = xs[0]

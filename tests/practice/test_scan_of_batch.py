@@ -140,19 +140,24 @@ def test_operands_of_any_rank_are_one_for_all_or_one_for_each_and_stay_as_they_a
         np.testing.assert_array_equal(ys[i], y)
 
 
-@drawn(10, most=4)
+@drawn(24, most=4)
 def test_drawn_batches_are_loops_of_each_example(rng, most):
     """Against Python's `for`; there may be no steps, one example, and any rank."""
     size, steps = int(rng.integers(1, most + 1)), int(rng.integers(0, most + 1))
+    steps = size if rng.integers(2) else steps
     shapes = [shape_of_rank(rng, rank) for rank in rng.integers(0, 4, size=2)]
     dims = tuple(rng.choice([0, None], size=3))
     dims = (0, *dims[1:]) if dims == (None,) * 3 else dims
-    wholes = floats(rng, *shapes[0]), floats(rng, *shapes[1]), rng.integers(9, size=(steps, 2))
+    dtype = rng.choice(["float32", "int32"])
+    start = (9 * floats(rng, *shapes[1])).astype(dtype)
+    wholes = floats(rng, *shapes[0]), start, rng.integers(9, size=(steps, 2)[: rng.integers(1, 3)])
     given = [np.stack([x * (i + 1) for i in range(size)]) for x in wholes]
     given = tuple(x if dim == 0 else x[0] for x, dim in zip(given, dims))
 
     def step(w, h, x):
-        return h * w.sum() + x.sum(), (h + x[0]) if rank_of_y else x.astype("int16")
+        return (h * w.sum() + x.sum()).astype(h.dtype), h + x.sum() if rank_of_y else x.astype(
+            "int16"
+        )
 
     rank_of_y = bool(rng.integers(2))
     with shown(dims=dims, size=size, shapes=[x.shape for x in given]):
@@ -167,6 +172,6 @@ def test_drawn_batches_are_loops_of_each_example(rng, most):
                 h, y = step(w, h, x)
                 kept.append(np.asarray(y))
             same(states[i], h, f"the last state of example {i}")
-            y = jax.eval_shape(step, w, h, xs[0] if steps else jnp.zeros(2, xs.dtype))[1]
+            y = jax.eval_shape(step, w, h, xs[0] if steps else jnp.zeros(xs.shape[1:], xs.dtype))[1]
             want = np.stack(kept) if steps else np.zeros((0, *y.shape), y.dtype)
             same(ys[i], want, f"the ys of example {i}")

@@ -54,8 +54,8 @@ def test_words_of_any_size_are_rotated_by_any_distance(bits):
         for distance in {0, 1, bits // 2, bits - 1, bits} & set(range(bits + 1)):
             text = f"{x:0{bits}b}"
             want = int(text[distance % bits :] + text[: distance % bits], 2)
-            assert rotated(x, distance, bits) == want, f"{text} by {distance}"
+            assert rotated(x=x, distance=distance, bits=bits) == want, f"{text} by {distance}"
             for y in {0, top, top // 5}:
-                after = one_round(x, y, distance, bits)
+                after = one_round(x1=x, x2=y, distance=distance, bits=bits)
                 assert all(0 <= word <= top for word in after), f"words of {bits} bits, not {after}"
-                assert undo_round(*after, distance, bits) == (x, y)
+                assert undo_round(*after, distance=distance, bits=bits) == (x, y)

@@ -116,16 +116,19 @@ def test_of_many_functions_each_may_be_chosen_and_the_dtype_is_kept():
 ALL = [jnp.log, jnp.sqrt, lambda x: 1 / x, lambda x: x * jnp.exp(200 * x), jnp.sin, lambda x: -x]
 
 
-@drawn(12, most=6)
+@drawn(12, most=8)
 def test_drawn_examples_have_the_results_and_slopes_of_their_own_functions(rng, most):
-    numbers = rng.integers(len(ALL), size=rng.integers(1, most + 1)).tolist()
-    functions, count = [ALL[i] for i in numbers], int(rng.integers(1, most + 2))
+    numbers, seen, count = rng.integers(len(ALL), size=most).tolist(), [], most + 2
+    functions = [ALL[i] for i in numbers]
+    noting = [lambda x, f=f: seen.append(x) or f(x) for f in functions]
     indices = rng.integers(-2, len(functions) + 2, count).astype(np.int32)
-    dtype = rng.choice(["float16", "float32", "float32"])
+    dtype = str(rng.choice(["float16", "float32", "float32"]))
     xs = rng.choice([0, 1, 2, -1, 0.25, 3, np.inf, np.nan], count).astype(dtype)
     own = [functions[np.clip(i, 0, len(functions) - 1)] for i in indices]
     with shown(functions=numbers, indices=indices.tolist(), xs=xs.tolist(), dtype=dtype):
-        got = switch_of_many(jnp.array(indices), functions, xs)
+        got = switch_of_many(jnp.array(indices), noting, xs)
+        for x in seen:
+            same(x, xs, "what each function is given", 0)
         same(got, jnp.stack([f(jnp.array(x)) for f, x in zip(own, xs)]), "the results", 1e-2)
         slopes = jax.grad(lambda xs: switch_of_many(jnp.array(indices), functions, xs).sum())(xs)
         same(slopes, jnp.stack([jax.grad(f)(x) for f, x in zip(own, xs)]), "the slopes", 1e-2)

@@ -211,6 +211,12 @@ def test_a_profiler_runs_the_steps_itself():
     step_program.run(["x", "y"])
     assert told == [(step_program, "first"), (step_program, "second")]
     assert step_program.queue.seen == ["first", "second", "recycle made by first", "keep"]
+    step_program.queue.on_step = None
+    step_program.run(["x", "y"])
+    step_program.queue.on_step = on_step
+    assert len(told) == 2, "when the profiler is gone, the steps run without it"
+    step_program.run(["x", "y"])
+    assert len(told) == 4, "and when it is there again, it runs them"
 
 
 def test_of_three_outputs_places_results_and_values_that_die_each_has_its_turn():

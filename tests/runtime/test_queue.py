@@ -192,6 +192,8 @@ def test_drawn_parts_of_arrays_go_to_memory_that_kernels_may_read_and_write(queu
         steps = [int(rng.choice([-2, -1, 1, 2, 3])) for _ in range(most)]
         part = whole[tuple(slice(None, None, step) for step in steps)]
         part = part.transpose(rng.permutation(most))
+        part = part[tuple(slice(int(rng.choice([1, 99]))) for _ in range(most))]
+        part.flags.writeable = bool(rng.integers(2))
         with shown(dtype=dtype, shape=part.shape, steps=steps, strides=part.strides):
             back = queue.read(queue.upload(part))
             same(back, part, "what comes back", rtol=0)

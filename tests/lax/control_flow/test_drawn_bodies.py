@@ -1,5 +1,7 @@
 """The rules of cond and scan on branches and bodies that are drawn, against Python's `if` and `for`."""
 
+from dataclasses import replace
+
 import numpy as np
 from drawn_cases import (
     draw_body,
@@ -44,12 +46,14 @@ def test_of_drawn_bodies_the_carry_keeps_what_any_number_of_steps_brings(rng, mo
 # ---- branches ----
 
 
-@drawn(16, most=7)
+@drawn(10, most=7)
 def test_of_drawn_branches_each_has_its_tangents_and_only_what_moves_has_one(rng, most):
-    takes, gives = map(int, rng.integers(1, most + 1, size=2))
-    branches = [draw_body(rng, takes, gives, lines=4) for _ in range(rng.integers(1, most + 1))]
-    index, moved = int(rng.integers(len(branches))), draw_some(rng, takes)
+    """And so have branches of the same sizes whose results are in the opposite order."""
+    takes, gives, count = most + 1, most + 2, int(rng.choice([1, 2, most]))
+    branches = [draw_body(rng, takes, gives, lines=4) for _ in range(count)]
+    index, moved = int(rng.integers(len(branches))), draw_some(rng, takes)[: rng.integers(1, 4)]
     primals, tangents = floats(rng, 2, takes)
+    flags = [i in moved for i in range(takes)]
 
     def pushed(fun):
         def of_moved(*given):
@@ -60,22 +64,21 @@ def test_of_drawn_branches_each_has_its_tangents_and_only_what_moves_has_one(rng
 
         return jax.jvp(of_moved, [primals[i] for i in moved], [tangents[i] for i in moved])
 
-    flags = [i in moved for i in range(takes)]
-    moving = [any(told) for told in zip(*(branch.reached(flags) for branch in branches))]
-    with shown(branches=branches, index=index, moved=moved):
-        found = pushed(lambda *xs: lax.switch(index, branches, *xs))
-        for got, want in zip(found, pushed(branches[index])):
-            same(np.float32(got), np.float32(want), "results, or their tangents")
-        zeros = [x if flag else Zero(get_aval(x)) for x, flag in zip(tangents, flags)]
-        traced = tuple(
-            trace_to_jaxpr(branch, [get_aval(x) for x in primals]) for branch in branches
-        )
-        operands = (np.int32(index), *primals), [Zero(get_aval(np.int32(0))), *zeros]
-        outs, out_tangents = jvp_rules[lax.cond_p](*operands, branches=traced)
-        have = [type(t) is not Zero for t in out_tangents]
-        assert len(outs) == gives and have == moving, (
-            f"the results that have a tangent in any branch are {moving}, and not {have}"
-        )
+    for order in (1, -1):
+        own = [replace(branch, gives=branch.gives[::order]) for branch in branches]
+        moving = [any(told) for told in zip(*(branch.reached(flags) for branch in own))]
+        with shown(branches=own, index=index, moved=moved):
+            found = pushed(lambda *xs: lax.switch(index, own, *xs))  # noqa: B023
+            for got, want in zip(found, pushed(own[index])):
+                same(np.float32(got), np.float32(want), "results, or their tangents")
+            zeros = [x if flag else Zero(get_aval(x)) for x, flag in zip(tangents, flags)]
+            traced = tuple(trace_to_jaxpr(branch, [get_aval(x) for x in primals]) for branch in own)
+            operands = (np.int32(index), *primals), [Zero(get_aval(np.int32(0))), *zeros]
+            outs, out_tangents = jvp_rules[lax.cond_p](*operands, branches=traced)
+            have = [type(t) is not Zero for t in out_tangents]
+            assert len(outs) == gives and have == moving, (
+                f"the results that have a tangent in any branch are {moving}, and not {have}"
+            )
 
 
 SHARP = [jnp.log, jnp.sqrt, lambda x: jnp.divide(1, x), jnp.abs, jnp.sin, jnp.square]
@@ -122,6 +125,7 @@ class Loop:
 
     def __init__(self, rng, most):
         *self.sizes, ys = map(int, rng.integers(0, most + 1, size=4))
+        self.sizes[1] += 2 * most * int(rng.random() < 0.2)  # a large carry
         self.sizes[1] += not self.sizes[1] and not (ys and self.sizes[2])
         self.body = draw_body(rng, sum(self.sizes), self.sizes[1] + ys, lines=3 * most)
         self.length, self.reverse = int(rng.integers(1, 5)), bool(rng.integers(2))
@@ -154,12 +158,13 @@ class Loop:
         return looped(self.body, *self.parts(args), self.length, self.reverse)
 
 
-@drawn(16, most=5)
+@drawn(26, most=6)
 def test_a_drawn_loop_of_a_batch_is_the_loop_of_each_example(rng, most):
-    loop, size = Loop(rng, most), int(rng.integers(1, 4))
+    loop = Loop(rng, most)
+    size = int(rng.choice([loop.length, 1, 2, 3]))  # often a square of examples and steps
     shape, mapped = (
         shape_of_rank(rng, int(rng.integers(0, 3))),
-        draw_some(rng, sum(loop.sizes)),
+        draw_some(rng, sum(loop.sizes))[: rng.integers(1, 4)],
     )
     flags = [i in mapped for i in range(sum(loop.sizes))]
     examples = [loop.operands(rng, shape) for _ in range(size)]
@@ -177,7 +182,7 @@ def test_a_drawn_loop_of_a_batch_is_the_loop_of_each_example(rng, most):
                 same(got, expected, f"result {n} of example {i}")
 
 
-@drawn(20, most=8)
+@drawn(14, most=8)
 def test_the_gradient_of_a_drawn_loop_is_that_of_the_loop_written_out(rng, most):
     loop = Loop(rng, most)
     given = loop.operands(rng, shape_of_rank(rng, int(rng.integers(0, 2))))

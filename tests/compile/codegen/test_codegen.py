@@ -210,3 +210,11 @@ def test_shuffles_that_interleave_vectors(count):
         elif "tj_store4" in line:
             stored += vectors["x"]
     assert stored == [(lane, n) for lane in range(4) for n in range(count)]
+
+
+@pytest.mark.parametrize("columns", [17, 31, 45])
+def test_the_last_elements_of_a_row_are_loaded_with_those_before_them(columns):
+    x = np.random.default_rng(0).integers(-9, 9, (5, columns)).astype(np.float32)
+    total = jax.jit(lambda x: (x * 2).sum(1))
+    assert f"tj_load_last{columns % 16}of16_float(" in total.lower(x).as_text()
+    np.testing.assert_array_equal(total(x), (x * 2).sum(1))

@@ -94,6 +94,15 @@ def test_a_nest_of_each_dtype_is_as_without_jit(dtype):
     assert_is_as_without_jit(jnp.matmul, x, y, rtol=1e-2 if "float" in dtype else 1e-9)
 
 
+@pytest.mark.parametrize("depth, sums", [(1023, "f32"), (1030, "f64")])
+def test_sums_of_small_integers_are_exact_in_floats(depth, sums):
+    x, y = np.full((6, depth), -128, np.int8), np.full((depth, 18), -128, np.int8)
+    y[0, 3:] = 127
+    f = lambda x, y: jnp.matmul(x, y, preferred_element_type=np.int32)  # noqa: E731
+    assert f"acc1:{sums} " in jax.jit(f).lower(x, y).as_text("loop nests")
+    np.testing.assert_array_equal(jax.jit(f)(x, y), x.astype(np.int32) @ y)
+
+
 def test_the_sums_are_of_the_preferred_type():
     numbers = (((1,), (0,)), ((), ()))
     f = lambda x, y: lax.dot_general(x, y, numbers, preferred_element_type=jnp.int32)  # noqa: E731

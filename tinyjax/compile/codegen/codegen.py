@@ -15,7 +15,13 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import Calls, interleave_helper, load_helper, store_helper
+from tinyjax.compile.codegen.helpers import (
+    Calls,
+    interleave_helper,
+    known_part,
+    load_helper,
+    store_helper,
+)
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
@@ -277,7 +283,7 @@ def _load_text(load: ir.Load, calls: Calls) -> str:
     width, is_vector = target.width, target.width > getattr(source, "width", 1)
     text = _element(source, at)
     if is_vector:
-        helper, part = load_helper(load), _part(at, end)
+        helper, part = load_helper(load), [] if known_part(load) else _part(at, end)
         text = calls.call(helper, f"{source.name} + {at}", *part)
     if isinstance(source, ir.Buffer) and source.dtype in HALVES:
         bits = converted_text(text, f"int{width}") if is_vector else text

@@ -182,8 +182,36 @@ def interleave_helper(t: str, w: int, s: int) -> Helper:
     return Helper(name, text, (whole,))
 
 
+LOAD_LAST = """\
+{t}{w} {name}(__global const {t} *p) {{
+  {t}{w} x = {whole}(p - {before});
+  return __builtin_shufflevector(x, x, {lanes});
+}}
+"""
+
+
+@functools.cache
+def last_helper(t: str, w: int, count: int) -> Helper:
+    """The function that loads the last `count` of `w` elements that end there, and the last one again."""
+    name, whole = f"tj_load_last{count}of{w}_{t}", memory_helper("load", t, w)
+    lanes = ", ".join(str(min(w - count + lane, w - 1)) for lane in range(w))
+    text = LOAD_LAST.format(name=name, whole=whole.name, t=t, w=w, before=w - count, lanes=lanes)
+    return Helper(name, text, (whole,))
+
+
+def known_part(load: Load) -> int:
+    """How many elements there are before the end, if that is known and others lie before them; else 0."""
+    if load.end is None or isinstance(load.source, PrivateArray):
+        return 0
+    count, width = load.end - load.index, load.target.width
+    is_known = count.op == "const" and 0 < count.lo < width
+    return count.lo if is_known and load.index.lo >= width - count.lo else 0
+
+
 def load_helper(load: Load) -> Helper:
     source, width = load.source, load.target.width
+    if count := known_part(load):
+        return last_helper(storage_type(source.dtype), width, count)
     if isinstance(source, PrivateArray):
         return memory_helper("load_private", _private_type(source), width)
     if load.stride > 1:

@@ -147,7 +147,7 @@ def test_add_devices_adds_devices(monkeypatch):
 
 
 def test_stages_print_a_program_in_a_dialect(monkeypatch):
-    stage = lowered.Stage(lambda it: it.plan.all_kernels(), lambda it: "beads, to and fro")
+    stage = lowered.Stage(lambda it: it.plan.all_kernels(), lambda it: ["beads, to and fro"])
     monkeypatch.setitem(lowered.STAGES, "abacus", stage)
     assert jax.jit(jnp.sin).lower(1.0).as_text("abacus") == "beads, to and fro"
 

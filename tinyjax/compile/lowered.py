@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,14 @@ class LoweredProgram:
     target: Target | None  # None: all of it runs on the host
     planned: Plan  # each kernel with separate memory
     donated: tuple[bool, ...]  # which arguments can't be used after a call
-    memory: MemoryPlan
-    plan: Plan  # the final plan: some kernels work in place
     rescheduled: tuple[str, ...] = ()  # kernels with a schedule that the user chose
+    memory: MemoryPlan = field(init=False)
+    plan: Plan = field(init=False)  # the final plan: some kernels work in place
+
+    def __post_init__(self) -> None:
+        self.memory = plan_memory(self.planned, self.donated)
+        plan = with_memory(self.planned, self.memory)
+        self.plan = with_launches(plan, self.memory, self.device)
 
     def as_text(self, stage: str | None = None) -> str:
         """A stage (one of STAGES), or a pass's result (by the title of its record), as text; by default the
@@ -69,8 +74,11 @@ class LoweredProgram:
         if stage.startswith("schedule of "):
             kernel = self.kernel(stage.removeprefix("schedule of "))
             return "\n".join(directive_lines(kernel))
-        text = STAGES[stage].text if stage in STAGES else None
-        return as_lines(self.result(stage)) if text is None else text(self)
+        lines = STAGES[stage].lines if stage in STAGES else None
+        if lines is not None:
+            return "\n".join(lines(self)).lstrip("\n")
+        made = self.result(stage)
+        return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
 
     def result(self, stage: str) -> Any:
         """The result of a stage or a pass, as an object. Raises ValueError for another name."""
@@ -86,7 +94,7 @@ class LoweredProgram:
                 assert kernel.naive is not None
                 records[:] = [r for r in records if r.subject != kernel.naive.name]
                 scheduled(kernel.naive, [x for x in kernel.schedule if isinstance(x, Directive)])
-            _with_memory(self.name, closed, self.device, self.target, planned, self.donated)
+            replace(self, closed=closed, planned=planned)
         return records
 
     def _after(self, title: str) -> Any:
@@ -123,54 +131,41 @@ class LoweredProgram:
         if old.naive is None:
             raise ValueError(f"{old.name} was written as it is: there is no naive nest to schedule")
         new = scheduled(old.naive, directives)
-        own = self._with(with_kernels(self.planned, lambda x: new if x is old else x))
+        planned = with_kernels(self.planned, lambda x: new if x is old else x)
         rescheduled = dict.fromkeys([*self.rescheduled, old.name])
-        return replace(own, rescheduled=tuple(rescheduled))
+        return replace(self, planned=planned, rescheduled=tuple(rescheduled))
 
     def without_schedules(self) -> LoweredProgram:
-        """The program with naive loop nests for kernels."""
-        return self._with(self._with_loop_nests())
-
-    def _with(self, planned: Plan) -> LoweredProgram:
-        return _with_memory(self.name, self.closed, self.device, self.target, planned, self.donated)
+        """The program with naive loop nests for kernels; a kernel without one stays."""
+        planned = with_kernels(self.planned, lambda kernel: kernel.naive or kernel)
+        return replace(self, planned=planned, rescheduled=())
 
     def loop_nests(self) -> list[Kernel]:
         """The naive nests of all kernels; a kernel without one stands for itself."""
-        return self._with_loop_nests().all_kernels()
-
-    def _with_loop_nests(self) -> Plan:
-        """The plan with kernels replaced by their naive nests; a kernel without one stays."""
-        return with_kernels(self.planned, lambda kernel: kernel.naive or kernel)
-
-
-def as_lines(made: Any) -> str:
-    """The result of a stage or a pass as text: the items of a list one after the other."""
-    return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
+        return [kernel.naive or kernel for kernel in self.planned.all_kernels()]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: how to get its result from a program, as an object and as text."""
+    """A stage: how to get its result from a program, as an object and as lines of text."""
 
     result: Callable[[LoweredProgram], Any]
-    text: Callable[[LoweredProgram], str] | None = None  # None: the result's own text
+    lines: Callable[[LoweredProgram], Iterable[str]] | None = None  # None: the result's own text
 
 
 # The stages of `as_text` and `compiler_ir` by name. A feature's stage is imported when first needed.
 STAGES = {
     "jaxpr": Stage(lambda it: it.closed),
     "simplified": Stage(lambda it: it.plan.closed),
-    "groups": Stage(lambda it: it.plan.groups, lambda it: as_lines([*groups_lines(it.plan)])),
-    "loop nests": Stage(lambda it: it.loop_nests()),
+    "groups": Stage(lambda it: it.plan.groups, lambda it: groups_lines(it.plan)),
+    "loop nests": Stage(LoweredProgram.loop_nests),
     "kernel": Stage(lambda it: it.plan.all_kernels()),
     "opencl": Stage(lambda it: program_text(it.plan.all_kernels())),
     "webassembly": Stage(lambda it: feature("wasm.webassembly").webassembly(it.plan.all_kernels())),
-    "explain": Stage(
-        lambda it: mapping(it.plan), lambda it: as_lines([*explain_lines(it.plan)]).lstrip("\n")
-    ),
-    "memory": Stage(lambda it: it.memory, lambda it: as_lines([*memory_lines(it.plan, it.memory)])),
-    "cost": Stage(lambda it: step_costs(it.plan), lambda it: as_lines([*cost_lines(it.plan)])),
-    "schedule": Stage(lambda it: it.plan, lambda it: schedule_text(it)),
+    "explain": Stage(lambda it: mapping(it.plan), lambda it: explain_lines(it.plan)),
+    "memory": Stage(lambda it: it.memory, lambda it: memory_lines(it.plan, it.memory)),
+    "cost": Stage(lambda it: step_costs(it.plan), lambda it: cost_lines(it.plan)),
+    "schedule": Stage(lambda it: it.plan, lambda it: program_schedule_lines(it)),
 }
 
 
@@ -194,21 +189,7 @@ def lower_jaxpr(
     target = target or (target_of(device) if device.runs_kernels else None)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
         planned = make_plan(run_passes(closed), target)
-        return _with_memory(name, closed, device, target, planned, donated)
-
-
-def _with_memory(
-    name: str,
-    closed: ClosedJaxpr,
-    device: Device,
-    target: Target | None,
-    planned: Plan,
-    donated: Sequence[bool],
-) -> LoweredProgram:
-    """The stages after a plan."""
-    memory = plan_memory(planned, donated)
-    plan = with_launches(with_memory(planned, memory), memory, device)
-    return LoweredProgram(name, closed, device, target, planned, tuple(donated), memory, plan)
+        return LoweredProgram(name, closed, device, target, planned, tuple(donated))
 
 
 def target_of(device: Device) -> Target:
@@ -223,8 +204,8 @@ def target_of(device: Device) -> Target:
     return target
 
 
-def schedule_text(lowered: LoweredProgram) -> str:
+def program_schedule_lines(lowered: LoweredProgram) -> Iterator[str]:
     """The steps of a call; the steps of loop bodies are indented."""
-    head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
-    lines = [*schedule_lines(lowered.plan), *launches_lines(lowered.plan)]
-    return "\n".join([head, *("  " + line for line in lines)])
+    yield f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
+    yield from ("  " + line for line in schedule_lines(lowered.plan))
+    yield from ("  " + line for line in launches_lines(lowered.plan))

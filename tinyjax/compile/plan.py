@@ -20,6 +20,7 @@ from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.cse import cse_key
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
@@ -175,15 +176,15 @@ class _Planner:
         self, closed: ClosedJaxpr, loops: dict[JaxprEqn, LoopKernel | str], names: dict[Var, str]
     ) -> ClosedJaxpr:
         """The jaxpr with the invariant host steps of its loops before them, where these are no kernels."""
-        eqns: list[JaxprEqn] = []
-        for eqn in closed.jaxpr.eqns:
-            if isinstance(loops.get(eqn), str):
-                before, smaller = hoist_host_steps(eqn, names, self.target)
-                loops[smaller] = loops.pop(eqn)
-                eqns += [*before, smaller]
-            else:
-                eqns.append(eqn)
-        return closed.replace(closed.jaxpr.replace(eqns=eqns)) if loops else closed
+
+        def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+            if not isinstance(loops.get(eqn), str):
+                return None
+            before, smaller = hoist_host_steps(eqn, names, self.target)
+            loops[smaller] = loops.pop(eqn)
+            return [*before, smaller]
+
+        return walk(closed, change)
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)

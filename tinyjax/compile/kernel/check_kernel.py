@@ -11,39 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Argument,
-    Barrier,
-    Buffer,
-    Combine,
-    For,
-    If,
-    IfLast,
-    Kernel,
-    KernelError,
-    Let,
-    Load,
-    PrivateArray,
-    Scalar,
-    Statement,
-    Store,
-    Value,
-    While,
-    group_indices,
-    item_index,
-    reach,
-    statement_lines,
-)
+from tinyjax.compile.kernel.kernel_ir import KernelError
 from tinyjax.compile.kernel.substitution import every_statement
 
 # The variables that are equal in all work-items of a group; None where not all of them arrive, or without
 # a group: a work-item that skips a barrier deadlocks the group.
 Same = frozenset[str] | None
+Memory = ir.Buffer | ir.PrivateArray
 
 
-def check_kernel(kernel: Kernel) -> None:
+def check_kernel(kernel: ir.Kernel) -> None:
     """Checks that names are defined once and before use, and that no index can leave its buffer.
 
     Raises KernelError that names the statement."""
@@ -51,26 +30,26 @@ def check_kernel(kernel: Kernel) -> None:
     if len(scope) != len(kernel.buffers):
         raise KernelError(f"kernel {kernel.name}: two buffers have the same name")
     if kernel.local_size > 1:
-        group, local = group_indices(kernel)
+        group, local = ir.group_indices(kernel)
         _require(kernel.items % kernel.local_size == 0, "work-items do not fill their groups")
         scope |= {"group_id": group, "local_id": local}
     else:
-        scope["item"] = item_index(kernel.items)
+        scope["item"] = ir.item_index(kernel.items)
     _check_body(kernel.body, scope, frozenset({"group_id"}) if kernel.local_size > 1 else None)
     _check_local_memory(kernel)
 
 
-def _check_local_memory(kernel: Kernel) -> None:
+def _check_local_memory(kernel: ir.Kernel) -> None:
     """Checks that memory of work-groups is allocated at their start."""
-    top = [s for s in kernel.body if isinstance(s, Allocate) and s.initial is None]
+    top = [s for s in kernel.body if isinstance(s, ir.Allocate) and s.initial is None]
     for statement in every_statement(kernel.body):
-        if isinstance(statement, Allocate) and statement.array.is_local:
+        if isinstance(statement, ir.Allocate) and statement.array.is_local:
             is_right = kernel.local_size > 1 and any(statement is s for s in top)
             name = statement.array.name
             _require(is_right, f"{name} is local, but not allocated at the start of work-groups")
 
 
-def _check_body(body: Sequence[Statement], scope: dict[str, Any], same: Same) -> None:
+def _check_body(body: Sequence[ir.Statement], scope: dict[str, Any], same: Same) -> None:
     """Checks `body` and adds what it defines to `scope`."""
     for statement in body:
         try:
@@ -78,23 +57,24 @@ def _check_body(body: Sequence[Statement], scope: dict[str, Any], same: Same) ->
         except KernelError as error:
             if "\n" in str(error):
                 raise
-            raise KernelError(f"{error}, in:\n{'; '.join(statement_lines(statement))}") from None
+            lines = "; ".join(ir.statement_lines(statement))
+            raise KernelError(f"{error}, in:\n{lines}") from None
 
 
-def _check_statement(statement: Statement, scope: dict[str, Any], same: Same) -> None:
+def _check_statement(statement: ir.Statement, scope: dict[str, Any], same: Same) -> None:
     match statement:
-        case Let(target, _, args):
+        case ir.Let(target, _, args):
             for arg in args:
                 _check_atom(arg, scope)
             _define(scope, target.name, target)
-        case Load(target, source, at, end):
-            _check_access(source, at, reach(statement), end, scope)
+        case ir.Load(target, source, at, end):
+            _check_access(source, at, ir.reach(statement), end, scope)
             if target.dtype != source.dtype:
                 raise KernelError(f"{target} has not {source.name}'s dtype")
             _define(scope, target.name, target)
-        case Store(destination, at, value, end):
-            width = value.width if isinstance(value, Value) else 1
-            _check_access(destination, at, reach(statement), end, scope)
+        case ir.Store(destination, at, value, end):
+            width = value.width if isinstance(value, ir.Value) else 1
+            _check_access(destination, at, ir.reach(statement), end, scope)
             if getattr(destination, "width", 1) not in (1, width):
                 raise KernelError(f"{value} has not the width of {destination.name}'s elements")
             _check_atom(value, scope)
@@ -102,13 +82,13 @@ def _check_statement(statement: Statement, scope: dict[str, Any], same: Same) ->
                 raise KernelError(f"{value} has not {destination.name}'s dtype")
             if getattr(destination, "role", "out") == "in":
                 raise KernelError(f"{destination.name} is an input and cannot be stored to")
-        case Allocate(array, _):
+        case ir.Allocate(array, _):
             _define(scope, array.name, array)
-        case Combine(array, at, _, value):
+        case ir.Combine(array, at, _, value):
             _check_access(array, at, array.width, None, scope)
             _check_atom(value, scope)
             _require(value.dtype == array.dtype, f"{value} has not {array.name}'s dtype")
-        case For(variable, start, stop, body, step):
+        case ir.For(variable, start, stop, body, step):
             _require(step >= 1, f"{variable} has steps of {step}")
             _check_atom(start, scope)
             _check_atom(stop, scope)
@@ -118,31 +98,31 @@ def _check_statement(statement: Statement, scope: dict[str, Any], same: Same) ->
             _define(inner, variable.args[0], variable)
             in_step = same is not None and start.names | stop.names <= same
             _check_body(body, inner, same | {variable.args[0]} if same and in_step else None)
-        case While(head, holds, body):
+        case ir.While(head, holds, body):
             inner = dict(scope)
             _check_body(head, inner, None)
             _check_condition(holds, inner)
             _check_body(body, inner, None)
-        case If(condition, body, otherwise):
+        case ir.If(condition, body, otherwise):
             _check_condition(condition, scope)
             _check_body(body, dict(scope), None)
             _check_body(otherwise, dict(scope), None)
-        case Barrier():
+        case ir.Barrier():
             _require("local_id" in scope, "a barrier needs work-groups")
             _require(same is not None, "not all work-items of a group may come to a barrier")
-        case IfLast(ticket, body):
+        case ir.IfLast(ticket, body):
             _require(scope.get(ticket.name) == ticket, f"{ticket.name} is no parameter")
             _check_body(body, dict(scope), same)
 
 
-def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:
+def _check_condition(condition: ir.Scalar, scope: dict[str, Any]) -> None:
     _check_atom(condition, scope)
     is_one_bool = condition.dtype == np.bool_ and getattr(condition, "width", 1) == 1
     _require(is_one_bool, f"{condition} is no boolean")
 
 
 def _check_access(
-    memory: Buffer | PrivateArray, at: Index, width: int, end: Index | None, scope: dict[str, Any]
+    memory: Memory, at: Index, width: int, end: Index | None, scope: dict[str, Any]
 ) -> None:
     """Checks that the memory is defined and contains the `width` elements from index `at` on; with an `end`,
     only those before it, and always the first. In a private array of vectors, `at` is a vector's number, and
@@ -153,7 +133,7 @@ def _check_access(
     _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
     _check_atom(at, scope)
     last = at.hi
-    if isinstance(memory, PrivateArray) and memory.width > 1:
+    if isinstance(memory, ir.PrivateArray) and memory.width > 1:
         _require(width == memory.width, f"{memory.name} has elements of another width")
     elif end is None:
         last += width - 1
@@ -165,8 +145,8 @@ def _check_access(
         raise KernelError(f"{spans}, {memory.name} has {memory.size} elements")
 
 
-def _check_atom(atom: Argument, scope: dict[str, Any]) -> None:
-    if isinstance(atom, Value):
+def _check_atom(atom: ir.Argument, scope: dict[str, Any]) -> None:
+    if isinstance(atom, ir.Value):
         if scope.get(atom.name) != atom:
             raise KernelError(f"{atom.name} is not defined")
     elif isinstance(atom, Index):

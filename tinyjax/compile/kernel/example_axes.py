@@ -18,13 +18,11 @@ from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import Const, Scalar, Value
 from tinyjax.compile.kernel.rules import (
-    Cumulative,
     Elementwise,
+    InOrder,
     LoweringRuleContext,
     Operand,
     Position,
-    Sort,
-    TopK,
     Update,
     WindowUpdate,
     lowering_of,
@@ -298,10 +296,8 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     lowering = lowering_of(eqn, target)
     if isinstance(lowering, Elementwise):
         return [(u, {axis: axis for axis in range(u.aval.ndim)}) for u in eqn.invars]
-    if isinstance(lowering, (Cumulative, TopK, Sort)):
-        along = lowering.axis if isinstance(lowering, TopK) else eqn.params.get("axis")
-        along = eqn.params["dimension"] if isinstance(lowering, Sort) else along
-        own = {axis: axis for axis in range(v.aval.ndim) if axis != along}
+    if isinstance(lowering, InOrder) and not isinstance(lowering, Update):
+        own = {axis: axis for axis in range(v.aval.ndim) if axis != lowering.along(eqn)}
         return [(u, own) for u in eqn.invars]
     coords = _variables("axis", v.aval.shape)
     probe = _Probe({u: "v" for u in eqn.outvars}, target)

@@ -14,7 +14,7 @@ The outer loops go over independent parts: rows of a sum, columns of an update.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,15 @@ from tinyjax.compile.kernel.functions.notation import Number, as_int, minimum, o
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import Cumulative, InOrder, Position, Sort, TopK, lowering_of
+from tinyjax.compile.kernel.rules import (
+    Cumulative,
+    Position,
+    Sort,
+    TopK,
+    Update,
+    WindowUpdate,
+    lowering_of,
+)
 from tinyjax.compile.kernel.update_nest import UpdateWriter
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
@@ -54,14 +62,10 @@ def write_in_order(
     """Writes the loops that make the equation's results at the places. Returns the axes of the
     outer loops.
     """
-    match lowering_of(eqn, b.target):
-        case Cumulative() as rule:
-            return _CumulativeWriter(b, eqn, eqn.params["axis"], places, rule).write()
-        case TopK() as rule:
-            return _TopKWriter(b, eqn, rule.axis, places, rule).write()
-        case Sort() as rule:
-            return _SortWriter(b, eqn, eqn.params["dimension"], places, rule).write()
-    return UpdateWriter(b, eqn, places[0]).write(is_in_place)
+    rule = lowering_of(eqn, b.target)
+    if isinstance(rule, Update | WindowUpdate):
+        return UpdateWriter(b, eqn, places[0]).write(is_in_place)
+    return _WRITERS[type(rule)](b, eqn, places, rule).write()
 
 
 class _Writer:
@@ -69,13 +73,11 @@ class _Writer:
 
     others: Position
 
-    def __init__(
-        self, b: Builder, eqn: JaxprEqn, axis: int, places: Sequence[MemRef], rule: InOrder
-    ):
-        self.b, self.eqn, self.axis, self.places, self.rule = b, eqn, axis, places, rule
-        self.x = eqn.invars[0]
+    def __init__(self, b: Builder, eqn: JaxprEqn, places: Sequence[MemRef], rule: Any):
+        self.b, self.eqn, self.places, self.rule = b, eqn, places, rule
+        self.x, self.axis = eqn.invars[0], rule.along(eqn)
         self.shape = self.x.aval.shape
-        self.size = self.shape[axis]
+        self.size = self.shape[self.axis]
 
     def write(self) -> tuple[str, ...]:
         """Writes all loops. Returns the axes of the loops over the others."""
@@ -253,3 +255,6 @@ class _SortWriter(_Writer):
             step = converted(is_left, INT32)
             left.now = i + step
             right.now = j + (1 - step)
+
+
+_WRITERS = {Cumulative: _CumulativeWriter, TopK: _TopKWriter, Sort: _SortWriter}

@@ -231,6 +231,10 @@ class InOrder:
         """The approximate number of simple operations."""
         return 4 * eqn.invars[0].aval.size
 
+    def along(self, eqn: JaxprEqn) -> int:
+        """The axis on which elements depend on others; not of updates."""
+        return eqn.params["axis"]
+
 
 @dataclass(frozen=True)
 class Cumulative(InOrder):
@@ -248,6 +252,9 @@ class TopK(InOrder):
     axis: int
     are_greatest: bool = True
 
+    def along(self, eqn: JaxprEqn) -> int:
+        return self.axis
+
 
 @dataclass(frozen=True)
 class Sort(InOrder):
@@ -255,7 +262,10 @@ class Sort(InOrder):
 
     def work(self, eqn: JaxprEqn) -> int:
         x = eqn.invars[0].aval
-        return 16 * x.size * (x.shape[eqn.params["dimension"]] - 1).bit_length()
+        return 16 * x.size * (x.shape[self.along(eqn)] - 1).bit_length()
+
+    def along(self, eqn: JaxprEqn) -> int:
+        return eqn.params["dimension"]
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,6 @@ CHAPTERS = (
         {
             "compile.kernel.known": "results that are known at compile time",
             "compile.schedules.partition": "a loop cut at the borders",
-            "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.nests": "the names in a loop nest",
             "compile.schedules.dependences": "loop-carried dependences",
             "compile.schedules.lanes": "values that vary from lane to lane, and uniform ones",
@@ -194,6 +193,7 @@ CHAPTERS = (
             "compile.schedules.map_schedule": "the schedule of elementwise groups",
         },
         {
+            "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.vector_axes": "the choice of loops to vectorize",
         },

@@ -31,7 +31,7 @@ from tinyjax.compile.schedules.directive import (
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, apply_tiles
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vector_axes import (
     vector_width,
@@ -154,7 +154,7 @@ def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Targ
     columns = axes[-1]
     grain = target.grain // (TILE * builder.size(columns))
     why = f"what is read lies in memory along {rows}"
-    builder.tile(axes[axes.index(rows) :], TILE, TILE, why)
+    apply_tiles(builder, axes[axes.index(rows) :], TILE, TILE, why)
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = builder.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
     builder.share_out(bands, grain, target.max_items)

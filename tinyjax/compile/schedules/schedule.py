@@ -19,7 +19,6 @@ from tinyjax.compile.schedules.fuse import Fuse
 from tinyjax.compile.schedules.lanes import Lanes, obstacles
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import Partition
-from tinyjax.compile.schedules.reorder import tile
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -93,12 +92,6 @@ class ScheduleBuilder:
             first += 1
         before = self.fuse_contiguous_axes(axes[:first], why) if first else []
         return [*before, self.fuse_axes(axes[first:], why)]
-
-    def tile(self, axes: Sequence[str], height: int, width: int, why: str) -> None:
-        """Tiles nested loops. The last tiles overlap with others where there are enough elements."""
-        sides = (axes[0], height), (axes[-1], width)
-        overlap = [axis for axis, factor in sides if self.size(axis) >= factor]
-        self.apply(*tile(axes, height, width, why, overlap))
 
     def partition(self, axis: str, why: str) -> bool:
         """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""

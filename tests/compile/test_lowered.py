@@ -40,7 +40,7 @@ def test_a_schedule_is_printed_with_its_reasons():
     text = jax.jit(scaled).lower(*ARGS).as_text("schedule of k0")
     assert text.splitlines() == [
         "Split('i2', 16)  # a vector has 16 elements",
-        "Vectorize('i2_inner', 16)  # neighbours are contiguous in memory",
+        "Vectorize('i2_inner', 16)  # neighbours in memory",
     ]
 
 

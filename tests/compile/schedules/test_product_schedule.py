@@ -67,7 +67,7 @@ def test_each_directive_has_a_reason():
     kernel = product_schedule(naive(layer, (20, 30), (30, 40), (40,)), CPU).finished()
     assert all(step.why for step in directives(kernel))
     names = [type(step).__name__ for step in directives(kernel)]
-    assert names[:4] == ["Split", "Split", "Reorder", "Split"] and names[-1] == "Parallelize"
+    assert names[:4] == ["Split", "Split", "Reorder", "Split"] and names[-1] == "Fuse"
     assert {"Reorder", "Hoist", "Vectorize", "UnrollAndJam"} < set(names)
 
 

@@ -14,7 +14,7 @@ from loop_nests import (
 
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.reorder import Reorder, apply_tiles, tile
 from tinyjax.compile.schedules.schedule import ScheduleBuilder, scheduled
 from tinyjax.compile.schedules.split import Split
 
@@ -148,7 +148,7 @@ def transposed(rows, columns, between=1):
 
 def in_tiles(naive, axes, height, width):
     builder = ScheduleBuilder(naive)
-    builder.tile(axes, height, width, why="")
+    apply_tiles(builder, axes, height, width, why="")
     return builder.finished()
 
 

@@ -26,7 +26,7 @@ from tinyjax.compile.schedules.directive import (
 )
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, apply_tiles
 from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
@@ -166,7 +166,7 @@ def product_in_groups(naive: Kernel, target: Target) -> ScheduleBuilder:
     each = _of_each_item(builder, size)
     side = each * size
     why = f"a group has a tile of the result, and reads {side} rows for {side * side} sums"
-    builder.tile(("row", "column"), side, side, why)
+    apply_tiles(builder, ("row", "column"), side, side, why)
     k, items = (
         "k",
         _several_each(builder, each, size) if each > 1 else ("row_inner", "column_inner"),

@@ -31,10 +31,9 @@ from tinyjax.compile.schedules.directive import (
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import borders
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, apply_tiles
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.vector_axes import (
-    lanes_of_rows,
     vector_width,
     vectorize_sums,
     vectors_along,
@@ -101,20 +100,23 @@ def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> No
     size = builder.size(columns)
     vectors = vectors_along(builder, columns, width)
     if vectors is not None:
-        may_overlap = has_borders or vectors.gather
-        builder.vectorize(vectors, overlap=may_overlap and size % width > 0)
-    elif rows and count <= MAX_STRIDE and (across := lanes_of_rows(builder, rows[-1], width)):
-        chunks = builder.vectorize(across, overlap=builder.size(rows[-1]) % width > 0)
+        builder.vectorize(vectors, overlap=has_borders or vectors.gather)
+    elif (
+        rows
+        and count <= MAX_STRIDE
+        and (across := vectors_along(builder, rows[-1], width, of_rows=True))
+    ):
+        chunks = builder.vectorize(across, overlap=True)
         rows[-1:] = [chunks] if chunks else []
         count *= width
     else:
         vectorize_sums(builder, width)
     items = _share_out_rows(builder, rows, count, target) if rows else 1
     if vectors is None:
-        _share_out(builder, columns, target.grain, target.max_items // items)
+        builder.share_out(columns, target.grain, target.max_items // items)
     elif size > width:
         grain = target.grain // width
-        _share_out(builder, f"{columns}_outer", grain, target.max_items // items)
+        builder.share_out(f"{columns}_outer", grain, target.max_items // items)
     for axis in axes:
         if builder.size(axis) > 1:
             builder.partition(axis, INSIDE)
@@ -131,7 +133,7 @@ def _share_out_rows(builder: ScheduleBuilder, rows: list[str], count: int, targe
         first, number = first * sizes[number], number + 1
     axis = builder.fuse_axes(rows[:number], "enough iterations to share out, with few divisions")
     grain = target.grain // (count * math.prod(sizes[number:]))
-    return _share_out(builder, axis, grain, target.max_items)
+    return builder.share_out(axis, grain, target.max_items)
 
 
 def transposed_axis(naive: Kernel) -> str | None:
@@ -152,23 +154,10 @@ def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Targ
     columns = axes[-1]
     grain = target.grain // (TILE * builder.size(columns))
     why = f"what is read lies in memory along {rows}"
-    builder.tile(axes[axes.index(rows) :], TILE, TILE, why)
+    apply_tiles(builder, axes[axes.index(rows) :], TILE, TILE, why)
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = builder.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
-    _share_out(builder, bands, grain, target.max_items)
-
-
-# ---- both ----
-
-
-def _share_out(builder: ScheduleBuilder, axis: str, grain: int, most: int) -> int:
-    """Shares a loop out, if possible, among work-items with at least `grain` iterations each. Returns their
-    number.
-    """
-    items, run = split_work(builder.size(axis), grain, most)
-    why = f"{run:,} iterations each, at least {max(1, grain):,}"
-    is_shared = items > 1 and builder.apply_if_possible(Parallelize(axis, items, why=why))
-    return items if is_shared else 1
+    builder.share_out(bands, grain, target.max_items)
 
 
 # ---- in order ----
@@ -189,7 +178,7 @@ def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> Sche
     axis = builder.fuse_axes([axis for axis in outer if axis], "elements that never meet")
     if axis:
         work = width * iterations(loop_over(builder.kernel, axis).body)
-        _share_out(builder, axis, target.grain // work, target.max_items)
+        builder.share_out(axis, target.grain // work, target.max_items)
     return builder
 
 

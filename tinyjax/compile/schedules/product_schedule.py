@@ -20,8 +20,7 @@ from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.hoist import Hoist
-from tinyjax.compile.schedules.parallelize import Parallelize, split_work
-from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.reorder import Reorder, apply_tiles
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
@@ -78,7 +77,7 @@ class _ProductScheduler:
         builder = self.builder
         count = self.height * self.vectors
         registers = f"{count} vectors of sums stay in registers while k runs"
-        builder.tile(("row", "column"), self.height, self.width, registers)
+        apply_tiles(builder, ("row", "column"), self.height, self.width, registers)
         block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
         builder.apply(Split("row_outer", self.tiles, why=block))
         panel = "all tiles of a block are multiplied with the same panel"
@@ -154,9 +153,8 @@ class _ProductScheduler:
         task = self.builder.fuse_axes(axes, "a panel of a block is a task")
         work = self.tiles * self.height * self.depth * self.width
         most = 4 * self.target.max_items
-        items, _ = split_work(self.builder.size(task), math.ceil(GRAIN / work), most)
         why = f"{GRAIN:,} multiplications are worth a work-item"
-        self.builder.apply(Parallelize(task, items, why=why))
+        self.builder.share_out(task, math.ceil(GRAIN / work), most, why)
 
 
 def _may_be_in_place(naive: Kernel) -> bool:

@@ -25,7 +25,7 @@ from tinyjax.compile.schedules.rfactor import RFactor
 from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
-from tinyjax.compile.schedules.vector_axes import lanes_of_rows, largest_stride, vector_width
+from tinyjax.compile.schedules.vector_axes import vector_width, vectors_along
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
@@ -58,11 +58,7 @@ class _ReductionScheduler:
         self.width = vector_width(nest, target) if target.width > 1 else 1
 
     def vectors(self, axis: str) -> Vectorize | None:
-        """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones."""
-        is_whole = self.form.kind == "columns" or self.builder.size(axis) % self.width == 0
-        gather = is_whole and largest_stride(self.builder, axis) > 1
-        wanted = Vectorize(axis, self.width, gather, why="neighbours in memory")
-        return wanted if self.width > 1 and self.builder.can_vectorize(wanted) else None
+        return vectors_along(self.builder, axis, self.width, overlap=self.form.kind == "columns")
 
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: with little work each, one sum must not wait for another."""
@@ -84,7 +80,7 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     outer = list(axes.outer)
     if columns <= MAX_STRIDE and outer:
         outer = builder.fuse_contiguous_axes(outer, "rows are numbered")
-        if vectors := lanes_of_rows(builder, outer[-1], scheduler.width):
+        if vectors := vectors_along(builder, outer[-1], scheduler.width, of_rows=True):
             return _short_rows(scheduler, outer, vectors)
     row = builder.fuse_axes(outer, "rows are numbered")
     sweeps = [builder.fuse_axes(sweep, "a row is contiguous") for sweep in axes.sweeps]
@@ -108,13 +104,11 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         ):
             builder.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
     if row:
-        several = scheduler.width if units else at_once
-        items, _ = split_work(
-            math.ceil(rows / several), target.grain // (columns * several), target.max_items
-        )
-        why = f"{rows} rows do not wait"
-        multiple = 1 if units else at_once
-        builder.apply(Parallelize(units or row, items, multiple=multiple, why=why))
+        why, grain, most = f"{rows} rows do not wait", target.grain // columns, target.max_items
+        if units:
+            builder.share_out(units, grain // scheduler.width, most, why)
+        else:
+            builder.share_out(row, grain, most, why, at_once)
         if at_once > 1:
             why = "the sums of different rows are independent"
             builder.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
@@ -144,13 +138,11 @@ def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     builder, target = scheduler.builder, scheduler.target
     *others, row = axes
     grain = target.grain // (scheduler.form.reduction_size * vectors.width)
-    is_part = builder.size(row) % vectors.width > 0
-    units = builder.vectorize(vectors, overlap=is_part, splits_one=True)
+    units = builder.vectorize(vectors, overlap=True, splits_one=True)
     if others:
         grain //= builder.size(units)
         units = builder.fuse_axes(others, "rows are numbered")
-    items, _ = split_work(builder.size(units), grain, target.max_items)
-    builder.apply(Parallelize(units, items, why="rows do not wait for each other"))
+    builder.share_out(units, grain, target.max_items, "rows do not wait for each other")
 
 
 def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
@@ -212,8 +204,8 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         builder.apply(Parallelize(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
         grain = target.grain * pieces // (form.reduction_size * unit_columns)
-        items, _ = split_work(units, grain, max(1, target.max_items // pieces))
-        builder.apply(Parallelize(unit, items, why="blocks of columns do not wait for each other"))
+        why = "blocks of columns do not wait for each other"
+        builder.share_out(unit, grain, max(1, target.max_items // pieces), why)
 
 
 # ---- split ----

@@ -5,6 +5,7 @@ Each directive is a separate pass, whose kernel can be recorded. Rejected direct
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,8 +17,8 @@ from tinyjax.compile.record import Event, event, run_pass
 from tinyjax.compile.schedules.directive import Directive, find_loop, loop_over
 from tinyjax.compile.schedules.fuse import Fuse
 from tinyjax.compile.schedules.lanes import Lanes, obstacles
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import Partition
-from tinyjax.compile.schedules.reorder import tile
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -103,12 +104,6 @@ class ScheduleBuilder:
         before = self.fuse_contiguous_axes(axes[:first], why) if first else []
         return [*before, self.fuse_axes(axes[first:], why)]
 
-    def tile(self, axes: Sequence[str], height: int, width: int, why: str) -> None:
-        """Tiles nested loops. The last tiles overlap with others where there are enough elements."""
-        sides = (axes[0], height), (axes[-1], width)
-        overlap = [axis for axis, factor in sides if self.size(axis) >= factor]
-        self.apply(*tile(axes, height, width, why, overlap))
-
     def partition(self, axis: str, why: str) -> bool:
         """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""
         most = max(MAX_STATEMENTS, len(every_statement(self.kernel.body)))
@@ -137,15 +132,27 @@ class ScheduleBuilder:
 
     def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
-        all elements (it may still be split).
+        all elements (it may still be split). The last vector may `overlap` with the one before.
         """
         axis, width = wanted.axis, wanted.width
+        overlap = overlap and self.size(axis) % width > 0
         if self.size(axis) <= width and not splits_one:
             self.apply(wanted)
             return ""
         self.apply(Split(axis, width, overlap, why=f"a vector has {width} elements"))
         self.apply(replace(wanted, axis=f"{axis}_inner"))
         return f"{axis}_outer"
+
+    def share_out(self, axis: str, grain: int, most: int, why: str = "", multiple: int = 1) -> int:
+        """Shares a loop out, if possible, among at most `most` work-items with at least `grain` iterations
+        each, and a multiple of `multiple`; returns their number. A single iteration needs no loop.
+        """
+        count = math.ceil(self.size(axis) / multiple)
+        items, run = split_work(count, grain // multiple, most)
+        why = why or f"{run:,} iterations each, at least {max(1, grain):,}"
+        shared = Parallelize(axis, items, multiple=multiple, why=why)
+        is_shared = items > 1 or self.size(axis) == 1
+        return items if is_shared and self.apply_if_possible(shared) else 1
 
 
 def scheduled(naive: Kernel, schedule: Sequence[Directive]) -> Kernel:

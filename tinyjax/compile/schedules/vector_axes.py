@@ -32,26 +32,21 @@ def vector_width(kernel: Kernel, target: Target) -> int:
     return target.width if max(sizes) <= 4 else target.width // 2
 
 
-def vectors_along(builder: ScheduleBuilder, axis: str, width: int) -> Vectorize | None:
-    """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones."""
-    is_even = largest_stride(builder, axis) > 1
-    why = "they are evenly apart" if is_even else "neighbours are contiguous"
-    return _vectors(builder, axis, width, is_even, f"{why} in memory")
-
-
-def lanes_of_rows(builder: ScheduleBuilder, row: str, width: int) -> Vectorize | None:
-    """Makes neighbouring rows the lanes, if possible, when rows are shorter than a vector."""
-    if not largest_stride(builder, row):
-        return None
-    return _vectors(builder, row, width, True, "a row is shorter than a vector")
-
-
-def _vectors(
-    builder: ScheduleBuilder, axis: str, width: int, gather: bool, why: str
+def vectors_along(
+    builder: ScheduleBuilder, axis: str, width: int, overlap: bool = True, of_rows: bool = False
 ) -> Vectorize | None:
-    vectors = Vectorize(axis, width, gather=gather, why=why)
-    has_enough = builder.size(axis) >= width > 1
-    return vectors if has_enough and builder.can_vectorize(vectors, overlap=gather) else None
+    """Vectorizes the axis if possible: vectors of neighbours in memory, or strided ones if all are whole. The
+    last one may `overlap` if there are enough elements; `of_rows`, which are shorter than a vector, the lanes
+    are neighbouring rows.
+    """
+    size, stride = builder.size(axis), largest_stride(builder, axis)
+    is_even = stride > 1 and (overlap or size % width == 0) or of_rows
+    if width == 1 or (overlap and size < width) or (of_rows and not stride):
+        return None
+    why = "they are evenly apart in memory" if is_even else "neighbours in memory"
+    why = "a row is shorter than a vector" if of_rows else why
+    vectors = Vectorize(axis, width, gather=is_even, why=why)
+    return vectors if builder.can_vectorize(vectors, overlap) else None
 
 
 def largest_stride(builder: ScheduleBuilder, axis: str) -> int:

@@ -400,7 +400,7 @@ def test_of_a_jaxpr_that_is_drawn_each_fault_is_found():
         for wrong, words, where in list(faults(rng, jaxpr))[:12]:
             with pytest.raises(JaxprTypeError, match=words) as raised:
                 check_jaxpr(wrong)
-                pytest.fail(f"a variable of {wrong} {words} in {where}, but nothing is said")
+                pytest.fail(f"a variable of {wrong} {words} in {where}, but no error is raised")
             assert where in str(raised.value), f"{where} stands in {raised.value}"
 
 

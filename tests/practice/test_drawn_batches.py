@@ -131,7 +131,7 @@ def test_of_whatever_operands_the_rule_computes_each_example():
         full, multiple = drawn_shape(rng, size, most=3), bool(rng.integers(2))
         if rng.integers(3) == 0:  # sizes that may be taken for one another
             full, n = one_of(rng, ((1,), (1, 1), (2,), (2, 2))), int(rng.integers(1, 3))
-        vals, dims = [], []
+        vals, dims, results = [], [], int(rng.integers(4))
         for _ in range(count):
             shape = tuple(k if rng.integers(3) else 1 for k in full) if rng.integers(3) else ()
             x, dim = at(drawn_array(rng, (n, *shape)), n, one_of(rng, (0, None, None)), rng)
@@ -146,7 +146,7 @@ def test_of_whatever_operands_the_rule_computes_each_example():
 
         def fun(*xs, **_):
             total = sum((k + 1) * x for k, x in enumerate(xs))
-            return [total, -total, 2 * total] if multiple else total
+            return [total, -total, 2 * total][:results] if multiple else total
 
         def strict(*xs, **params):  # as primitives do: no rank but the others' and 0
             assert len({np.ndim(x) for x in xs} - {0}) < 2, f"shapes {[np.shape(x) for x in xs]}"
@@ -318,6 +318,21 @@ def test_of_whatever_arguments_the_results_are_those_of_a_loop():
         assert float(rest["same"]) == 7.0, f"{about}: {rest['same']}"
         want = np.arange(n) if name is not None else np.zeros(n)
         assert is_about(np.asarray(rest["index"]), want.astype(float)), f"{about}: {rest['index']}"
+
+
+def test_one_axis_of_the_results_is_that_of_all():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for axis in (0, 1, 2, -1, -2, -3):
+        for name, fun in (
+            ("one", lambda x: x * 2.0),
+            ("tree", lambda x: {"a": x * 2.0, "b": [x * 3.0]}),
+        ):
+            got = jax.tree.leaves(jax.vmap(fun, out_axes=axis)(x))
+            for k, y in enumerate(got):
+                want = np.moveaxis(x * (2.0 + k), 0, axis)
+                assert is_about(y, want), (
+                    f"result {k} of {name} with out_axes={axis}: {y}, not {want}"
+                )
 
 
 def test_the_size_that_is_given_may_be_0_and_axes_are_no_bools():

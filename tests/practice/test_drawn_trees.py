@@ -315,7 +315,7 @@ def test_for_each_leaf_that_is_drawn_the_entry_above_it_stands():
         assert are(got, want), f"spread({prefix}, {tree}) is {want}, and not {got}"
         assert repr((prefix, tree)) == before, "prefix and tree are left as they are"
         if spec is not None:
-            for other in (7, [*tree, 0], tree[:-1] if tree else (), tuple(tree)):
+            for other in (7, [*tree, 0], [*tree, *[0] * 9], tree[:-1] if tree else (), tuple(tree)):
                 with pytest.raises(ValueError):
                     made = spread(prefix, other)
                     pytest.fail(f"{prefix} is no prefix of {other}, but {made} is what came")
@@ -356,7 +356,7 @@ def test_of_trees_that_are_drawn_each_result_moves_as_numpy_says():
         count = leaves_in(spec)
         xs = [np.float32(one_of(rng, (0.5, -2.0, 0.0, 3.0))) for _ in range(count)]
         ts = [np.float32(one_of(rng, (0.0, 1.0, -2.0))) for _ in range(count)]
-        out_spec = drawn_spec(rng, 2, 2)
+        out_spec = one_of(rng, (drawn_spec(rng, 2, 2), ("list", None, [None] * 12)))
         pairs = [tuple(rng.integers(count + 1, size=2)) for _ in range(leaves_in(out_spec))]
         primals = (built(rng, spec, iter(xs)), 7)
         tangents = (built(rng, spec, iter(ts)), np.zeros((), dtypes.float0))
@@ -409,6 +409,7 @@ def test_an_aux_that_an_outer_jvp_differentiates_still_moves():
 def test_whatever_is_in_a_layer_that_is_drawn_comes_back_itself():
     for rng, _ in draws(40):
         pool = (None, 0, "", np.zeros((2, 3)), np.float64(1), object(), (), [], 0.0, "x")
+        pool = one_of(rng, (pool, [np.zeros(shape) for shape in ((), (1,), (3,), (2, 3), (0, 2))]))
         weight, bias = one_of(rng, pool), one_of(rng, pool)
         layer = Layer(1, 1, str(one_of(rng, ("", "tanh", "sin", "Tanh"))))
         layer.weight, layer.bias = weight, bias

@@ -137,7 +137,7 @@ def test_drawn_loops_in_segments_are_loops(rng, most):
 
     def step(carry, x):
         *state, ys = body(*carry["h"], x["x"].sum())
-        return {"h": state[:2], "n": carry["n"] + x["n"]}, (ys, {"n": x["n"]}, x["x"], x["x"][:0])
+        return {"h": state[:2], "n": carry["n"] + x["n"]}, (ys, {"n": x["n"]}, x["x"])
 
     first = {"h": list(jnp.array(floats(rng, 2))), "n": 3}
     with shown(body=body, steps=steps * length, length=length):

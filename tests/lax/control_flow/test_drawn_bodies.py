@@ -23,9 +23,10 @@ from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.transform.jvp import Zero, jvp_rules
 
 
-def draw_some(rng, count):
+def draw_some(rng, count, most=99):
     """Some of so many numbers, at least one."""
-    return sorted({int(rng.integers(count)), *np.flatnonzero(rng.integers(2, size=count)).tolist()})
+    size = rng.integers(1, min(count, most) + 1)
+    return sorted(rng.choice(count, size, replace=False).tolist())
 
 
 # ---- which parts of a carry ----
@@ -51,7 +52,7 @@ def test_of_drawn_branches_each_has_its_tangents_and_only_what_moves_has_one(rng
     """And so have branches of the same sizes whose results are in the opposite order."""
     takes, gives, count = most + 1, most + 2, int(rng.choice([1, 2, most]))
     branches = [draw_body(rng, takes, gives, lines=4) for _ in range(count)]
-    index, moved = int(rng.integers(len(branches))), draw_some(rng, takes)[: rng.integers(1, 4)]
+    index, moved = int(rng.integers(len(branches))), draw_some(rng, takes, most=3)
     primals, tangents = floats(rng, 2, takes)
     flags = [i in moved for i in range(takes)]
 
@@ -125,7 +126,7 @@ class Loop:
 
     def __init__(self, rng, most):
         *self.sizes, ys = map(int, rng.integers(0, most + 1, size=4))
-        self.sizes[1] += 2 * most * int(rng.random() < 0.2)  # a large carry
+        self.sizes[rng.integers(3)] += most * int(rng.random() < 0.5)
         self.sizes[1] += not self.sizes[1] and not (ys and self.sizes[2])
         self.body = draw_body(rng, sum(self.sizes), self.sizes[1] + ys, lines=3 * most)
         self.length, self.reverse = int(rng.integers(1, 5)), bool(rng.integers(2))
@@ -158,15 +159,13 @@ class Loop:
         return looped(self.body, *self.parts(args), self.length, self.reverse)
 
 
-@drawn(26, most=6)
+@drawn(30, most=6)
 def test_a_drawn_loop_of_a_batch_is_the_loop_of_each_example(rng, most):
-    loop = Loop(rng, most)
+    loop, shape = Loop(rng, most), shape_of_rank(rng, int(rng.integers(0, 3)))
     size = int(rng.choice([loop.length, 1, 2, 3]))  # often a square of examples and steps
-    shape, mapped = (
-        shape_of_rank(rng, int(rng.integers(0, 3))),
-        draw_some(rng, sum(loop.sizes))[: rng.integers(1, 4)],
-    )
-    flags = [i in mapped for i in range(sum(loop.sizes))]
+    operands = sum(loop.sizes)
+    mapped = {*draw_some(rng, operands, most=3), *([operands - 1] * int(rng.integers(2)))}
+    flags = [i in mapped for i in range(operands)]
     examples = [loop.operands(rng, shape) for _ in range(size)]
     dims = [int(rng.integers(x.ndim + 1)) if f else None for x, f in zip(examples[0], flags)]
     given = [xs[0] if dim is None else np.stack(xs, dim) for xs, dim in zip(zip(*examples), dims)]
@@ -198,3 +197,18 @@ def test_the_gradient_of_a_drawn_loop_is_that_of_the_loop_written_out(rng, most)
     with shown(loop=loop, by=by, of_results=counting):
         for i, got, want in zip(by, slopes(loop.by_scan), slopes(loop.written_out)):
             same(got, want, f"the gradient by operand {i}", rtol=1e-4)
+
+
+def test_of_many_consts_each_is_known_or_linear_by_itself():
+    known = jnp.arange(1.0, 7.0)
+
+    def loss(w, *consts):
+        def step(c, x):
+            for const in consts:
+                c = c * const
+            return c + w * x, None
+
+        return lax.scan(step, 0.5, jnp.arange(1.0, 3.0))[0]
+
+    with shown(consts=known):
+        same(jax.grad(loss)(2.0, *known), np.float32(720 + 2), "the gradient by w")

@@ -84,6 +84,10 @@ def test_a_walk_knows_what_makes_an_operand_now():
     found = walk(closed, change)
     assert made_by == [[], ["cos"], ["cos"]]
     assert [eqn.primitive.name for eqn in found.eqns] == ["cos", "exp"]
+    made_by.clear()
+    of_two = lambda x: lax.exp(lax.sort((x, x), num_keys=1)[1])  # noqa: E731
+    walk(make_jaxpr(of_two)(np.ones(3, np.float32)), change)
+    assert made_by == [[], ["sort"]]
 
 
 def test_a_walk_that_changes_nothing_gives_the_jaxpr_itself():

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar
 
-NUMBERS = int | float | complex | np.generic
+NUMBERS = (int, float, complex)
 
 
 class Writer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,14 @@ def walk(
         if replaced:
             eqn = eqn.replace(invars=substitute(eqn.invars, replaced))
         found = change(eqn, producer)
-        made = [eqn] if found is None else [x for x in found if isinstance(x, JaxprEqn)]
-        eqns += made
-        producer.update({v: each for each in made for v in each.outvars})
-        if found and not made:
-            replaced.update(zip(eqn.outvars, found))
+        for each in [eqn] if found is None else found:
+            if isinstance(each, JaxprEqn):
+                eqns.append(each)
+                for v in each.outvars:
+                    producer[v] = each
+            else:
+                replaced.update(zip(eqn.outvars, found))  # type: ignore[arg-type]
+                break
     if eqns == closed.eqns:
         return closed
     outvars = substitute(closed.jaxpr.outvars, replaced)
@@ -74,8 +77,10 @@ class Rule:
 
     def apply(self, eqn: JaxprEqn, producer: Producer) -> Simpler:
         """The replacement of an equation of the primitive; None if its operands don't match."""
+        if eqn.params.get("y") != self.power:
+            return None
         match = Match(producer)
-        fits = eqn.params.get("y") == self.power and match.operands(self.operands, eqn.invars)
+        fits = match.operands(self.operands, eqn.invars)
         return self.replacement(eqn, match) if fits else None
 
 
@@ -111,13 +116,15 @@ def _pattern(text: str) -> list[Any]:
 # ---- does an equation match? ----
 
 
-@dataclass
 class Match:
     """What a pattern matched: the values of its letters, and the equations in its parentheses."""
 
-    producer: Producer
-    letters: dict[str, Atom] = field(default_factory=dict)
-    eqns: list[JaxprEqn] = field(default_factory=list)
+    __slots__ = ("producer", "letters", "eqns")
+
+    def __init__(self, producer: Producer):
+        self.producer = producer
+        self.letters: dict[str, Atom] = {}
+        self.eqns: list[JaxprEqn] = []
 
     def operands(self, patterns: Sequence[Pattern], atoms: Sequence[Atom]) -> bool:
         """Whether operands match, each its pattern."""
@@ -125,7 +132,10 @@ class Match:
             patterns = patterns[:-1]
         elif len(patterns) != len(atoms):  # a select_n of three cases, say
             return False
-        return all(map(self.atom, patterns, atoms))
+        for pattern, atom in zip(patterns, atoms):
+            if not self.atom(pattern, atom):
+                return False
+        return True
 
     def atom(self, pattern: Pattern, atom: Atom) -> bool:
         if isinstance(pattern, str):

@@ -234,7 +234,12 @@ def repeated(eqn: JaxprEqn, producer: Producer, before: JaxprEqn) -> Simpler:
 
 def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Each equation is rewritten as long as a rule applies."""
-    return walk(closed, lambda eqn, producer: [rewrite(eqn, producer)])
+
+    def change(eqn: JaxprEqn, producer: Producer) -> list[Atom | JaxprEqn] | None:
+        simpler = rewrite(eqn, producer)
+        return None if simpler is eqn else [simpler]
+
+    return walk(closed, change)
 
 
 def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:

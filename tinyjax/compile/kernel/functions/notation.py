@@ -106,7 +106,8 @@ Operand = Number | float | np.generic
 def op(name: str, *args: Operand, dtype: np.dtype | None = None) -> Number:
     """Writes an operation of the kernel language: see Writer.op."""
     writer = next(arg.writer for arg in args if isinstance(arg, Number))
-    operands = [arg.value if isinstance(arg, Number) else arg for arg in args]
+    operands: list[Any] = [arg.value if isinstance(arg, Number) else arg for arg in args]
+    operands = [ir.Const(x, x.dtype) if isinstance(x, np.generic) else x for x in operands]
     return Number(writer, writer.op(name, *operands, dtype=dtype))
 
 

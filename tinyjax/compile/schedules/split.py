@@ -39,7 +39,7 @@ class Split(LoopDirective):
         if _quotient(loop.start, self.factor) is None:
             start = f"{self.axis} starts at {loop.start}, which is no multiple of {self.factor}"
             return f"{start}: split by the smaller factor first"
-        if self.overlap and (loop.stop.op != "const" or loop.stop.lo < self.factor):
+        if self.overlap and (loop.stop.op != "const" or loop.stop.lo - loop.start.lo < self.factor):
             return f"chunks can't overlap where {self.axis} runs to {loop.stop}"
         if self.overlap and (left := changed_again(loop)):
             return f"an iteration done twice would change what is left in {left}"

@@ -146,23 +146,24 @@ def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterato
 
 def _with_stores_together(
     body: Sequence[ir.Statement],
-) -> Iterator[ir.Statement | list[ir.Store]]:
+) -> list[ir.Statement | list[ir.Store]]:
     """The statements, with a list in place of strided stores that together fill all the places from the first
     one on, such as the real and imaginary parts of complex numbers. They take the place of the last one.
     """
+    found: list[ir.Statement | list[ir.Store]] = []
     waiting: list[ir.Store] = []
     for s in body:
         if waiting and not _can_be_beside(s, waiting):
-            yield from waiting
+            found += waiting
             waiting = []
         if not isinstance(s, ir.Store) or s.stride == 1:
-            yield s
+            found.append(s)
             continue
         waiting.append(s)
         if len(waiting) == s.stride:
-            yield waiting
+            found.append(waiting)
             waiting = []
-    yield from waiting
+    return found + waiting
 
 
 def _can_be_beside(s: ir.Statement, stores: Sequence[ir.Store]) -> bool:

@@ -8,7 +8,7 @@ branch, which is always one kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tinyjax.compile.passes.patterns import walk
@@ -19,28 +19,31 @@ from tinyjax.core.inlining import inline_calls
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinyjax.core.tracing import trace_to_jaxpr
 
-# primitive -> eqn -> a function of its operands that computes its results in a kernel, or None
-expansions: dict[Primitive, Callable[[JaxprEqn], Callable[..., list[Any]] | None]] = {}
+# A function of an equation: it returns a function of its operands that computes its results in a kernel, or
+# None.
+Expansion = Callable[[JaxprEqn], Callable[..., list[Any]] | None]
+expansions: dict[Primitive, Expansion] = {}
 _CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same with the equations that `expansions` has a function for expanded."""
-    return expanded(closed, lambda eqn: expansions.get(eqn.primitive, lambda _: None)(eqn))
+    return expanded(closed, expansions)
 
 
-def expanded(
-    closed: ClosedJaxpr, rule: Callable[[JaxprEqn], Callable[..., list[Any]] | None]
-) -> ClosedJaxpr:
-    """The same with the equations for which `rule` returns a function expanded."""
-    changed = walk(closed, lambda eqn, producer: _expanded(eqn, rule(eqn)))
+def expanded(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> ClosedJaxpr:
+    """The same with the equations for which the rule of their primitive returns a function expanded."""
+    if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
+        return closed
+    changed = walk(closed, lambda eqn, producer: _expanded(eqn, rules))
     if changed is closed:
         return closed
     return inline_calls(changed, lambda eqn: eqn.primitive is not _CALL)
 
 
-def _expanded(eqn: JaxprEqn, fun: Callable[..., list[Any]] | None) -> list[JaxprEqn] | None:
+def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:
     """A call of the expansion, if there is one."""
+    fun = rules[eqn.primitive](eqn) if eqn.primitive in rules else None
     if fun is None:
         return None
     event(eqn, "is computed in a kernel", "by operations that kernels have", eqn)

@@ -66,7 +66,7 @@ def without_ignored_params(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _without_ignored(jaxpr: Jaxpr) -> Jaxpr:
-    if not any(map(_has_ignored, (eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns))):
+    if not any(map(_has_ignored, [eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns])):
         return jaxpr
     return jaxpr.replace(eqns=[eqn.replace(params=_read_params(eqn)) for eqn in jaxpr.eqns])
 

@@ -80,9 +80,9 @@ def is_key(aval: ShapedArray) -> bool:
 
 def _has_keys(jaxpr: Jaxpr) -> bool:
     """Whether there are keys in a jaxpr, or in one within."""
-    return any(
-        _handles_keys(each) or any(map(_handles_keys, each.eqns)) for each in all_jaxprs(jaxpr)
-    )
+    jaxprs = list(all_jaxprs(jaxpr))
+    steps: list[Jaxpr | JaxprEqn] = [*jaxprs, *[eqn for each in jaxprs for eqn in each.eqns]]
+    return any(map(_handles_keys, steps))
 
 
 def _eqn_has_keys(eqn: JaxprEqn) -> bool:
@@ -91,7 +91,7 @@ def _eqn_has_keys(eqn: JaxprEqn) -> bool:
 
 def _handles_keys(step: Jaxpr | JaxprEqn) -> bool:
     """Whether a jaxpr or an equation takes or returns keys."""
-    return any(v.aval.dtype == key_dtype for v in (*step.invars, *step.outvars))
+    return key_dtype in [v.aval.dtype for v in (*step.invars, *step.outvars)]
 
 
 def _constant_words(value: Any, aval: ShapedArray) -> Any:

@@ -30,10 +30,11 @@ def walk(
     """One walk through the equations. `change` returns the equations that replace one, or an atom for each of
     its results, which their readers then read; or None to keep it.
     """
+    jaxpr = closed.jaxpr
     producer: dict[Var, JaxprEqn] = {}
     replaced: dict[Var, Atom] = {}
     eqns: list[JaxprEqn] = []
-    for eqn in closed.eqns:
+    for eqn in jaxpr.eqns:
         if replaced:
             eqn = eqn.replace(invars=substitute(eqn.invars, replaced))
         found = change(eqn, producer)
@@ -45,10 +46,10 @@ def walk(
             else:
                 replaced.update(zip(eqn.outvars, found))  # type: ignore[arg-type]
                 break
-    if eqns == closed.eqns:
+    if eqns == jaxpr.eqns:
         return closed
-    outvars = substitute(closed.jaxpr.outvars, replaced)
-    return closed.replace(closed.jaxpr.replace(eqns=eqns, outvars=outvars))
+    outvars = substitute(jaxpr.outvars, replaced)
+    return closed.replace(jaxpr.replace(eqns=eqns, outvars=outvars))
 
 
 # ---- rules ----

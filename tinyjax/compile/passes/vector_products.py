@@ -23,13 +23,11 @@ MIN_TERMS = 17  # shorter sums are computed where they are read
 
 def vector_products(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same jaxpr without products of real numbers in which an operand has no rows or columns."""
-    return expanded(closed, _as_sum)
+    return expanded(closed, {primitive_named("dot_general"): _as_sum})
 
 
 def _as_sum(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     """A function that computes a product as a sum; None if it has several rows and columns."""
-    if eqn.primitive.name != "dot_general":
-        return None
     sides, out = sides_of(eqn), eqn.outvars[0].aval
     vectors = [side.size(side.kept) == 1 for side in sides]
     terms = sides[0].size(sides[0].summed)

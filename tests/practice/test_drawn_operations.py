@@ -2,6 +2,7 @@
 
 # ruff: noqa: B023 (a function that is made in a loop runs in its round)
 
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -101,6 +102,7 @@ def test_a_block_that_is_used_again_begins_where_it_is_used():
     assert context.trace is before
 
 
+@pytest.mark.skipif(sys.platform == "emscripten", reason="a browser has no threads")
 def test_blocks_of_two_threads_are_apart():
     started, go_on, found = threading.Event(), threading.Event(), []
 

@@ -468,7 +468,7 @@ def drawn_count(rng, depth):
 
 
 def test_of_a_program_that_is_drawn_all_multiplications_count():
-    for rng, size in draws(150):
+    for rng, size in draws(450):
         jaxpr, want = drawn_count(rng, min(size, 3))
         try:
             got = count_multiplications(jaxpr)

@@ -119,7 +119,7 @@ STUDENTS = {
 }
 
 
-STUDENTS["with a constant"]["sources"]["2"][FILE] += "\n\nONE = 1.0\n"
+STUDENTS["with a constant"]["sources"]["2"][FILE] += "\n\nONE = 1\n"
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def rows(tmp_path_factory):
     ("student", "state", "points"),
     [
         ("honest", "passed", 12),
-        ("half", "failed", 2.67),
+        ("half", "failed", 3.27),
         ("loads the original", "refused", 0),
         ("reads the original", "refused", 0),
         ("always equal", "refused", 0),

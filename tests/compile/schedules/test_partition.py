@@ -11,7 +11,7 @@ from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.parallelize import Parallelize
-from tinyjax.compile.schedules.partition import Partition
+from tinyjax.compile.schedules.partition import Partition, borders
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -29,6 +29,21 @@ def shifted(count, by=1):
 
 def vectors(naive, axis):
     return Vectorize(f"{axis}_inner", 16).apply(Split(axis, 16).apply(naive))
+
+
+def test_a_loop_that_begins_later_has_no_borders_before():
+    (first,) = shifted(35).body
+    assert borders(first) == [1]
+    assert borders(replace(first, start=index(32))) == []
+
+
+@pytest.mark.parametrize("n", [33, 100])
+def test_sums_within_loops_and_branches_count_each_element_of_an_array_with_edges_once(n):
+    def total(is_plain, x):
+        return lax.cond(is_plain, jnp.sum, lambda x: jnp.sum(jnp.pad(x, 1, mode="edge")), x)
+
+    x = jnp.arange(float(n))
+    assert jax.jit(total)(False, x) == total(False, x) == n * (n - 1) / 2 + n - 1
 
 
 def test_a_border_is_apart():

@@ -57,7 +57,8 @@ class Partition(LoopDirective):
 
     def _pieces(self, loop: ir.For, fresh: Fresh) -> list[ir.Statement]:
         """The loop in pieces; names in borders are new."""
-        cuts = [loop.variable.lo, *borders(loop), loop.variable.hi + 1]
+        first, last = _range(loop)
+        cuts = [first, *borders(loop), last + 1]
         if len(cuts) == 2:  # of one iteration
             return _simplified(substituted(loop.body, {self.axis: loop.start}), {})
         longest = max(itertools.pairwise(cuts), key=lambda piece: piece[1] - piece[0])
@@ -96,6 +97,12 @@ def _border_names(body: Sequence[ir.Statement], fresh: Fresh) -> dict[str, str]:
 # ---- where answers change ----
 
 
+def _range(loop: ir.For) -> tuple[int, int]:
+    """The least and the greatest value that the loop's variable can have: the last iterations of an unrolled
+    loop begin later than the variable's range does."""
+    return max(loop.variable.lo, loop.start.lo), min(loop.variable.hi, loop.stop.hi - 1)
+
+
 def borders(loop: ir.For) -> list[int]:
     """The values of the loop's variable, after the first one, at which the answer to some test changes."""
     axis, found = axis_of(loop), set[int]()
@@ -106,7 +113,7 @@ def borders(loop: ir.For) -> list[int]:
         for difference in _clamps(statement):
             cuts = [cut for to in (0, 1) for cut in _crossing(difference, axis, to)]
             either += [(min(cuts), max(cuts))] if cuts else []
-    low, high = loop.variable.lo, loop.variable.hi
+    low, high = _range(loop)
     for first, last in either:
         if found.isdisjoint((first, last)) and low < first and last <= high:
             found.add(first)

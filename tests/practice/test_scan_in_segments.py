@@ -85,16 +85,17 @@ def test_what_is_given_stays_and_each_call_is_of_its_own_steps():
         xs = {
             "x": np.arange(2.0 * steps, dtype=np.float32).reshape(steps, 1, 2),
             "n": np.arange(steps, dtype=np.int8),
+            "empty": np.zeros((steps, 0), np.float32),
         }
         with unchanged(xs=xs):
             got = scan_in_segments(
-                lambda h, x: (h + x["x"], (h, x["n"], None)),
+                lambda h, x: (h + x["x"], (h, x["n"], x["empty"])),
                 np.zeros((1, 2), np.float32),
                 xs,
                 length,
             )
         want = lax.scan(
-            lambda h, x: (h + x["x"], (h, x["n"], None)), np.zeros((1, 2), np.float32), xs
+            lambda h, x: (h + x["x"], (h, x["n"], x["empty"])), np.zeros((1, 2), np.float32), xs
         )
         assert jax.tree.structure(got) == jax.tree.structure(want)
         assert all(map(np.array_equal, jax.tree.leaves(got), jax.tree.leaves(want)))

@@ -89,13 +89,13 @@ def test_what_is_given_stays_and_each_call_is_of_its_own_steps():
         }
         with unchanged(xs=xs):
             got = scan_in_segments(
-                lambda h, x: (h + x["x"], (h, x["n"], x["empty"])),
+                lambda h, x: (h + x["x"], (h, x["n"], None)),
                 np.zeros((1, 2), np.float32),
                 xs,
                 length,
             )
         want = lax.scan(
-            lambda h, x: (h + x["x"], (h, x["n"], x["empty"])), np.zeros((1, 2), np.float32), xs
+            lambda h, x: (h + x["x"], (h, x["n"], None)), np.zeros((1, 2), np.float32), xs
         )
         assert jax.tree.structure(got) == jax.tree.structure(want)
         assert all(map(np.array_equal, jax.tree.leaves(got), jax.tree.leaves(want)))

@@ -51,6 +51,8 @@ def test_a_tolerance_may_be_as_small_as_floats_are():
     assert place.dtype == np.float64 and abs(float(place) - np.sqrt(2)) <= 1e-13
     place, halvings = bisection.bisect(lambda x: x - 0.7, -1e30, 1e30, 1e-3)
     assert abs(float(place) - 0.7) <= 1e-3 and int(halvings) > 100
+    place, halvings = bisection.bisect(lambda x: x - 1e-35, -1e38, 1e38, 1e-36)
+    assert abs(float(place) - 1e-35) <= 1e-36 and int(halvings) > 230
 
 
 def test_the_middle_of_the_last_interval_is_the_place():

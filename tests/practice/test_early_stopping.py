@@ -144,6 +144,11 @@ def test_each_best_gives_all_of_the_patience_again(patience):
     assert got == (3.0 * patience, 7.0, 4 * patience)
 
 
+def test_it_may_take_thousands_of_steps():
+    best, loss, steps = train(count, lambda x: abs(x - 3000), jnp.float32(0.0), 500, 10_000)
+    assert (float(best), float(loss), int(steps)) == (3000.0, 0.0, 3500)
+
+
 def test_losses_of_float64_are_compared_as_such():
     with jax.enable_x64():
         table = 1 + 2.0**-45 * np.array([3.0, 2.0, 1.0, 2.0, 2.0, 0.0])

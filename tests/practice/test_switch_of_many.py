@@ -121,6 +121,9 @@ def test_results_of_several_dtypes_become_one_that_holds_them_all():
         same(got, np.float32([f(2.5 * jnp.ones(())) for f in functions]), "the results")
     got = switch_of_many(jnp.array([0, 1]), [is_large, whole], jnp.array([2.5, 7.5]))
     same(got, np.int32([1, 7]), "the results")
+    for dtype in ("bool", "int8"):
+        got = switch_of_many(jnp.array([0, 1]), [lambda x: x.astype(dtype)] * 2, jnp.ones(2))  # noqa: B023
+        same(got, np.ones(2, dtype), "the results")
     with jax.enable_x64():
         got = switch_of_many(jnp.array([0, 1]), [third, whole], np.array([1.0, 2.5]))
     same(got, np.array([1 / 3, 2]), "the results", 1e-12)

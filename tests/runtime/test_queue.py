@@ -102,7 +102,7 @@ def test_reading_waits_for_the_copy(queue, monkeypatch):
 
 
 def test_reading_in_a_forked_process_is_refused(queue):
-    """There nothing that the process before it launched ever ends. What is on the host is read all the same."""
+    """There a wait would never end. What is on the host can be read."""
     memory, on_host = queue.upload(np.ones(4, np.float32)), queue.upload(np.ones((0, 2)))
     queue.is_fork = True
     with pytest.raises(DeviceError, match="forked"):

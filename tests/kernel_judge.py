@@ -33,7 +33,9 @@ def agree(fun, spec, *args, rtol=1e-5):
     )
     assert found.dtype == dtype, f"the result's dtype is {found.dtype}, and should be {dtype}"
     rtol = rtol if dtype.kind == "f" else 0  # whole numbers are exact
-    wrong = np.argwhere(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
+    largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
+    atol = rtol * min(1, largest)  # where all numbers are small, none is near enough to 0
+    wrong = np.argwhere(~np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True))
     if len(wrong):
         at = tuple(map(int, wrong[0]))
         is_value, should_be = (f"{x[at]:.7g}" if rtol else str(x[at]) for x in (found, expected))
@@ -49,7 +51,8 @@ def agree_for_drawn_sizes(
     fun, spec, most, shapes_of, rtol=1e-4, dtypes=("float32", "int32"), count=5
 ):
     """The same of arrays that are drawn, small ones first. `shapes_of` makes the arguments' shapes of whole
-    numbers, from 1 to those in `most`. Dtypes come in turn: one for all arguments, or one for each."""
+    numbers, from 1 to those in `most`. Dtypes come in turn: one for all arguments, or one for each. At the
+    end small arrays of float64, in place of float32, and the same with all numbers near 0."""
     for n in range(count):
         rng = np.random.default_rng([n, *most])
         shares = (
@@ -61,6 +64,14 @@ def agree_for_drawn_sizes(
         given = [x.astype(dtype[i % len(dtype)]) for i, x in enumerate(given)]
         with shown(arguments=", ".join(f"{x.dtype}{list(x.shape)}" for x in given)):
             agree(fun, spec, *given, rtol=rtol)
+        if n != 1 or dtypes[0] == "int32":
+            continue
+        wide = dtypes[0].replace("float32", "float64").split()
+        for scale in (1.0, 2.0**-20):
+            given = [20 * scale * rng.uniform(-1, 1, shape) for shape in shapes]
+            given = [x.astype(wide[i % len(wide)]) for i, x in enumerate(given)]
+            with shown(dtypes=wide, shapes=shapes, scale=scale), jax.enable_x64():
+                agree(fun, spec, *given, rtol=1e-12)
 
 
 def agree_for_other_numbers(fun, spec, *shapes, least=2**24 + 1, halves=True):

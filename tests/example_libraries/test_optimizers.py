@@ -89,6 +89,24 @@ def test_adam_steps_by_its_corrected_means():
     close(after, x - 0.1 * m / (np.sqrt(v) + 1e-3))
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_adam_of_float64s_is_exact_after_any_number_of_steps(scale):
+    x, g = np.array([2.0, -3.0]), scale * np.array([0.7, 0.1])
+    for b1, b2, eps, first in [
+        (0.9, 0.999, 1e-8, 0),
+        (0.999, 0.9999, 1e-3, 0),
+        (0, 0.99995, 0, 70_000),
+    ]:
+        m, v = (1 - b1) * g, (1 - b2) * g**2
+        step = m / (1 - b1 ** (first + 1)) / (np.sqrt(v / (1 - b2 ** (first + 1))) + eps)
+        with jax.enable_x64():
+            init, update, _ = optimizers.adam(0.1, b1, b2, eps)
+            found = jax.tree.leaves(update(first, g, init(x)))
+        for name, got, want in zip("xmv", found, (x - 0.1 * step, m, v)):
+            assert got.dtype == np.float64, f"{name} keeps the dtype of x"
+            np.testing.assert_allclose(got, want, 1e-11, err_msg=f"{name} after step {first}")
+
+
 def test_adam_takes_a_schedule():
     adam = optimizers.adam(lambda i: 0.1 / (i + 1))
     _, (once, _, _), (twice, _, _) = states(adam, [G, G])

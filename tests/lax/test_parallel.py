@@ -250,6 +250,7 @@ def test_each_reduction_of_any_axis_and_dtype(reduce, numpy, dim, dtype):
         got, numpy(x, dim, dtype=dtype) if numpy is np.sum else numpy(x, dim)
     )
     shared = jax.vmap(lambda y: reduce(x, "i"), axis_name="i")(np.ones(5))
+    assert shared.dtype == x.dtype, "also where it is the same for all"
     np.testing.assert_array_equal(shared[4], (x * 5).astype(dtype) if numpy is np.sum else x)
 
 
@@ -276,7 +277,8 @@ def test_drawn_reductions_over_names_and_positions_are_those_of_numpy(rng, most)
     """Nested vmaps, the outermost first; of a name without a dim all examples have one x."""
     names, sizes = ["i", "", "k", "l"][:most], rng.integers(1, 4, most).tolist()
     own, mapped = rng.integers(1, 4, rng.integers(0, 3)).tolist(), rng.random(most) < 0.7
-    whole = rng.integers(-9, 9, [*(n for n, m in zip(sizes, mapped) if m), *own]).astype("float32")
+    whole = rng.integers(-9, 9, [*(n for n, m in zip(sizes, mapped) if m), *own])
+    whole = whole.astype(str(rng.choice(["float32", "int32"])))
     dims, given, place = [None] * most, whole, int(mapped.sum())
     for n in reversed(range(most)):
         if mapped[n]:
@@ -295,4 +297,4 @@ def test_drawn_reductions_over_names_and_positions_are_those_of_numpy(rng, most)
         over = tuple(names.index(a) for a in axes if a in names)
         want = np.broadcast_to(REDUCTIONS[reduction](want, over, keepdims=True), want.shape)
         want = REDUCTIONS[reduction](want, tuple(most + a for a in axes if a not in names))
-        same(fun(given, np.zeros(sizes)), want, "the result", rtol=0)
+        same(fun(given, np.zeros(sizes)), want.astype(whole.dtype), "the result", rtol=0)

@@ -90,6 +90,13 @@ def test_each_optimizer_has_its_own_numbers_and_states_stay_as_they_are():
     np.testing.assert_allclose(after(adamw(1.0, 0.2), weights, nothing(weights)), 0.8 * weights)
 
 
+def test_weights_of_float64_decay_as_exactly_as_they_are():
+    x = np.array([[2.0, -4e6], [8e-6, 16.0]])
+    with jax.enable_x64():
+        got = after(adamw(0.1, 3.3), x, np.zeros((2, 2)))
+    same(np.asarray(got) / x, np.full((2, 2), 0.67), "what is left of the weights", 1e-12)
+
+
 @drawn(10, most=6)
 def test_drawn_weights_go_with_adam_and_decay_as_in_numpy(rng, most):
     x = floats(rng, *shape_of_rank(rng, int(rng.integers(0, most))))

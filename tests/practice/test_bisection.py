@@ -46,8 +46,13 @@ def test_the_interval_is_halved_until_it_is_no_longer_than_the_tolerance():
 def test_a_tolerance_may_be_as_small_as_floats_are():
     place, _ = bisection.bisect(lambda x: x - 3e-12, 0.0, 1e-11, 1e-14)
     assert abs(float(place) - 3e-12) <= 1e-14
+    with jax.enable_x64():
+        place, _ = bisection.bisect(lambda x: x * x - 2, np.float64(0), np.float64(2), 1e-13)
+    assert place.dtype == np.float64 and abs(float(place) - np.sqrt(2)) <= 1e-13
     place, halvings = bisection.bisect(lambda x: x - 0.7, -1e30, 1e30, 1e-3)
     assert abs(float(place) - 0.7) <= 1e-3 and int(halvings) > 100
+    place, halvings = bisection.bisect(lambda x: x - 1e-35, -1e38, 1e38, 1e-36)
+    assert abs(float(place) - 1e-35) <= 1e-36 and int(halvings) > 230
 
 
 def test_the_middle_of_the_last_interval_is_the_place():

@@ -43,6 +43,17 @@ def test_no_key_is_that_of_the_run_or_one_that_its_numbers_make():
         )
 
 
+def test_numbers_up_to_the_largest_int32_have_keys_of_their_own():
+    """Also those whose products and sums would be too large, or equal: 2 ** n, and one less."""
+    numbers = sorted({2**n - less for n in range(32) for less in (0, 1)} - {2**31})
+    pairs = np.array([(step, layer) for step in numbers for layer in numbers], np.int32)
+    keys = jax.vmap(lambda pair: random.key_data(key_for(KEY, *pair)))(pairs)
+    first = {}
+    for pair, key in zip(pairs.tolist(), map(tuple, np.asarray(keys).tolist())):
+        other = first.setdefault(key, pair)
+        assert other == pair, f"step and layer {pair} have the key of {other}"
+
+
 def test_another_run_has_other_keys():
     one, other = (words(key_for(random.key(seed), 3, 2)) for seed in (0, 1))
     assert one != other, f"the runs of seeds 0 and 1 have one key in step 3, layer 2: {one}"
@@ -79,6 +90,12 @@ def test_what_is_left_is_made_larger_so_that_the_mean_stays():
     for rate, left in [(0.0625, 1 / 0.9375), (0.9375, 16.0)]:
         got = set(np.unique(np.asarray(dropout(KEY, rate, ONES))).tolist())
         assert got == {0.0, float(np.float32(left))}, f"at a rate of {rate}: {got}"
+    found = np.asarray(dropout(KEY, 1 - 2.0**-12, jnp.ones(40_000)))
+    assert set(found.tolist()) == {0.0, 4096.0}, "at a rate of 4095/4096"
+    assert 2 < (found > 0).sum() < 25, "of 40,000 about ten are left"
+    with jax.enable_x64():
+        got = np.unique(np.asarray(dropout(KEY, 0.3, jnp.ones(50, "float64"))))
+    np.testing.assert_allclose(got, [0, 1 / 0.7], 1e-15, err_msg="of float64s")
 
 
 def test_each_element_is_decided_by_itself():

@@ -100,6 +100,8 @@ def test_a_loss_that_is_no_number_is_no_better():
     nan = float("nan")
     assert trained([5.0, nan, 3.0, nan, 4.0, 4.0, 4.0], patience=2) == (2.0, 3.0, 4)
     assert trained([5.0, nan, nan, nan, 1.0], patience=3) == (0.0, 5.0, 3)
+    _, loss, steps = train(count, of_table([nan] * 9), jnp.float32(0.0), 2, 9)
+    assert np.isnan(loss) and steps == 2, "where no loss is a number, patience ends it"
     inf = float("inf")
     assert trained([inf, inf, 7.0, -inf, 1.0, 1.0, 1.0], patience=2) == (3.0, -inf, 5)
     lost = lambda i, x: jnp.where(i == 1, nan, x - 1)  # noqa: E731
@@ -131,6 +133,29 @@ def test_parameters_keep_dtypes_and_shapes_and_are_left_as_they_are():
             assert (float(loss), int(steps)) == (0.0, 3 + patience)
 
 
+@pytest.mark.parametrize("patience", range(2, 8))
+def test_each_best_gives_all_of_the_patience_again(patience):
+    """Each time the last step that may be in vain is followed by a better one."""
+    table, worse = [], [11.0] * (patience - 1)
+    for best in (10.0, 9.0, 8.0, 7.0):
+        table += [best, *worse]
+    with jax.disable_jit():
+        got = trained([*table, 11.0, 0.0], patience)
+    assert got == (3.0 * patience, 7.0, 4 * patience)
+
+
+def test_it_may_take_thousands_of_steps():
+    best, loss, steps = train(count, lambda x: abs(x - 3000), jnp.float32(0.0), 500, 10_000)
+    assert (float(best), float(loss), int(steps)) == (3000.0, 0.0, 3500)
+
+
+def test_losses_of_float64_are_compared_as_such():
+    with jax.enable_x64():
+        table = 1 + 2.0**-45 * np.array([3.0, 2.0, 1.0, 2.0, 2.0, 0.0])
+        best, loss, steps = train(count, of_table(table), jnp.float32(0.0), 2, 100)
+        assert (float(best), float(loss), int(steps)) == (2.0, table[2], 4)
+
+
 def in_python(table, patience, most):
     """The best number of steps, its loss, and how many steps were done."""
     best = done = waited = 0
@@ -147,6 +172,8 @@ def test_drawn_losses_end_a_training_where_python_does(rng, most):
     table[1:][rng.random(2 * most + 2) < 0.2] = rng.choice([np.nan, np.inf, -np.inf])
     if most % 2:
         table = rng.integers(2**28, 2**28 + 3, 2 * most + 3)  # float32 does not tell them apart
+    else:
+        table *= rng.choice([2.0**-30, 1.0, 2.0**30])  # how large losses are does not matter
     table = table.astype("int32" if most % 2 else "float32")
     patience, steps = int(rng.integers(0, most + 2)), int(rng.choice([0, most, 2 * most]))
 

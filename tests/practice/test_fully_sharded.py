@@ -61,6 +61,17 @@ def test_any_rate_will_do(rate):
     np.testing.assert_allclose(params, np.full(4, -rate), rtol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_step_of_float64s_is_as_exact_and_numbers_may_be_of_any_size(scale):
+    x, batch = scale * np.arange(1.0, 5), np.array([1.1, 1.3])
+    with jax.enable_x64(), jax.disable_jit():
+        step = fully_sharded_step(lambda p, batch: jnp.mean(batch) * jnp.sum(p * p), mesh(2), 0.1)
+        params, value = step(x, batch)
+    assert (params.dtype, value.dtype) == (np.float64, np.float64)
+    np.testing.assert_allclose(value, 36 * scale**2, 1e-12)
+    np.testing.assert_allclose(params, 0.76 * x, 1e-12)
+
+
 def test_a_device_computes_with_all_params_and_its_part_of_the_batch():
     seen = []
 

@@ -100,6 +100,7 @@ def test_params_and_batch_may_be_any_trees_and_stay_as_they_are():
     batch = {
         "x": np.arange(24, dtype=np.float32).reshape(6, 1, 2, 2),
         "n": np.arange(6, dtype=np.int8),
+        "empty": np.zeros((6, 0, 2), np.float32),
     }
 
     def loss(params, batch):
@@ -128,6 +129,25 @@ def test_a_loss_that_is_nan_or_infinite_in_one_piece_is_so_for_the_batch():
     batch = BATCH[0], BATCH[1].at[7].set(jnp.nan)
     value, grads = value_and_grad_in_pieces(loss, PARAMS, batch, 3)
     assert np.isnan(value) and np.isnan(grads["b"]) and np.isnan(grads["w"]).all()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_numbers_of_float64_are_added_up_as_such(scale):
+    with jax.enable_x64():
+        rng = np.random.default_rng(0)
+        params = {"w": jnp.array(scale * rng.standard_normal(2)), "b": jnp.array(scale / 3)}
+        batch = rng.standard_normal((12, 2)), scale * rng.standard_normal(12)
+
+        def loss(params, batch):
+            return jnp.mean((batch[0] @ params["w"] + params["b"] - batch[1]) ** 2)
+
+        want = jax.value_and_grad(loss)(params, batch)
+        for pieces in (1, 3):
+            got = value_and_grad_in_pieces(loss, params, batch, pieces)
+            for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+                told = f"value or gradient, in {pieces} pieces"
+                np.testing.assert_allclose(a, b, 1e-11, err_msg=told)
+                assert a.dtype == b.dtype, told
 
 
 @drawn(8, most=6)

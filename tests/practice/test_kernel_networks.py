@@ -44,7 +44,8 @@ def test_scores_may_be_large_and_all_of_one_sign(middle):
     q, k = np.full((4, 4), 3.0, np.float32), floats(16, 4) + middle
     agree(kernels.attention, spec.attention, q, k, floats(16, 4), rtol=1e-3)
     low = np.full((16, 4), 300 * (middle - 50), np.float32)
-    agree(kernels.attention, spec.attention, q, low, floats(16, 4))
+    for keys in (low, np.full((16, 4), -1e32, np.float32)):
+        agree(kernels.attention, spec.attention, q, keys, floats(16, 4))
 
 
 def test_no_program_has_more_than_a_block_of_scores():
@@ -111,6 +112,11 @@ def test_the_backward_pass_is_one_kernel():
     assert {a.dtype.name for a in kernels.dense_bwd(saved, saved[2])} == {"float16"}
     found = kernels.dense_bwd((x[:1], w, out[:1]), ct[:1])
     np.testing.assert_allclose(found[2], slope[0], rtol=1e-3, atol=1, err_msg="of one example")
+    for bias in (50, -50):
+        for found in kernels.dense_bwd(kernels.dense_fwd(x, w, b + bias)[1], ct):
+            assert not np.any(found), (
+                "where tanh is 1 or -1 it doesn't move, whatever the cotangent"
+            )
     ct[0, 1] = np.nan
     of_x, of_w, of_b = kernels.dense_bwd((x, w, out), ct)
     assert np.isnan(of_b).tolist() == [False, True] + [False] * 3
@@ -156,3 +162,8 @@ def test_drawn_layers_have_the_cotangents_that_numpy_computes(rng, most):
             "xwb", found, (slope @ w.T, x.T @ slope, slope.sum(0)), strict=True
         ):
             same(got, np.float32(want), f"the cotangent of {name}", rtol=1e-4)
+        for scale in (2.0**-40, 2.0**40):
+            with jax.enable_x64():
+                found = kernels.dense_bwd(kernels.dense_fwd(x, w, b)[1], scale * ct)
+            for name, got, want in zip("xwb", found, (slope @ w.T, x.T @ slope, slope.sum(0))):
+                same(np.asarray(got) / scale, want, f"the cotangent of {name} in float64", 1e-12)

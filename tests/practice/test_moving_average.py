@@ -91,7 +91,9 @@ def test_measurements_of_any_rank_keep_their_shape_and_dtype():
         assert (got.shape, got.dtype) == (xs.shape, xs.dtype)
     with jax.enable_x64():
         got = moving_average(np.array([1.0, 1.0 + 2.0**-40]), 0.5)
+        third = moving_average(np.array([1.0, 2.0]), 0.3)
     assert got.dtype == np.float64 and float(got[1]) == 1 + 2.0**-41
+    np.testing.assert_allclose(third, [1, 1.7], 1e-15)
 
 
 @drawn(10, most=6)

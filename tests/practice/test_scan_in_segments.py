@@ -85,6 +85,7 @@ def test_what_is_given_stays_and_each_call_is_of_its_own_steps():
         xs = {
             "x": np.arange(2.0 * steps, dtype=np.float32).reshape(steps, 1, 2),
             "n": np.arange(steps, dtype=np.int8),
+            "empty": np.zeros((steps, 0), np.float32),
         }
         with unchanged(xs=xs):
             got = scan_in_segments(

@@ -111,6 +111,11 @@ def test_a_state_of_any_dtype_that_is_the_same_for_all_keeps_it(dtype):
     )
     assert states.tolist() == (state * weights.astype(dtype)[:, None] ** 2).tolist()
     assert ys.tolist() == [[0, 1], [0, 2]] and ys.dtype == np.int32
+    with jax.enable_x64():
+        first, xs = np.array([1 / 3]), np.arange(6.0).reshape(2, 3) / 7
+        states, ys = scan_of_batch(lambda w, h, x: (h + x, x), (1.0, first, xs), (None, None, 0), 2)
+    same(states, first + xs.sum(1)[:, None], "states of float64", 1e-14)
+    same(ys, xs, "ys of float64", 0)
     whole = np.arange(6, dtype=np.int32).reshape(2, 3)
     _, ys = scan_of_batch(lambda w, h, x: (h, x), (1.0, state, whole), (None, None, 0), 2)
     assert ys.dtype == np.int32 and ys.tolist() == whole.tolist()

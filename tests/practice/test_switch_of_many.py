@@ -113,6 +113,22 @@ def test_of_many_functions_each_may_be_chosen_and_the_dtype_is_kept():
     assert got.dtype == jnp.float16 and got.tolist() == [5, 3, 0, 4, 1, 2, 0, 5]
 
 
+def test_results_of_several_dtypes_become_one_that_holds_them_all():
+    is_large, whole, third = lambda x: x > 1, lambda x: x.astype("int32"), lambda x: x / 3
+    for functions in ([is_large, whole, third], [whole, third, is_large], [third, is_large, whole]):
+        xs = jnp.array([2.5, 2.5, 2.5])
+        got = switch_of_many(jnp.arange(3), functions, xs)
+        same(got, np.float32([f(2.5 * jnp.ones(())) for f in functions]), "the results")
+    got = switch_of_many(jnp.array([0, 1]), [is_large, whole], jnp.array([2.5, 7.5]))
+    same(got, np.int32([1, 7]), "the results")
+    for dtype in ("bool", "int8"):
+        got = switch_of_many(jnp.array([0, 1]), [lambda x: x.astype(dtype)] * 2, jnp.ones(2))  # noqa: B023
+        same(got, np.ones(2, dtype), "the results")
+    with jax.enable_x64():
+        got = switch_of_many(jnp.array([0, 1]), [third, whole], np.array([1.0, 2.5]))
+    same(got, np.array([1 / 3, 2]), "the results", 1e-12)
+
+
 ALL = [jnp.log, jnp.sqrt, lambda x: 1 / x, lambda x: x * jnp.exp(200 * x), jnp.sin, lambda x: -x]
 
 

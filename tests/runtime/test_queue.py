@@ -101,6 +101,16 @@ def test_reading_waits_for_the_copy(queue, monkeypatch):
     np.testing.assert_array_equal(got, np.ones(4), "given before the elements were there")
 
 
+def test_reading_in_a_forked_process_is_refused(queue):
+    """There a wait would never end. What is on the host can be read."""
+    memory, on_host = queue.upload(np.ones(4, np.float32)), queue.upload(np.ones((0, 2)))
+    queue.is_fork = True
+    with pytest.raises(DeviceError, match="forked"):
+        queue.read(memory)
+        pytest.fail("check_process is to be asked before the copy")
+    assert queue.read(on_host).shape == (0, 2)
+
+
 def test_what_reads_a_result_waits_for_the_kernel_that_makes_it(queue):
     array = np.arange(1_000_000, dtype=np.float32)
     (twice,) = queue.build(TWICE, ["twice"])

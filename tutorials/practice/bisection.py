@@ -20,7 +20,7 @@ def bisect(
     `fun` takes a number, and has one sign at `low`, the lower bound, and the other at `high`: it may rise or
     fall. As long as the interval is longer than `tolerance`, it is halved, and the half is kept at whose two
     ends the signs differ. The middle of the last interval is the place, a float32 also where the bounds are
-    whole numbers.
+    whole numbers, and a float64 where jax_enable_x64 is on.
 
     No float lies in the middle of two neighbours: the loop then ends, however small the tolerance. It is one
     `lax.while_loop`, so that it works under `jit`, and under `vmap` for many bounds at once."""

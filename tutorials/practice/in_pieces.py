@@ -31,7 +31,7 @@ def value_and_grad_in_pieces(
         here = jax.value_and_grad(loss)(params, piece)
         return jax.tree.map(lambda a, b: a + b, sums, here), None
 
-    parts = jax.tree.map(lambda x: x.reshape(pieces, -1, *x.shape[1:]), batch)
+    parts = jax.tree.map(lambda x: x.reshape(pieces, examples // pieces, *x.shape[1:]), batch)
     zeros = jnp.zeros(()), jax.tree.map(jnp.zeros_like, params)
     sums, _ = lax.scan(step, zeros, parts)
     return jax.tree.map(lambda x: x / pieces, sums)

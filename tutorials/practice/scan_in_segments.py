@@ -28,6 +28,6 @@ def scan_in_segments(
     def segment(state: Any, xs: Any) -> tuple[Any, Any]:
         return lax.scan(step, state, xs)
 
-    segments = jax.tree.map(lambda x: x.reshape(-1, length, *x.shape[1:]), xs)
+    segments = jax.tree.map(lambda x: x.reshape(steps // length, length, *x.shape[1:]), xs)
     state, ys = lax.scan(jax.checkpoint(segment), state, segments)
     return state, jax.tree.map(lambda y: y.reshape(steps, *y.shape[2:]), ys)

@@ -16,7 +16,8 @@ def switch_of_many(indices: Any, functions: Sequence[Callable[[Any], Any]], xs: 
     """For each i, `functions[indices[i]]` of `xs[i]`.
 
     `indices` are n int32s, `xs` n floats. A function takes n numbers and gives n: each is called once, with n
-    numbers, and what it gives for examples of another function is not looked at. As with `lax.switch`, an
+    numbers, and what it gives for examples of another function is not looked at. Results of several dtypes
+    are promoted, as by `jnp.stack`. As with `lax.switch`, an
     index that is too small means the first function, and one that is too large the last.
 
     The derivative by `xs[i]` is that of its own function, also where another's is infinite or nan at `xs[i]`:

@@ -177,3 +177,13 @@ def test_of_any_tree_the_first_step_that_is_good_is_taken():
         with jax.enable_x64(dtype is np.float64):
             new, _ = descent_step(lambda x: jnp.sum(x * x), np.array([1, 2], dtype), 0.25)
             same(new, [0.5, 1.0], dtype=dtype)
+
+
+@pytest.mark.parametrize("steep", [2.0**-36, 2.0**36])
+@pytest.mark.parametrize("size", [2.0**-20, 2.0**20])
+def test_a_loss_may_have_any_scale(steep, size):
+    """Each number is a power of two times a small one: a rate of 1 / steep is good, and ends at 0."""
+    start = size * np.float32([3.0, 4.0])
+    new, rate = descent_step(lambda x: steep * jnp.sum(x * x) / 2, start, rate=8 / steep)
+    assert float(rate) == 1 / steep
+    same(new, np.zeros(2))

@@ -182,7 +182,7 @@ def test_a_problem_may_have_any_scale_and_many_unknowns():
         for damping in (0.0, 0.7):
             matrix = rows.T @ rows + damping * np.eye(3)
             expected = start - np.linalg.solve(matrix, rows.T @ (rows @ start - right))
-            for scale in (1e-6, 1e-3, 1e6):  # of the slopes, and of the unknowns the other way
+            for scale in (1e-9, 1e-3, 1e6):  # of the slopes, and of the unknowns the other way
                 found = gauss_newton_step(
                     lambda x: (scale * rows) @ x - right,  # noqa: B023
                     start / scale,
@@ -191,6 +191,6 @@ def test_a_problem_may_have_any_scale_and_many_unknowns():
                 np.testing.assert_allclose(found * scale, expected, rtol=1e-3, atol=1e-4)
         found = gauss_newton_step(lambda x: 2.0 * x - right, np.zeros(4))
         np.testing.assert_allclose(found, right / 2, rtol=1e-12, err_msg="found in one direction")
-        slopes = np.sqrt(np.arange(1.0, 61.0))
+        slopes = np.logspace(0, 1.5, 60)
         found = gauss_newton_step(lambda x: slopes * x - 1.0, np.zeros(60))
-        np.testing.assert_allclose(found, 1 / slopes, rtol=3e-3, err_msg="of 60 unknowns")
+        np.testing.assert_allclose(found, 1 / slopes, rtol=5e-3, err_msg="of 60 unknowns")

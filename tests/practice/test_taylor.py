@@ -78,9 +78,12 @@ def test_many_can_be_asked_for_and_one_call_knows_nothing_of_another():
     np.testing.assert_allclose(found, [0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0], atol=1e-6)
 
 
-def test_with_64_bits_the_coefficients_have_all_their_digits():
+def test_the_coefficients_have_the_dtype_and_all_digits_of_x():
     with jax.enable_x64(True):
         for x in (0.3, np.float64(0.3), jnp.asarray(0.3)):
             found = coefficients(lambda x: 1.0 / (1.0 - x), x, 3)
             want = [0.7 ** -(k + 1) for k in range(4)]
             np.testing.assert_allclose(found, want, rtol=1e-12)
+    small = coefficients(lambda x: x * x * x, jnp.float16(2), 3)
+    assert [c.dtype for c in small] == ["float16"] * 4
+    np.testing.assert_array_equal(small, [8, 12, 6, 1])

@@ -128,3 +128,15 @@ def test_each_value_has_its_own_aval_however_many_were_asked_for_before():
     for ndim in range(9):
         for dtype in ("int8", "float16", "bool"):
             assert str(get_aval(np.ones((1,) * ndim, dtype))) == f"{dtype}[{','.join('1' * ndim)}]"
+
+
+def test_a_subclass_of_numpys_array_is_an_array():
+    class Table(np.ndarray):
+        pass
+
+    for shape, dtype, aval in (
+        ((2, 3), np.float64, "float32[2,3]"),
+        ((0,), np.int16, "int16[0]"),
+        ((), np.bool_, "bool[]"),
+    ):
+        assert str(get_aval(np.zeros(shape, dtype).view(Table))) == aval

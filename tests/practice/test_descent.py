@@ -36,7 +36,7 @@ def test_the_rate_is_halved_until_the_step_is_good():
     assert (float(new), float(rate)) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("rate, steep", [(2.0**40, 1.0), (1.0, 2.0**30)])
+@pytest.mark.parametrize("rate, steep", [(2.0**40, 1.0), (1.0, 2.0**30), (2.0**50, 2.0**30)])
 def test_the_rate_is_halved_as_often_as_it_takes(rate, steep):
     new, taken = descent_step(lambda x: steep * x * x / 2, 1.0, rate)
     assert (float(new), float(taken)) == (0.0, 1 / steep)
@@ -177,3 +177,22 @@ def test_of_any_tree_the_first_step_that_is_good_is_taken():
         with jax.enable_x64(dtype is np.float64):
             new, _ = descent_step(lambda x: jnp.sum(x * x), np.array([1, 2], dtype), 0.25)
             same(new, [0.5, 1.0], dtype=dtype)
+
+
+@pytest.mark.parametrize("steep", [2.0**-36, 2.0**36])
+@pytest.mark.parametrize("size", [2.0**-20, 2.0**20])
+def test_a_loss_may_have_any_scale(steep, size):
+    """Each number is a power of two times a small one: a rate of 1 / steep is good, and ends at 0."""
+    start = size * np.float32([3.0, 4.0])
+    new, rate = descent_step(lambda x: steep * jnp.sum(x * x) / 2, start, rate=8 / steep)
+    assert float(rate) == 1 / steep
+    same(new, np.zeros(2))
+
+
+def test_a_loss_of_64_bits_may_go_down_by_little():
+    """1 + steep * x**2 / 2 at 1, where a rate of 1 / steep is good: float32 can't tell such losses apart."""
+    with jax.enable_x64(True):
+        for steep in (1e-8, 1e-10):
+            start = np.float64(1.0)
+            new, rate = descent_step(lambda x: 1.0 + steep * x * x / 2, start, 1.75 / steep)  # noqa: B023
+            np.testing.assert_allclose([new, float(rate) * steep], [0.125, 0.875], rtol=1e-12)

@@ -5,6 +5,7 @@ import pytest
 from judged import each_error, error_passes, raises, unchanged
 from practice.error_bars import error_of
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
 
 
@@ -81,3 +82,19 @@ def test_an_exact_value_adds_nothing_and_one_without_bounds_all():
 def test_a_result_may_be_a_matrix_and_moves_only_where_it_does():
     found = error_of(lambda x, y: jnp.array([[x, y, 1.0]]), [2.0, 3.0], [0.5, 0.25])
     np.testing.assert_array_equal(found, [[0.5, 0.25, 0.0]])
+
+
+def test_with_64_bits_an_error_has_all_their_digits():
+    with jax.enable_x64(True):
+        for kind in (float, np.float64, jnp.asarray):
+            values, errors = [kind(1 / 3), kind(0.7)], [kind(0.1), kind(0.3)]
+            found = error_of(lambda x, y: x * x * y, values, errors)
+            assert found.dtype == np.float64
+            want = np.hypot(2 / 3 * 0.7 * 0.1, 0.3 / 9)
+            np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+def test_errors_scale_as_the_results_do():
+    for scale in (1e-6, 1e6):
+        found = error_of(lambda x, y: scale * x - y, [1.0, scale], [3.0, 4.0 * scale])  # noqa: B023
+        np.testing.assert_allclose(found, 5 * scale, rtol=1e-6)

@@ -140,3 +140,12 @@ def test_of_any_size_derivatives_are_those_of_the_inverse():
         same(by_shift, inverse.T @ weights, 5e-3, **about, weights=weights, derivative="by shift")
         twice = jax.grad(lambda s, t=total, b=shift: jax.jvp(lambda s: t(s, b), (s,), (1.0,))[1])
         same(twice(scale), weights @ second, 2e-2, **about, weights=weights, derivative="second")
+
+
+def test_derivatives_of_64_bits_are_exact_where_the_powers_of_the_slopes_end():
+    with jax.enable_x64(True):
+        a = jnp.array([0.3, 0.7])
+        for slope in (1e-3, 1.0, 1e3):
+            step = lambda x, a: jnp.stack([slope * x[1], 0.0 * x[0]]) + a * a  # noqa: B023, E731
+            found = jax.jacfwd(lambda a: fixed_point(step, a, jnp.zeros(2)))(a)  # noqa: B023
+            np.testing.assert_allclose(found, [[0.6, 1.4 * slope], [0.0, 1.4]], rtol=1e-12)

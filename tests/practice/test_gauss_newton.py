@@ -173,3 +173,24 @@ def test_of_any_trees_the_step_is_that_of_the_matrix():
                 found = gauss_newton_step(fun, tree, damping)
             assert jax.tree.structure(found) == structure, f"of {tree}: found {found}"
             same(vector(found), expected, 1e-4, dtype=np.float64, **about, damping=damping)
+
+
+def test_a_problem_may_have_any_scale_and_many_unknowns():
+    with jax.enable_x64(True):
+        rows = np.array([[2.0, 0.5, 0.0], [0.0, 1.0, 0.5], [1.0, 0.0, 1.5], [1.0, 1.0, 1.0]])
+        right, start = np.array([0.7, -2.1, 0.3, 3.0]), np.array([0.5, 0.0, -1.0])
+        for damping in (0.0, 0.7):
+            matrix = rows.T @ rows + damping * np.eye(3)
+            expected = start - np.linalg.solve(matrix, rows.T @ (rows @ start - right))
+            for scale in (1e-9, 1e-3, 1e6):  # of the slopes, and of the unknowns the other way
+                found = gauss_newton_step(
+                    lambda x: (scale * rows) @ x - right,  # noqa: B023
+                    start / scale,
+                    damping * scale**2,
+                )
+                np.testing.assert_allclose(found * scale, expected, rtol=1e-3, atol=1e-4)
+        found = gauss_newton_step(lambda x: 2.0 * x - right, np.zeros(4))
+        np.testing.assert_allclose(found, right / 2, rtol=1e-12, err_msg="found in one direction")
+        slopes = np.logspace(0, 1.5, 60)
+        found = gauss_newton_step(lambda x: slopes * x - 1.0, np.zeros(60))
+        np.testing.assert_allclose(found, 1 / slopes, rtol=5e-3, err_msg="of 60 unknowns")

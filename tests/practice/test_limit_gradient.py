@@ -126,3 +126,31 @@ def test_of_any_tree_and_batch_the_length_of_the_whole_is_limited():
             factor = min(1, limit / (times * length)) if times * length else 1
             expected = [ct * times * factor for ct in jax.tree.leaves(form(cts))]
             same([x[i] for x in jax.tree.leaves(found)], expected, rtol, **about, in_batch=i)
+
+
+def test_its_derivative_by_the_gradient_is_that_of_the_limited_one():
+    """The gradient 2 * x, limited to 1, is x / |x|: it turns with x, and is no longer for a longer x."""
+    x = jnp.array([3.0, 4.0])
+    limited_gradient = jax.grad(lambda x: jnp.sum(limit_gradient(x, 1.0) ** 2))
+    for direction, want in (([3.0, 4.0], [0.0, 0.0]), ([-4.0, 3.0], [-0.8, 0.6])):
+        (moved,) = jax.vjp(limited_gradient, x)[1](jnp.array(direction))
+        np.testing.assert_allclose(moved, want, atol=1e-6)
+    short = jax.grad(lambda x: jnp.sum(limit_gradient(x, 100.0) ** 2))
+    (moved,) = jax.vjp(short, x)[1](jnp.array([1.0, -1.0]))
+    np.testing.assert_allclose(moved, [2.0, -2.0], rtol=1e-6)
+
+
+def test_limits_have_any_scale_and_64_bits_stay_exact():
+    with jax.enable_x64(True):
+        for scale in (1e-20, 1e-8, 1e-3, 1e8):
+            pull = jax.vjp(lambda x: limit_gradient(x, scale), jnp.zeros(2))[1]  # noqa: B023
+            for times in (1 + 1e-7, 5.0, 1e3):
+                (found,) = pull(times * scale * jnp.array([0.6, 0.8]))
+                np.testing.assert_allclose(found, [0.6 * scale, 0.8 * scale], rtol=1e-12)
+            (found,) = pull(scale * jnp.array([0.1, 0.7]))
+            np.testing.assert_allclose(found, [0.1 * scale, 0.7 * scale], rtol=1e-12)
+        one = jax.vjp(lambda x: limit_gradient(x, 1.0), jnp.zeros(2))[1]
+        (found,) = one(jnp.array([np.nan, 5.0]))
+        assert np.isnan(found[0]) and found[1] != 0, (
+            "where a length is no number, nothing is set to 0"
+        )

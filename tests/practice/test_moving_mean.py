@@ -56,6 +56,8 @@ def test_the_abstract_eval_rule_tells_shape_and_dtype_of_the_result():
         ((4,), "float64"),
         ((2, 4), "complex128"),
     ]:
+        weak = rule(ShapedArray(shape, np.dtype(dtype), weak_type=True), window=3)
+        assert not weak.weak_type, "the rule says that means are strongly typed"
         out = rule(ShapedArray(shape, np.dtype(dtype)), window=3)
         assert (out.shape, out.dtype) == ((*shape[:-1], 2), dtype), f"of {dtype}{list(shape)}"
 
@@ -71,11 +73,11 @@ def test_a_window_that_does_not_fit_is_refused_before_anything_is_computed(windo
         pytest.fail(f"a window of {window} does not fit rows of 4 numbers, but {out} came out")
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "int4"])
 def test_whole_numbers_are_refused_as_their_means_are_none(dtype):
     rule = abstract_eval_rules[moving_mean_p]
     with pytest.raises(TypeError, match=dtype):
-        out = rule(ShapedArray((4,), np.dtype(dtype)), window=2)
+        out = rule(ShapedArray((4,), dtypes.np_dtype(dtype)), window=2)
         pytest.fail(f"the means of {dtype}s are no {dtype}s, but {out} was announced")
 
 
@@ -110,6 +112,15 @@ def test_floats_of_every_kind_have_means(dtype):
     assert large == 2**15, "a sum may be larger than the largest number, where the mean is not"
     if dtype == "complex64":
         np.testing.assert_array_equal(moving_mean(1j * ROWS[0].astype(dtype), 2), [2j, 4j, 7j])
+
+
+def test_means_of_64_bits_have_all_their_digits():
+    x = np.cos(np.arange(30.0)).reshape(3, 10)
+    for dtype in ("float64", "complex128"):
+        with jax.enable_x64(True):
+            out = moving_mean(x.astype(dtype), 3)
+        assert out.dtype == dtype
+        np.testing.assert_allclose(out, (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) / 3, rtol=1e-12)
 
 
 def test_nan_inf_and_large_numbers_are_in_the_means_of_their_own_windows_alone():

@@ -117,3 +117,21 @@ def test_of_any_shape_each_step_is_newtons():
             about = {"matrix": matrix, "right": right, "cubes": cubes, "steps": steps}
             same(found, expected.reshape(shape), 1e-5, guess=guess, **about)
             assert found.dtype == np.float64, "the guess has 64 bits, and so has the root"
+
+
+def test_a_root_may_be_small_its_slope_steep_and_the_way_long():
+    flat = find_root(lambda x: 1e9 * x * x * x, np.float32([1e-3]), steps=10)
+    np.testing.assert_allclose(flat, [1e-3 * (2 / 3) ** 10], rtol=1e-3, err_msg="each takes 1/3")
+    many = find_root(lambda x: x - 5e-7, np.zeros(100, np.float32), steps=1)
+    np.testing.assert_allclose(many, np.full(100, 5e-7), rtol=1e-4)
+    slopes = np.linspace(1, 30, 60, dtype=np.float32)
+    uneven = find_root(lambda x: slopes * x - 1.0, np.zeros(60, np.float32), steps=1)
+    np.testing.assert_allclose(uneven, 1 / slopes, rtol=1e-3, err_msg="of 60 different slopes")
+    large = find_root(lambda x: x - 1e12, np.float32([1.0]), steps=1)
+    np.testing.assert_allclose(large, [1e12], rtol=1e-5)
+    with jax.enable_x64(True):
+        for scale in (1e-6, 1e6):
+            x = find_root(lambda x: (x / scale) ** 2 - 2.0, np.array([scale]), steps=6)  # noqa: B023
+            np.testing.assert_allclose(x, [scale * 2**0.5], rtol=1e-10)
+        far = find_root(jnp.exp, np.array([100.0]), steps=60)
+        np.testing.assert_allclose(far, [40.0], rtol=1e-12, err_msg="60 steps, each by 1")

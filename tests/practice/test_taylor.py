@@ -7,6 +7,7 @@ import pytest
 from judged import Thrown, error_passes, raises
 from practice.taylor import coefficients, derivative
 
+import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core.bind import Tracer
 
@@ -75,3 +76,14 @@ def test_many_can_be_asked_for_and_one_call_knows_nothing_of_another():
     np.testing.assert_allclose(coefficients(jnp.sin, 0.0, 3), [0, 1, 0, -1 / 6], atol=1e-6)
     found = coefficients(lambda x: x**9 + x**2, 0.0, 10)
     np.testing.assert_allclose(found, [0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0], atol=1e-6)
+
+
+def test_the_coefficients_have_the_dtype_and_all_digits_of_x():
+    with jax.enable_x64(True):
+        for x in (0.3, np.float64(0.3), jnp.asarray(0.3)):
+            found = coefficients(lambda x: 1.0 / (1.0 - x), x, 3)
+            want = [0.7 ** -(k + 1) for k in range(4)]
+            np.testing.assert_allclose(found, want, rtol=1e-12)
+    small = coefficients(lambda x: x * x * x, jnp.float16(2), 3)
+    assert [c.dtype for c in small] == ["float16"] * 4
+    np.testing.assert_array_equal(small, [8, 12, 6, 1])

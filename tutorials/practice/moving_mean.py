@@ -32,7 +32,7 @@ def moving_mean_impl(x: np.ndarray, *, window: int) -> np.ndarray:
 
 
 def moving_mean_aval(x: ShapedArray, *, window: int) -> ShapedArray:
-    """The aval of the means: of x's dtype, and the last axis shorter by `window - 1`.
+    """The aval of the means: of x's dtype, not weakly typed, and the last axis shorter by `window - 1`.
 
     Raises ValueError, which names the window, where it is less than 1 or larger than the last axis; and
     TypeError, which names the dtype, for integers and bools. Complex numbers have means."""

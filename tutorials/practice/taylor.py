@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 
 Function = Callable[[Any], Any]  # of one number
 
 
 def derivative(function: Function) -> Function:
-    return lambda x: jax.jvp(function, (x,), (1.0,))[1]
+    return lambda x: jax.jvp(function, (x,), (jnp.ones_like(x),))[1]
 
 
 def coefficients(function: Function, x: Any, order: int) -> list[Any]:

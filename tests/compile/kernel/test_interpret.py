@@ -43,6 +43,10 @@ def test_the_interpreter_loads_and_stores_vectors():
 def test_the_interpreter_stores_nothing_beyond_the_end():
     out = interpreted(Load(WIDE, X, index(4)), Store(OUT, index(1), WIDE, index(3)))
     np.testing.assert_array_equal(out, [0, 4, 5, 0, 0, 0, 0, 0])
+    memory = np.zeros(8, np.float32)
+    for end, want in ((3, 0), (4, 5)):
+        _store(np.float32([5]), X, index(3), index(end), {X.name: memory})
+        assert memory[3] == want, "a vector of one element has an end, too"
 
 
 def test_a_private_array_of_vectors_holds_one_at_each_index():

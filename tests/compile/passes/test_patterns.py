@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_programs import draws, same
 
 from tinyjax import lax
 from tinyjax.compile.passes.patterns import parse, walk
@@ -96,3 +97,53 @@ def test_a_walk_that_changes_nothing_gives_the_jaxpr_itself():
     assert walk(closed, lambda eqn, producer: [eqn]) is closed
     nothing = walk(closed, lambda eqn, producer: [])
     assert nothing.eqns == [] and nothing.jaxpr.outvars == closed.jaxpr.outvars
+
+
+def test_a_walk_sees_each_change_also_where_as_many_equations_are_left():
+    names = lambda closed: [eqn.primitive.name for eqn in closed.eqns]  # noqa: E731
+    closed = make_jaxpr(lambda x: lax.tanh(lax.neg(lax.sin(x))))(X)
+    one_for_one = walk(
+        closed,
+        lambda eqn, _: [eqn.replace(primitive=lax.cos_p)] if eqn.primitive is lax.sin_p else None,
+    )
+    assert names(one_for_one) == ["cos", "neg", "tanh"]
+
+    def change(eqn, _):
+        if eqn.primitive is lax.sin_p:
+            return eqn.invars
+        if eqn.primitive is lax.neg_p:
+            first = eqn.replace(outvars=[Var(eqn.outvars[0].aval)])
+            return [first, eqn.replace(invars=first.outvars)]
+        return None
+
+    two_for_one = walk(closed, change)
+    assert names(two_for_one) == ["neg", "neg", "tanh"], "an atom for one, and two for another"
+    (found,) = eval_jaxpr(two_for_one.jaxpr, two_for_one.consts, X)
+    np.testing.assert_allclose(found, np.tanh(X), rtol=1e-6)
+
+
+def test_of_any_changes_a_walk_makes_each_one():
+    for draw in draws(20):
+        n = draw.count(1)
+        closed = make_jaxpr(lambda x, n=n: [x := lax.neg(x) for _ in range(n)][-1])(X)
+        kinds = [draw.choice(["none", "same", "one", "two", "atom"]) for _ in range(n)]
+        left, expected, value = iter(kinds), [], X
+
+        def change(eqn, _, left=left):
+            kind = next(left)
+            one = eqn.replace(primitive=lax.sin_p)
+            first = eqn.replace(outvars=[Var(eqn.outvars[0].aval)])
+            two = [first, eqn.replace(primitive=lax.sin_p, invars=first.outvars)]
+            return {"same": [eqn], "one": [one], "two": two, "atom": eqn.invars}.get(kind)
+
+        made = {"none": ["neg"], "same": ["neg"], "one": ["sin"], "two": ["neg", "sin"], "atom": []}
+        for kind in kinds:
+            expected += made[kind]
+        for name in expected:
+            value = -value if name == "neg" else np.sin(value)
+        found = walk(closed, change)
+        got = [eqn.primitive.name for eqn in found.eqns]
+        assert got == expected, f"of {kinds}: expected {expected}, found {got}"
+        (result,) = eval_jaxpr(found.jaxpr, found.consts, X)
+        same(result, value, 1e-5, changes=kinds)
+        assert (found is closed) == (not {"one", "two", "atom"} & {*kinds}), f"of {kinds}"

@@ -64,6 +64,11 @@ def test_all_may_be_static_and_values_of_other_types_are_told_apart():
 
     ((_, kind, _),) = split_static((Number(1),), {}, (0,), ())[1]
     assert kind is Number, "the type is the value's own"
+    for value in (1e-8, 1 + 1e-12, 1e300, 10**30, "a" * 100, (1.0, "x"), None):
+        ((_, _, found),) = split_static((value,), {}, (0,), ())[1]
+        assert found is value, "and so is the value"
+        ((_, _, found),) = split_static((), {"k": value}, (), ("k",))[1]
+        assert found is value
 
 
 # ---- the key ----
@@ -143,6 +148,16 @@ def test_names_and_other_parameters_are_kept_by_both_rules():
         assert eqn.params["name"] == before.params["name"] == "three"
         for name in ("inline", "keep_unused"):
             assert eqn.params[name] == before.params[name], f"the parameter {name} must stay"
+
+
+def test_an_array_without_elements_moves_as_others_do(no_compiler):
+    x, y = jnp.zeros((0, 2)), jnp.ones(2)
+    fun = lambda x, y: (x * y, y * 3.0, jnp.sum(x) + y)  # noqa: E731
+    with explain_errors("a tangent without elements is no Zero, and is an operand too"):
+        got = computed(lambda *args: jax.jvp(jax.jit(fun), args, args), x, y)
+    want = jax.tree.leaves(jax.jvp(fun, (x, y), (x, y)))
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent(no_compiler):

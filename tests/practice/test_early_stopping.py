@@ -135,7 +135,7 @@ def test_parameters_keep_dtypes_and_shapes_and_are_left_as_they_are():
 
 @pytest.mark.parametrize("patience", range(2, 8))
 def test_each_best_gives_all_of_the_patience_again(patience):
-    """Each time the last step that may be in vain is followed by a better one."""
+    """Each time the last step that the patience allows is followed by a better one."""
     table, worse = [], [11.0] * (patience - 1)
     for best in (10.0, 9.0, 8.0, 7.0):
         table += [best, *worse]

@@ -49,6 +49,11 @@ def test_decompositions_of_no_matrices_have_the_shapes_of_one():
     assert jnp.linalg.eigvals(np.zeros((0, 3, 3))).shape == (0, 3)
 
 
+@pytest.mark.parametrize("shape", [(0, 2), (0,)])
+def test_a_system_without_equations_has_a_solution_without_elements(shape):
+    assert sl.lu_solve(sl.lu_factor(jnp.eye(0)), jnp.ones(shape)).shape == shape
+
+
 def test_polar_takes_lists():
     np.testing.assert_allclose(sl.polar([[2.0, 1.0], [1.0, 3.0]])[1], [[2, 1], [1, 3]], rtol=1e-5)
 

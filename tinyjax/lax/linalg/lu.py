@@ -43,11 +43,10 @@ def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
 
 
 def _pivots_impl(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
-    flat = pivots.reshape(-1, pivots.shape[-1])
-    out = np.empty((len(flat), permutation_size), np.int32)
-    for row, each in zip(out, flat):
-        row[:] = _permutation(each, permutation_size)
-    return out.reshape(*pivots.shape[:-1], permutation_size)
+    out = np.empty((*pivots.shape[:-1], permutation_size), np.int32)
+    for at in np.ndindex(pivots.shape[:-1]):
+        out[at] = _permutation(pivots[at], permutation_size)
+    return out
 
 
 def _pivots_aval(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:

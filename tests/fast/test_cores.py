@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.lowered import lower_jaxpr
-from tinyjax.fast import launch_fusion
+from tinyjax.fast import fused_kernel, launch_fusion
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.step_program_builder import text_of
 
@@ -41,6 +42,21 @@ def test_beside_another_process_results_are_the_same_and_each_thread_has_one_cor
             np.testing.assert_array_equal(f(a), expected)
         other.kill()
     assert cores_of_threads() == before
+
+
+def test_where_linux_can_not_be_called_no_work_item_waits_for_a_core(monkeypatch):
+    for name in ("CLOCK", "THREAD", "YIELD", "PULL", "STUCK"):
+        helper = getattr(fused_kernel, name)
+        text = helper.text.replace("#ifdef TJ_LINUX", "#ifdef TJ_NOWHERE")
+        monkeypatch.setattr(fused_kernel, name, replace(helper, text=text))
+    monkeypatch.setattr(launch_fusion, "patience", lambda plan, number, cores: 10**9)
+    monkeypatch.setattr(launch_fusion, "is_inline", lambda plan, stretch, cores: False)
+    monkeypatch.setattr(launch_fusion, "lends_cores", lambda plan, numbers, cores: True)
+    a = np.random.default_rng(1).uniform(-0.1, 0.1, (96, 96)).astype(np.float32)
+    f = jax.jit(lambda a: lax.fori_loop(0, 31, lambda i, x: lax.tanh(a @ x) @ a, a))
+    expected = np.asarray(f(a))
+    for _ in range(20):
+        np.testing.assert_array_equal(f(a), expected)
 
 
 def test_only_long_launches_do_so():

@@ -61,7 +61,7 @@ int tj_thread(void) {
 #ifdef TJ_LINUX
   return tj_call_linux(186, 0, 0, 0);  // gettid
 #endif
-  return 0;
+  return 1;  // not 0, which is a thread whose core the leader has taken
 }
 """,
     (CALL_LINUX,),

@@ -115,8 +115,8 @@ def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
 
 
 def _results_in_vectors(scheduler: _ReductionScheduler, row: str, sweep: str) -> str:
-    """Takes several rows at a time, if what follows their last sweep is costly: a loop of its own then
-    computes that in vectors. Returns the axis that numbers them, or an empty text.
+    """Takes several rows at a time if the operations after their last sweep are costly: a separate loop then
+    computes these in vectors. Returns the axis over groups of rows, or an empty text.
     """
     builder, width = scheduler.builder, scheduler.width
     body = loop_over(builder.kernel, row).body
@@ -125,7 +125,7 @@ def _results_in_vectors(scheduler: _ReductionScheduler, row: str, sweep: str) ->
     if work <= CHEAP_WORK or not builder.size(row) >= width > 1:
         return ""
     why = f"{work} operations follow each row's sums"
-    is_done = builder.apply_all_if_possible(
+    is_done = builder.apply_if_possible(
         Split(row, width, overlap=True, why=why),
         Reorder(sweep, (f"{row}_inner",), stays=True, why=why),
         Vectorize(f"{row}_inner1", width, why="neighbouring rows have neighbouring results"),

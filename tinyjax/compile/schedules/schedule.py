@@ -44,22 +44,15 @@ class ScheduleBuilder:
         self._pass(directive, "left out", reason, lambda kernel: kernel)
         self.left_out.append(Event(str(directive), "left out", reason))
 
-    def apply_if_possible(self, directive: Directive) -> bool:
-        """Applies the directive if possible; returns whether it did."""
-        if reason := directive.why_not(self.kernel):
-            self.leave_out(directive, reason)
-            return False
-        self.apply(directive)
-        return True
-
-    def apply_all_if_possible(self, *directives: Directive) -> bool:
-        """Applies the directives, one after the other, if all are possible; returns whether they were."""
+    def apply_if_possible(self, *directives: Directive) -> bool:
+        """Applies the directives in order if all are possible; returns whether it did."""
         kernel = self.kernel
         for directive in directives:
             if reason := directive.why_not(kernel):
                 self.leave_out(directive, reason)
                 return False
-            kernel = directive.apply(kernel)
+            if directive is not directives[-1]:
+                kernel = directive.apply(kernel)
         self.apply(*directives)
         return True
 

@@ -31,7 +31,7 @@ all_p, each_p, prints_p = primitive(False), primitive(True), primitive(False, ef
 
 
 def each_rule(eqn, used):
-    """Of `each`, the results that are used, and their operands."""
+    """The equation `each` with only the used results and their operands."""
     return JaxprEqn(each_p, pick(eqn.invars, used), pick(eqn.outvars, used), {"n": sum(used)})
 
 
@@ -56,7 +56,7 @@ def drawn_jaxpr(draw):
 
 
 def reached(jaxpr, outvars):
-    """The variables that results or effects need: grown until there are no more."""
+    """The variables that results or effects need: grown to a fixed point."""
     needed = set(outvars)
     while True:
         before = len(needed)

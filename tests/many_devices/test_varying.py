@@ -118,7 +118,7 @@ def test_a_cotangent_is_summed_in_the_same_groups():
 
 @drawn(24, most=4)
 def test_drawn_sums_over_names_and_positions_have_the_cotangents_that_numpy_adds_up(rng, most):
-    """Each example has weights of its own for its result."""
+    """Each example has its own weights for its result."""
     names, sizes = [*"ijkl"][:most], rng.integers(1, 4, most).tolist()
     own, share = shape_of_rank(rng, int(rng.integers(most // 2, most + 2)), 2), rng.random() + 0.3
     axes = [axis for axis in (*names, *range(len(own))) if rng.random() < share] or names[:1]

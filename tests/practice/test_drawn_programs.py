@@ -41,7 +41,7 @@ PARAMS = ({}, {"n": 0}, {"a": None, "b": (), "c": False})
 
 
 def new_primitives(rng, count=4):
-    """Primitives of one result or several, each of avals that a rule of its own gives."""
+    """Primitives of one result or several, each with its own abstract rule."""
     found = []
     for k in range(count):
         p = Primitive(f"p{k}")
@@ -240,7 +240,7 @@ def test_whatever_is_drawn_each_operation_is_an_equation_of_its_line():
                         (atom.val is x) if type(atom) is Literal else isinstance(x, np.ndarray)
                     ), about
         made = [v for eqn in trace.eqns for v in eqn.outvars]
-        assert len({*map(id, made)}) == len(made), "each result is a variable of its own"
+        assert len({*map(id, made)}) == len(made), "each result is a separate variable"
 
 
 def test_a_function_that_is_drawn_is_traced_as_it_runs():

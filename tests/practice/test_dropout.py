@@ -43,15 +43,20 @@ def test_no_key_is_that_of_the_run_or_one_that_its_numbers_make():
         )
 
 
-def test_numbers_up_to_the_largest_int32_have_keys_of_their_own():
-    """Also those whose products and sums would be too large, or equal: 2 ** n, and one less."""
-    numbers = sorted({2**n - less for n in range(32) for less in (0, 1)} - {2**31})
+def keys_differ(numbers):
+    """Expects another key for each pair of a step and a layer among these numbers."""
     pairs = np.array([(step, layer) for step in numbers for layer in numbers], np.int32)
     keys = jax.vmap(lambda pair: random.key_data(key_for(KEY, *pair)))(pairs)
     first = {}
     for pair, key in zip(pairs.tolist(), map(tuple, np.asarray(keys).tolist())):
         other = first.setdefault(key, pair)
         assert other == pair, f"step and layer {pair} have the key of {other}"
+
+
+def test_numbers_up_to_the_largest_int32_have_keys_of_their_own():
+    """Also those whose products and sums would be too large, or equal: 2 ** n, and one less."""
+    numbers = sorted({2**n - less for n in range(32) for less in (0, 1)} - {2**31})
+    keys_differ(numbers)
 
 
 def test_another_run_has_other_keys():
@@ -164,12 +169,7 @@ def test_drawn_pairs_of_numbers_have_keys_of_their_own(rng, most):
     """Among a thousand pairs, of numbers up to 2 ** most."""
     numbers = rng.integers(0, 2**most, 40)
     some = np.unique(np.concatenate([numbers, numbers // 2, numbers + 1]) % 2**most)[:32]
-    pairs = np.array([(step, layer) for step in some for layer in some], np.int32)
-    keys = jax.vmap(lambda pair: random.key_data(key_for(KEY, *pair)))(pairs)
-    first = {}
-    for pair, key in zip(pairs.tolist(), map(tuple, np.asarray(keys).tolist())):
-        other = first.setdefault(key, pair)
-        assert other == pair, f"step and layer {pair} have the key of {other}"
+    keys_differ(some)
 
 
 @drawn(8, most=4)

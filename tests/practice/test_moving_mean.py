@@ -57,7 +57,7 @@ def test_the_abstract_eval_rule_tells_shape_and_dtype_of_the_result():
         ((2, 4), "complex128"),
     ]:
         weak = rule(ShapedArray(shape, np.dtype(dtype), weak_type=True), window=3)
-        assert not weak.weak_type, "the rule says that means are strongly typed"
+        assert not weak.weak_type, "means are strongly typed"
         out = rule(ShapedArray(shape, np.dtype(dtype)), window=3)
         assert (out.shape, out.dtype) == ((*shape[:-1], 2), dtype), f"of {dtype}{list(shape)}"
 

@@ -123,7 +123,7 @@ def test_each_step_is_computed_twice_not_more_and_one_segment_keeps_one_state():
         assert found <= 2, f"the sine of a step is computed once, and once more, not {found} times"
         numbers = kept(lambda h: last(h, XS, length), H)  # noqa: B023
         assert numbers <= 12 + 12 // length, (
-            f"{12 + 12 // length} numbers are to be kept at most, and {numbers} are"
+            f"{12 + 12 // length} numbers may be kept at most, and {numbers} are"
         )
 
 

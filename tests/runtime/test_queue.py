@@ -107,7 +107,7 @@ def test_reading_in_a_forked_process_is_refused(queue):
     queue.is_fork = True
     with pytest.raises(DeviceError, match="forked"):
         queue.read(memory)
-        pytest.fail("check_process is to be asked before the copy")
+        pytest.fail("check_process must be called before the copy")
     assert queue.read(on_host).shape == (0, 2)
 
 

@@ -1,17 +1,18 @@
-"""What the work-items of one kernel do where another process uses one of their cores.
+"""Exchange cores between the work-items of one kernel when another process uses one of the cores.
 
 It saves, while another process keeps one of two cores busy: an n-body simulation takes 7 ms instead of 11,
 and the gradient of an LSTM of 100 steps 7 instead of 12.
 
-Each of the driver's threads has a core of its own (runtime/pocl/threads.py). A thread that loses its core in
-the middle of something gets it back four milliseconds later, and until then all others wait. So:
+Each of the driver's threads is pinned to its own core (runtime/pocl/threads.py). A thread that loses its core
+during a step gets it back up to four milliseconds later, and until then all others wait. So:
 
-- A thread that helps often offers its core to other processes, at a moment when it holds no work.
-- A helper that waits for a leader that does not run gives it its own core, and takes that of the leader.
-- A leader that has finished gives its core to a helper that does not run, so that it can leave. The helper
+- A helper often yields its core to other processes while it holds no work.
+- A helper that waits for a suspended leader exchanges cores with it.
+- A leader that has finished gives its core to a suspended helper, so that the helper can leave. The helper
   then gives its core to the leader, whose thread sleeps.
 
-OpenCL has no such functions, so this is C that calls Linux directly. Elsewhere it does nothing.
+OpenCL has no functions for this, so this C code calls Linux directly on x86-64. On other systems it does
+nothing.
 
 Source: https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html, sched_yield.2 and clock_gettime.2
 """

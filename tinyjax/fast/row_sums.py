@@ -21,9 +21,8 @@ from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.lax.scattering import combine_at
 
 WORTH_IT = 50_000  # elements of updates
-IMPORT_ELEMENTS = (
-    20_000_000  # np.add.at adds these in the time that it takes to import scipy.sparse
-)
+# np.add.at adds this many in the time of importing scipy.sparse.
+IMPORT_ELEMENTS = 20_000_000
 
 
 @shortcut_for(combine_at)
@@ -49,11 +48,11 @@ def are_many_rows(target: np.ndarray, index: tuple[np.ndarray, ...], updates: np
     )
 
 
-_elements = 0  # that were added so far
+_elements = 0  # added so far
 
 
 def pays_off(size: int) -> bool:
-    """Whether scipy.sparse is imported, or it is time to: `size` more elements are added."""
+    """Whether scipy.sparse is imported, or enough was added to import it; counts `size` more elements."""
     global _elements
     _elements += size
     return "scipy.sparse" in sys.modules or _elements > IMPORT_ELEMENTS

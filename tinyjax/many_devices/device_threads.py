@@ -72,7 +72,7 @@ class Call:
         return [this.things[d][1] for d in group]
 
     def end(self, device: Device) -> None:
-        """Record that a device will reach no more collectives."""
+        """Record that a device has reached its last collective."""
         with self.changed:
             self.ended.add(device)
             self.changed.notify_all()

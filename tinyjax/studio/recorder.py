@@ -73,7 +73,7 @@ class ProfileRecorder:
     def __init__(self) -> None:
         self.began = time.perf_counter_ns()
         self.events: list[Event] = []
-        # Of each launch: its OpenCL event, the time of the report, and its description.
+        # A launch's OpenCL event, the time of its report, and its description.
         self.launches: list[tuple[Any, int, dict[str, Any]]] = []
         self.current = _CurrentStep()
 

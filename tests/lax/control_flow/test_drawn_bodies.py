@@ -24,7 +24,7 @@ from tinyjax.transform.jvp import Zero, jvp_rules
 
 
 def draw_some(rng, count, most=99):
-    """Some of so many numbers, at least one."""
+    """Some of the numbers below `count`, at least one."""
     size = rng.integers(1, min(count, most) + 1)
     return sorted(rng.choice(count, size, replace=False).tolist())
 

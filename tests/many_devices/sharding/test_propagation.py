@@ -194,7 +194,7 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # as sizes, they tell axe
 
 @drawn(20, most=3)
 def test_in_drawn_products_each_axis_is_that_of_its_size(rng, most):
-    """Each axis has a size of its own, and a mesh axis of that size, but for those that go together."""
+    """Axes have different sizes, each with a mesh axis of that size; paired axes share one."""
     ends = np.cumsum(rng.integers(0, most + 1, 4))
     batch, summed, rows, columns, _ = np.split(rng.permutation(PRIMES), ends)
     batch, summed, rows, columns = (part.tolist() for part in (batch, summed, rows, columns))
@@ -226,7 +226,7 @@ def test_in_drawn_products_each_axis_is_that_of_its_size(rng, most):
 
 @drawn(40, most=5)
 def test_drawn_claims_are_heard_in_order(rng, most):
-    """Of two operands and more; a claim that does not divide, or of what is taken, is not heard."""
+    """Two or more operands; a split that doesn't divide the axis, or by a mesh axis in use, is ignored."""
     sizes = {name: int(rng.choice([1, 2, 2, 3])) for name in "abcdef"}
     shape = tuple(rng.choice([6, 12, 4, 36], most).tolist())
 

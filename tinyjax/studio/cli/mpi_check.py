@@ -34,7 +34,7 @@ FIX = (
 
 
 def mpi_finding() -> tuple[bool | None, str, str]:
-    """Whether two processes add their numbers (None: MPI is missing), the finding's text, and the fix."""
+    """Run the check: returns whether it works (None: MPI is missing), the finding's text, and the fix."""
     beside = Path(sys.executable).parent / "mpiexec"
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
     if util.find_spec("mpi4py") is None or mpiexec is None:

@@ -99,7 +99,7 @@ def why(failure: dict[str, Any]) -> list[str]:
 
 
 def promise(test: str) -> str:
-    """The sentence that a test's name is."""
+    """A test's name as a sentence."""
     name = test.rpartition("::")[2].partition("[")[0]
     return name.removeprefix("test_").replace("_", " ")
 

@@ -20,7 +20,7 @@ from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.program import Program
 
-_SMALL = 6  # at most so many elements are shown individually
+_SMALL = 6  # elements of an array that is shown whole
 
 
 def values(f: Callable[..., Any], *args: Any) -> Graph:

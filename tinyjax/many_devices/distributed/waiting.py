@@ -1,9 +1,9 @@
 """Waiting between processes of one machine, and sharing its cores.
 
 A process that polls, as MPI does, takes a core from one that computes. So it sleeps between polls:
-immediately if there are fewer cores than processes. On a core without other work, it first spins
-for longer than the others may sleep: otherwise processes could forever fall asleep while others wake up. BLAS threads wait
-for each other in the same way, so each process uses at most its share of the cores.
+immediately if there are fewer cores than processes. On a core without other work, it first spins for longer
+than the others may sleep: otherwise processes could forever fall asleep while others wake up. BLAS threads
+wait for each other in the same way, so each process uses at most its share of the cores.
 
 Source: Karlin et al., "Empirical studies of competitive spinning for a shared-memory multiprocessor", 1991
 """

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import each_error, error_passes, raises, unchanged
 
 from tinyjax.runtime.queue import Queue

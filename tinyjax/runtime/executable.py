@@ -67,7 +67,7 @@ class Executable:
         builder = StepProgramBuilder(lowered, self.queue)
         self._builder = builder
         self.new_entries = builder.new_entries  # programs by the files to keep them in
-        self.step_program = builder.build(lowered.plan, lowered.memory, of_program=True)
+        self.step_program = builder.build(lowered.plan, of_program=True)
         # Whether a call never waits for a device or for another process.
         self.only_launches = all(type(step) is KernelStep for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]

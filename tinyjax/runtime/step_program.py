@@ -137,7 +137,6 @@ class StepProgram:
         self.nbytes = nbytes  # what a run makes
         self.steps: list[Any] = []
         self.numbers: list[Sequence[int]] = []  # of each step, the groups whose work it does
-        self.overwrites: list[int] = []  # arguments in whose memory results are made
         variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
         self._slot = {v: slot for slot, v in enumerate(variables)}
         self.template: list[Any] = [None] * len(variables)
@@ -146,6 +145,9 @@ class StepProgram:
             host = np.array(to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
             self.template[self._slot[v]] = queue.upload(host)
         self.results = [self.slot(v) for v in jaxpr.outvars]
+        overwritten = plan.memory.donated.intersection(plan.memory.reuses_buffer_of.values())
+        # The arguments in whose memory results are made
+        self.overwrites = [i for i, v in enumerate(jaxpr.invars) if v in overwritten]
         by_kernel = {v for n in plan.kernels for v in plan.groups[n].outputs}
         made = {v for v in plan.made_on_device() if v.aval.size}
         self.is_fresh = [v in made for v in jaxpr.outvars]

@@ -14,7 +14,6 @@ from tinyjax.compile.fusion.cost_record import bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.kernel.kernel_ir import STOP
 from tinyjax.compile.lowered import LoweredProgram
-from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
@@ -65,12 +64,11 @@ class StepProgramBuilder:
             self.new_entries[path] = built[0].program
         return built
 
-    def build(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> StepProgram:
+    def build(self, plan: Plan, of_program: bool = False) -> StepProgram:
         """The steps of a plan. The results of the program's own are new memory for each call."""
         nbytes = bytes_of_all([v for group in plan.groups for v in group.outputs])
         step_program = StepProgram(plan, self.queue, nbytes, self.name)
-        step_program.overwrites = memory.overwritten(plan)
-        outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
+        memory, outvars = plan.memory, {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
         def output(v: Var) -> Output:
             taken = (
@@ -96,7 +94,7 @@ class StepProgramBuilder:
             elif isinstance(plan.groups[number], KernelGroup):
                 step_program.add_empty(outputs)
             else:
-                step = self._step(plan, memory, number, step_program, outputs)
+                step = self._step(plan, number, step_program, outputs)
                 step_program.add(step, numbers, last_uses)
             number = numbers[-1] + 1
         return step_program
@@ -128,9 +126,8 @@ class StepProgramBuilder:
         return step
 
     def _step(
-        self, plan: Plan, memory: MemoryPlan, number: int, step_program: StepProgram,
-        outputs: list[Output],
-    ) -> Any:  # fmt: skip
+        self, plan: Plan, number: int, step_program: StepProgram, outputs: list[Output]
+    ) -> Any:
         """The step of the host, a loop or a branch."""
         group: Any = plan.groups[number]
         operands = [step_program.slot(v) for v in group.eqn.invars]
@@ -139,10 +136,7 @@ class StepProgramBuilder:
                 return host_steps[group.kind](self, group.eqn, operands, outputs)
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs])
-        bodies = {
-            label: self.build(body, memory.bodies[number][label])
-            for label, body in plan.bodies[number].items()
-        }
+        bodies = {label: self.build(body) for label, body in plan.bodies[number].items()}
         loop = loop_of(group.eqn)
         if loop is None:
             return BranchStep(list(bodies.values()), operands, outputs)

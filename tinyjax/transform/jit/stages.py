@@ -247,7 +247,7 @@ class Compiled(_Signature):
         from tinyjax.compile.cost import memory_stats
 
         lowered = self.executable.lowered
-        return memory_stats(lowered.memory, lowered.as_text("opencl"))
+        return memory_stats(lowered.plan.memory, lowered.as_text("opencl"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.

@@ -25,7 +25,7 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
 from tinyjax.runtime.memory import LAUNCHED, Memory
 from tinyjax.runtime.queues import queue_of
-from tinyjax.runtime.step_program import EmptyStep, KernelStep
+from tinyjax.runtime.step_program import KernelStep
 from tinyjax.runtime.step_program_builder import StepProgramBuilder, stored_bytes
 
 # ---- compiling ----
@@ -55,8 +55,6 @@ def compile_lowered(lowered: LoweredProgram) -> Executable:
 
 # ---- the executable ----
 
-LAUNCHES = (KernelStep, EmptyStep)
-
 
 class Executable:
     """A compiled jaxpr: `executable(args)` gives the results for a list of arrays of its avals."""
@@ -69,9 +67,9 @@ class Executable:
         builder = StepProgramBuilder(lowered, self.queue)
         self._builder = builder
         self.new_entries = builder.new_entries  # programs by the files to keep them in
-        self.step_program = builder.build(lowered.plan, lowered.memory, of_program=True)
+        self.step_program = builder.build(lowered.plan, of_program=True)
         # Whether a call never waits for a device or for another process.
-        self.only_launches = all(type(step) in LAUNCHES for step in self.step_program.steps)
+        self.only_launches = all(type(step) is KernelStep for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
         in_avals = lowered.closed.in_avals

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tinyjax.compile.fusion.backward_slice import BackwardSlice
 from tinyjax.compile.fusion.reduction_groups import Form
+from tinyjax.compile.passes.loops import loop_of
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
@@ -55,6 +56,10 @@ class KernelGroup:
     in_order: JaxprEqn | None = None
     is_update: bool = False
 
+    @property
+    def kind(self) -> str:
+        return self.form.kind if self.form else "kernel"
+
     def join(self, v: Var, needed: BackwardSlice) -> None:
         """Stores `v` too, and reads and computes what it needs."""
         self.outputs.append(v)
@@ -73,6 +78,10 @@ class LoopGroup:
     inputs: list[Var]
     before: list[JaxprEqn] = field(default_factory=list)
     depth: int = 0
+
+    @property
+    def kind(self) -> str:
+        return "loop" if loop_of(self.eqn) else "branch"
 
     @property
     def eqns(self) -> list[JaxprEqn]:

@@ -100,13 +100,13 @@ def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> No
     size = builder.size(columns)
     vectors = vectors_along(builder, columns, width)
     if vectors is not None:
-        builder.vectorize(vectors, overlap=has_borders or vectors.gather)
+        builder.apply(replace(vectors, overlap=has_borders or vectors.gather))
     elif (
         rows
         and count <= MAX_STRIDE
         and (across := vectors_along(builder, rows[-1], width, of_rows=True))
     ):
-        chunks = builder.vectorize(across, overlap=True)
+        chunks = builder.vectorize(across)
         rows[-1:] = [chunks] if chunks else []
         count *= width
     else:

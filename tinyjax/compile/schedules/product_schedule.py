@@ -137,13 +137,7 @@ class _ProductScheduler:
 
     def _in_vectors(self, axis: str, why: str, gather: bool = False) -> bool:
         """Vectorizes an axis of columns if possible; returns whether it did."""
-        wanted = Vectorize(axis, self.lanes, gather, why=why)
-        if self.vectors == 1:
-            return self.builder.apply_if_possible(wanted)
-        can_be = self.builder.can_vectorize(wanted)
-        if can_be:
-            self.builder.vectorize(wanted)
-        return can_be
+        return self.builder.apply_if_possible(Vectorize(axis, self.lanes, gather, why=why))
 
     def share_out(self) -> None:
         """Each panel of each block is a task; a work-item gets a run of tasks."""

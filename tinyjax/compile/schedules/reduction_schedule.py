@@ -138,7 +138,7 @@ def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Ve
     builder, target = scheduler.builder, scheduler.target
     *others, row = axes
     grain = target.grain // (scheduler.form.reduction_size * vectors.width)
-    units = builder.vectorize(vectors, overlap=True, splits_one=True)
+    units = builder.vectorize(vectors, splits_one=True)
     if others:
         grain //= builder.size(units)
         units = builder.fuse_axes(others, "rows are numbered")
@@ -185,7 +185,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
         builder.apply(RFactor(row, pieces, at_once, why=why))
-    chunk = builder.vectorize(vectors, overlap=True) if vectors else column
+    chunk = builder.vectorize(vectors) if vectors else column
     unit = outer
     if blocks > 1:
         builder.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
@@ -200,7 +200,7 @@ def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
         builder.apply_if_possible(several)
     if pieces > 1:
         if vectors:
-            builder.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
+            builder.apply(replace(vectors, axis=f"{column}_total"))
         builder.apply(Parallelize(f"{row}_piece", pieces, why="each piece leaves a partial result"))
     if unit:
         grain = target.grain * pieces // (form.reduction_size * unit_columns)

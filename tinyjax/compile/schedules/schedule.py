@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
-from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.record import Event, event, run_pass
-from tinyjax.compile.schedules.directive import Directive, find_loop, loop_over
+from tinyjax.compile.schedules.directive import Directive, find_loop
 from tinyjax.compile.schedules.fuse import Fuse
-from tinyjax.compile.schedules.lanes import Lanes, obstacles
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.split import Split
@@ -110,30 +108,24 @@ class ScheduleBuilder:
         self.leave_out(directive, "its pieces would be too many")
         return False
 
-    def can_vectorize(self, wanted: Vectorize, overlap: bool = False) -> bool:
-        """Whether an axis can be vectorized once it is split by the vector width."""
-        loop, width = loop_over(self.kernel, wanted.axis), wanted.width
-        size = self.size(wanted.axis)
-        first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
-        if size % width and overlap:  # the last vector begins earlier
-            first = first.min(loop.stop - width)
-        end = loop.stop if size % width and not overlap else None
-        lanes = Lanes(wanted.axis, first, end, width, wanted.gather)
-        if reason := next(obstacles(self.kernel, loop, lanes), ""):
+    def can_vectorize(self, wanted: Vectorize) -> bool:
+        """Whether a directive can be applied; if not, records why."""
+        if reason := wanted.why_not(self.kernel):
             self.leave_out(wanted, reason)
         return not reason
 
-    def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
+    def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
-        all elements (it may still be split). The last vector may `overlap` with the one before.
+        all elements (it may still be split).
         """
         axis, width = wanted.axis, wanted.width
-        overlap = overlap and self.size(axis) % width > 0
-        if self.size(axis) <= width and not splits_one:
+        if self.size(axis) > width:
+            self.apply(wanted)
+            return f"{axis}_outer"
+        if not splits_one:
             self.apply(wanted)
             return ""
-        self.apply(Split(axis, width, overlap, why=f"a vector has {width} elements"))
-        self.apply(replace(wanted, axis=f"{axis}_inner"))
+        self.apply(Split(axis, width, why=wanted.why), replace(wanted, axis=f"{axis}_inner"))
         return f"{axis}_outer"
 
     def share_out(self, axis: str, grain: int, most: int, why: str = "", multiple: int = 1) -> int:

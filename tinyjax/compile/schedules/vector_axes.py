@@ -45,8 +45,9 @@ def vectors_along(
         return None
     why = "they are evenly apart in memory" if is_even else "neighbours in memory"
     why = "a row is shorter than a vector" if of_rows else why
-    vectors = Vectorize(axis, width, gather=is_even, why=why)
-    return vectors if builder.can_vectorize(vectors, overlap) else None
+    overlap = overlap and size % width > 0
+    vectors = Vectorize(axis, width, gather=is_even, overlap=overlap, why=why)
+    return vectors if builder.can_vectorize(vectors) else None
 
 
 def largest_stride(builder: ScheduleBuilder, axis: str) -> int:
@@ -72,12 +73,12 @@ def vectorize_maps(builder: ScheduleBuilder, width: int) -> None:
         stores = all(any(isinstance(s, Store) for s in loop.body) for loop in loops)
         if not stores or any(loops_of(loop.body) or why_dependent(loop) for loop in loops):
             continue
-        vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
+        why = "neighbours are contiguous in memory"
+        vectors = Vectorize(axis, width, overlap=is_part, why=why)
         is_again = is_part and any(changed_again(loop) for loop in loops)
         shortest = min((loop.stop - loop.start).lo for loop in loops)  # a border may be one element
         if shortest >= width and not is_again:
-            if builder.can_vectorize(vectors, overlap=True):
-                builder.vectorize(vectors, overlap=is_part)
+            builder.apply_if_possible(vectors)
 
 
 def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
@@ -91,8 +92,7 @@ def vectorize_sums(builder: ScheduleBuilder, width: int) -> None:
         why = "an accumulator for each lane"
         widths = (width, width // 2, width // 4) if width > 1 else ()
         for vectors in [Vectorize(axis, w, why=why) for w in widths if count >= 2 * w]:
-            if builder.can_vectorize(vectors):
-                builder.vectorize(vectors)
+            if builder.apply_if_possible(vectors):
                 break
         else:
             if count >= 4 * ACCUMULATORS:

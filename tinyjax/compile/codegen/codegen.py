@@ -15,13 +15,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import (
-    Calls,
-    interleave_helper,
-    known_part,
-    load_helper,
-    store_helper,
-)
+from tinyjax.compile.codegen.helpers import Calls, interleave_helper, vector_access
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
@@ -271,21 +265,17 @@ def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[
 
 def _element(memory: Memory, at: Index) -> str:
     """A single accumulator is a plain variable."""
-    return (
-        memory.name
-        if isinstance(memory, ir.PrivateArray) and memory.size == 1
-        else f"{memory.name}[{at}]"
-    )
+    is_single = isinstance(memory, ir.PrivateArray) and memory.size == 1
+    return memory.name if is_single else f"{memory.name}[{at}]"
 
 
 def _load_text(load: ir.Load, calls: Calls) -> str:
     """An element, or several in a buffer or in a private array of numbers."""
-    target, source, at, end = load.target, load.source, load.index, load.end
-    width, is_vector = target.width, target.width > getattr(source, "width", 1)
-    text = _element(source, at)
+    source, width = load.source, load.target.width
+    is_vector = width > getattr(source, "width", 1)
+    text = _element(source, load.index)
     if is_vector:
-        helper, part = load_helper(load), [] if known_part(load) else _part(at, end)
-        text = calls.call(helper, f"{source.name} + {at}", *part)
+        text = vector_access(load, calls)
     if isinstance(source, ir.Buffer) and source.dtype in HALVES:
         bits = converted_text(text, f"int{width}") if is_vector else text
         return calls.of_half("load", source.dtype, width, bits)
@@ -294,12 +284,10 @@ def _load_text(load: ir.Load, calls: Calls) -> str:
 
 
 def _store_text(store: ir.Store, calls: Calls) -> str:
-    destination, at, end = store.destination, store.index, store.end
-    text = _stored_text(store, calls)
+    destination, text = store.destination, _stored_text(store, calls)
     if getattr(store.value, "width", 1) <= getattr(destination, "width", 1):
-        return f"{_element(destination, at)} = {text}"
-    helper, part = store_helper(store), _part(at, end)
-    return calls.call(helper, text, f"{destination.name} + {at}", *part)
+        return f"{_element(destination, store.index)} = {text}"
+    return vector_access(store, calls, text)
 
 
 def _stored_text(store: ir.Store, calls: Calls) -> str:
@@ -314,11 +302,6 @@ def _stored_text(store: ir.Store, calls: Calls) -> str:
         text = calls.of_half("store", value.dtype, width, text)
         text = converted_text(text, f"ushort{width}") if is_vector else text
     return text
-
-
-def _part(at: Index, end: Index | None) -> list[str]:
-    """How many elements there are before the end."""
-    return [] if end is None else [str(end - at)]
 
 
 def _declare(target: ir.Value, text: str) -> str:

@@ -165,7 +165,9 @@ class _Plan:
         for lowering in self.lowerings.values():
             if isinstance(lowering, _ControlFlow):
                 self._store("a loop or branch reads it", lowering.inputs)
-        self.clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone, self.stored)
+        self.clusters = Clusters(
+            jaxpr.eqns, self.lowerings, target, alone, self.stored, self.producer, self.readers
+        )
         self.cluster, self.eqns = self.clusters.of, self.clusters.order
         self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
         for eqn in self.eqns:

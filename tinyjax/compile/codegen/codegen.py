@@ -144,34 +144,33 @@ def _with_stores_together(
     """The statements, with a list in place of strided stores that together fill all the places from the first
     one on, such as the real and imaginary parts of complex numbers. They take the place of the last one.
     """
-    found: list[ir.Statement | list[ir.Store]] = []
-    waiting: list[ir.Store] = []
+    found: list[Any] = []
     for s in body:
-        if waiting and not _can_be_beside(s, waiting):
-            found += waiting
-            waiting = []
-        if not isinstance(s, ir.Store) or s.stride == 1:
-            found.append(s)
-            continue
-        waiting.append(s)
-        if len(waiting) == s.stride:
-            found.append(waiting)
-            waiting = []
-    return found + waiting
+        places = _companions(s, found) if isinstance(s, ir.Store) and s.stride > 1 else []
+        together = [found.pop(place) for place in places]
+        found.append([*reversed(together), s] if together else s)
+    return found
 
 
-def _can_be_beside(s: ir.Statement, stores: Sequence[ir.Store]) -> bool:
-    """Whether strided stores can wait until after a statement, or become one with it."""
-    first = stores[0]
-    if isinstance(s, ir.Load):
-        return s.source != first.destination
-    if not isinstance(s, ir.Store):
-        return isinstance(s, ir.Let)
-    if s.destination != first.destination:
-        return s.stride == 1
-    widths = {getattr(store.value, "width", 1) for store in (s, first)}
-    is_like = s.stride == first.stride and len(widths) == 1
-    return is_like and (s.index - first.index).is_const(len(stores))
+def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
+    """The places of the stores that fill all places with the last one, from the nearest to the first; none
+    if a statement after one of them may read or write that memory.
+    """
+    places: list[int] = []
+    width = getattr(last.value, "width", 1)
+    for place, s in reversed(list(enumerate(before))):
+        if isinstance(s, ir.Store) and s.destination == last.destination:
+            is_like = s.stride == last.stride and getattr(s.value, "width", 1) == width
+            if not is_like or not (last.index - s.index).is_const(len(places) + 1):
+                return []
+            places.append(place)
+            if len(places) == last.stride - 1:
+                return places
+        elif not isinstance(s, (ir.Let, ir.Load, ir.Store)):
+            return []
+        elif isinstance(s, ir.Load) and s.source == last.destination:
+            return []
+    return []
 
 
 def _interleaved_text(stores: Sequence[ir.Store], calls: Calls) -> str:

@@ -146,10 +146,3 @@ class StepProgramBuilder:
 def text_of(launches: Sequence[Launch]) -> str:
     """The program of these launches."""
     return program_text([launch.kernel for launch in launches])
-
-
-def stored_bytes(plan: Plan) -> int:
-    """The bytes of the arrays in memory during a run of the plan."""
-    jaxpr = plan.closed.jaxpr
-    stored = {*jaxpr.constvars, *jaxpr.invars}
-    return bytes_of_all(stored.union(*[group.outputs for group in plan.groups]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tinyjax.compile.fusion.backward_slice import BackwardSlice
 from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.passes.loops import loop_of
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 
 @dataclass
@@ -59,6 +59,11 @@ class KernelGroup:
     @property
     def kind(self) -> str:
         return self.form.kind if self.form else "kernel"
+
+    @property
+    def updated(self) -> Atom | None:
+        """The array that an update changes."""
+        return self.in_order.invars[0] if self.in_order and self.is_update else None
 
     def join(self, v: Var, needed: BackwardSlice) -> None:
         """Stores `v` too, and reads and computes what it needs."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair
-from tinyjax.compile.kernel.functions.notation import Number, op, select
+from tinyjax.compile.kernel.complex_pairs import Pair
+from tinyjax.compile.kernel.functions.notation import select
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.known import known_result
 from tinyjax.compile.kernel.memref import MemRef
@@ -34,7 +34,7 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.writer import Number, Writer, constant
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
@@ -101,7 +101,7 @@ class Builder(Writer):
 
     def number(self, at: Index, dtype: np.dtype) -> Number:
         """The value of an index, of that dtype."""
-        return Number(self, self.let("convert", (at,), dtype))
+        return self.op("convert", at, dtype=dtype)
 
     @contextmanager
     def when(self, condition: Number) -> Iterator[None]:
@@ -165,21 +165,17 @@ class Builder(Writer):
         sizes = v.aval.shape if sizes is None else sizes
         return self.loops([sizes[axis] for axis in axes])
 
-    def clamped_index(self, value: ir.Scalar, size: int) -> Index:
-        """Like a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
+    def clamped_index(self, number: Number, size: int) -> Index:
+        """An integer of the kernel as an index, clamped into 0 .. size - 1. The bounds fit any integer dtype,
+        the result fits C's int."""
         if size == 1:  # a single element may be in a variable, which has no index
             return index(0)
-        if isinstance(value, ir.Const):
-            return index(min(max(int(value.value), 0), size - 1))
-        bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
-        zero, last = (ir.Const(value.dtype.type(n), value.dtype) for n in bounds)
-        above = self.let("max", (value, zero), value.dtype)
-        inside = self.let("min", (above, last), value.dtype)
-        wanted = np.dtype("int32" if size <= 2**31 else "int64")
-        if inside.dtype != wanted:
-            inside = self.let("convert", (inside,), wanted)
-        assert isinstance(inside, ir.Value)
-        return index_var(inside.name, 0, size - 1)
+        if isinstance(number.value, ir.Const):
+            return index(min(max(int(number.value.value), 0), size - 1))
+        last = min(size - 1, np.iinfo(number.dtype).max)
+        inside = self.op("min", self.op("max", number, 0), last)
+        name = inside.astype(np.dtype("int32" if size <= 2**31 else "int64")).value.name
+        return index_var(name, 0, size - 1)
 
     # ---- elements ----
 
@@ -189,8 +185,7 @@ class Builder(Writer):
         Operands at the same place are computed first, from a list rather than by recursion, as chains
         of elementwise equations can be longer than Python's stack."""
         if isinstance(atom, Literal):
-            value, dtype = np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype
-            return constant_pair(value, dtype) if dtype.kind == "c" else ir.Const(value, dtype)  # type: ignore[return-value]
+            return constant(np.asarray(atom.val)[()], atom.aval.dtype)
         known = self.known[position.flat]
         pending = [(atom, ir.origin())]  # with the equation that reads it
         while pending:
@@ -219,14 +214,19 @@ class Builder(Writer):
         """Writes the statements for the element of `v` at `position`. Returns that element, and those of the
         equation's other results if they are known now.
         """
+        results: dict[Var, ir.Scalar]
         ctx = LoweringRuleContext(self, eqn, v, position)
         if isinstance(lowering, Elementwise):
             atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
-            found = lowering.emit(ctx, *atoms, **eqn.params)
-            results = dict(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found]))
+            if lowering.emit is None:
+                results = {v: self.operation(lowering.op, atoms, v.aval.dtype)}
+            else:
+                found = lowering.emit(ctx, *(Number(self, atom) for atom in atoms), **eqn.params)
+                found = found if eqn.primitive.multiple_results else [found]
+                results = {u: number.value for u, number in zip(eqn.outvars, found)}
         elif isinstance(lowering, IndexMap):
             operands = (Operand(self, u) for u in eqn.invars)
-            results = {v: lowering.emit(ctx, *operands, **eqn.params)}
+            results = {v: lowering.emit(ctx, *operands, **eqn.params).value}
         elif isinstance(lowering, ArgReduction):
             results = {v: self._arg_reduce(ctx, eqn, lowering)}
         else:
@@ -263,7 +263,8 @@ class Builder(Writer):
         self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
     ) -> ir.Scalar:
         """One of the elements that a reduction combines."""
-        return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
+        operands = (Operand(self, v) for v in eqn.invars)
+        return rule.term(ctx, reduced, *operands, **eqn.params).value
 
     def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
         """Along the last axis, one sweep finds the best element and one its place; both can be vectorized.
@@ -277,7 +278,7 @@ class Builder(Writer):
 
         def element(i: Index) -> Number:
             reduced, x = Position((size,), (i,)), Operand(self, operand)
-            return Number(self, element_along_axes(ctx, reduced, x, **eqn.params))
+            return element_along_axes(ctx, reduced, x, **eqn.params)
 
         if is_last:
             with self.loop(size) as i:
@@ -292,7 +293,7 @@ class Builder(Writer):
             return place.now.value
         with self.loop(size) as i:
             x, so_far = element(i), best.now
-            better = op(rule.is_better, x, so_far, dtype=np.dtype(bool))
+            better = self.op(rule.is_better, x, so_far)
             better = better | ((x != x) & (so_far == so_far)) if is_float else better
             here, before = self.number(i, to), place.now
             best.now = select(better, x, so_far)

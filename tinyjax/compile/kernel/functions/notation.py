@@ -20,18 +20,15 @@ import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, made
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.writer import Number, Operand, Writer
 
-BOOL = np.dtype(bool)
-
-# ---- numbers that are not known yet ----
+# ---- the trace of a definition ----
 
 
 class _Trace(Writer):
@@ -63,52 +60,10 @@ class _Trace(Writer):
                 self.names.setdefault(held.value.name, name)
 
 
-def _operator(name: str, is_reflected: bool = False, dtype: Any = None) -> Any:
-    """Python's operator on a Number that is operation `name` of the kernel language."""
-
-    def operator(x: Number, y: Operand) -> Number:
-        return op(name, y, x, dtype=dtype) if is_reflected else op(name, x, y, dtype=dtype)
-
-    return operator
-
-
-class Number:
-    """A value of a kernel or a definition; an operator on it writes an operation, whose result is another."""
-
-    def __init__(self, writer: Any, value: Any):
-        self.writer, self.value, self.dtype = writer, value, value.dtype
-
-    __add__, __radd__ = _operator("add"), _operator("add", is_reflected=True)
-    __sub__, __rsub__ = _operator("sub"), _operator("sub", is_reflected=True)
-    __mul__, __rmul__ = _operator("mul"), _operator("mul", is_reflected=True)
-    __truediv__, __rtruediv__ = _operator("div"), _operator("div", is_reflected=True)
-    __lt__, __le__ = _operator("lt", dtype=BOOL), _operator("le", dtype=BOOL)
-    __gt__, __ge__ = _operator("gt", dtype=BOOL), _operator("ge", dtype=BOOL)
-    __eq__, __ne__ = _operator("eq", dtype=BOOL), _operator("ne", dtype=BOOL)
-    __and__, __or__, __xor__ = _operator("and"), _operator("or"), _operator("xor")
-    __lshift__ = _operator("shift_left")
-
-    def __rshift__(self, places: Operand) -> Number:
-        """Of signed integers, copies of the sign come in from the left."""
-        is_signed = self.dtype.kind == "i"
-        return op(f"shift_right_{'arithmetic' if is_signed else 'logical'}", self, places)
-
-    def __neg__(self) -> Number:
-        return op("neg", self)
-
-    def __invert__(self) -> Number:
-        return op("not", self)
-
-
-Operand = Number | float | np.generic
-
-
 def op(name: str, *args: Operand, dtype: np.dtype | None = None) -> Number:
     """Writes an operation of the kernel language: see Writer.op."""
     writer = next(arg.writer for arg in args if isinstance(arg, Number))
-    operands: list[Any] = [arg.value if isinstance(arg, Number) else arg for arg in args]
-    operands = [ir.Const(x, x.dtype) if isinstance(x, np.generic) else x for x in operands]
-    return Number(writer, writer.op(name, *operands, dtype=dtype))
+    return writer.op(name, *args, dtype=dtype)
 
 
 # ---- operations without an operator ----

@@ -14,7 +14,6 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.builder import Array
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import (
@@ -24,6 +23,7 @@ from tinyjax.compile.kernel.private_arrays import (
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
@@ -206,7 +206,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 return self.read(predicate, only)
         found = self.array("any", BOOL)
         with self.numbers(v) as i:
-            found.now = found.now | Array(self, predicate)[i]
+            found.now = found.now | Number(self, self.read(predicate, i))
         return found.now.value
 
     def _iteration(

@@ -13,15 +13,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.builder import Array, Builder
+from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError
-from tinyjax.compile.kernel.functions.notation import select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
-from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 Storage = MemRef | Scalar  # a value's location: in memory, or in a variable
@@ -130,11 +128,11 @@ class PrivateArrayBuilder(Builder):
     def copy(self, source: Storage, place: MemRef, v: Atom, mask: MemRef | None = None) -> None:
         """Copies the elements of `v`; with a `mask` for its first axes, those where it holds."""
         with self.numbers(v) as i:
-            new = Number(self, self.read(source, i) if isinstance(source, MemRef) else source)
+            new = self.read(source, i) if isinstance(source, MemRef) else source
             if mask is not None:
-                holds = Array(self, mask)[i // (v.aval.size // mask.memory.size)]
-                new = select(holds, new, Array(self, place)[i])
-            self.write(place, i, new.value)
+                holds = self.read(mask, i // (v.aval.size // mask.memory.size))
+                new = self.let("select", (holds, new, self.read(place, i)), new.dtype)
+            self.write(place, i, new)
 
     def fill(self, place: MemRef, v: Var) -> None:
         """Computes all elements of `v` and stores them."""

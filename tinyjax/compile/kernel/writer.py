@@ -20,17 +20,6 @@ NUMBERS = (int, float, complex)
 COMPARISONS = frozenset(("ge", "gt", "le", "lt", "eq", "ne"))
 
 
-def constant(value: Any, dtype: np.dtype) -> Any:
-    """A number in a kernel; a complex one is a pair."""
-    from tinyjax.compile.kernel.kernel_ir import Const  # imported with the compiler
-
-    if dtype.kind != "c":
-        return Const(dtype.type(value), dtype)
-    from tinyjax.compile.kernel.complex_pairs import constant_pair  # for few programs
-
-    return constant_pair(value, dtype)
-
-
 class Writer:
     """`let(op, operands, dtype)` writes an operation and returns its result."""
 
@@ -50,23 +39,21 @@ class Writer:
                 operands = [index(operand) for operand in operands]
         for n, operand in enumerate(operands):
             if isinstance(operand, NUMBERS):
-                operands[n] = constant(operand, of)
+                operands[n] = self.constant(operand, of).value
             elif isinstance(operand, np.generic):
-                operands[n] = constant(operand, operand.dtype)
+                operands[n] = self.constant(operand, operand.dtype).value
         result = dtype or (BOOL if name in COMPARISONS else of)
         return Number(self, self.operation(name, operands, result))
 
     def operation(self, name: str, operands: Sequence[Any], dtype: np.dtype) -> Any:
-        """The result of one operation, or of its expansion on pairs."""
-        for operand in operands:
-            if getattr(operand, "dtype", dtype).kind == "c" or dtype.kind == "c":
-                from tinyjax.compile.kernel.complex_pairs import pair_operation  # for few programs
-
-                return pair_operation(self, name, operands, dtype)
+        """The result of one operation."""
         return self.let(name, operands, dtype)
 
     def constant(self, value: Any, dtype: np.dtype) -> Number:
-        return Number(self, constant(value, dtype))
+        """A number that is written into the kernel."""
+        from tinyjax.compile.kernel.kernel_ir import Const  # imported with the compiler
+
+        return Number(self, Const(dtype.type(value), dtype))
 
 
 # ---- numbers that are not known yet ----

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.functions.notation import (
-    Number,
     absolute,
     maximum,
     minimum,
@@ -27,9 +26,8 @@ from tinyjax.compile.kernel.functions.notation import (
 )
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.writer import BOOL, Number, Writer
 
-BOOL = np.dtype(bool)
 PART_DTYPES: dict[np.dtype, np.dtype] = {
     np.dtype("complex64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("float64"),
@@ -68,7 +66,7 @@ def pair_operation(writer: Writer, name: str, args: Sequence[Any], dtype: np.dty
         if isinstance(arg, Pair):
             return Pair(with_operators(arg.real), with_operators(arg.imag))
         if isinstance(arg, Index):
-            arg = writer.op("convert", arg, dtype=PART_DTYPES[dtype])
+            return writer.op("convert", arg, dtype=PART_DTYPES[dtype])
         return Number(writer, arg)
 
     operands = [with_operators(arg) for arg in args]
@@ -80,11 +78,11 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
     if dtype == BOOL:
         return (x.real != 0.0) | (x.imag != 0.0)
     part = PART_DTYPES.get(dtype, dtype)
-    convert = lambda x: x if x.dtype == part else op("convert", x, dtype=part)  # noqa: E731
     if dtype not in PART_DTYPES:
-        return convert(x.real)
-    zero = Number(None, Const(part.type(0), part))
-    return Pair(convert(x.real), convert(x.imag)) if isinstance(x, Pair) else Pair(convert(x), zero)
+        return x.real.astype(part)
+    if isinstance(x, Pair):
+        return Pair(x.real.astype(part), x.imag.astype(part))
+    return Pair(x.astype(part), x.writer.constant(0, part))
 
 
 def _product(z: Any, w: Any) -> Pair:
@@ -138,6 +136,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "select": lambda which, z, w: _each_part(functools.partial(select, which))(z, w),
     "mul": _product, "div": _quotient, "abs": _size, "exp": _exponential,
     "conj": lambda z: Pair(z.real, -z.imag),
+    "complex": Pair, "real": lambda z: z.real, "imag": lambda z: z.imag,
     "eq": lambda z, w: (z.real == w.real) & (z.imag == w.imag),
     "ne": lambda z, w: (z.real != w.real) | (z.imag != w.imag),
 }  # fmt: skip

@@ -14,8 +14,6 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.builder import Array
-from tinyjax.compile.kernel.functions.notation import select
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import (
@@ -25,6 +23,7 @@ from tinyjax.compile.kernel.private_arrays import (
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
@@ -36,8 +35,8 @@ class BodyBuilder(PrivateArrayBuilder):
 
     main_axis = ""  # the variable of the kernel's main loop, unless it is a while
 
-    def __init__(self, names: dict[Var, str], target: Target):
-        super().__init__(names, target)
+    def __init__(self, names: dict[Var, str], target: Target, form: str):
+        super().__init__(names, target, form)
         self.groups: dict[Jaxpr, list[Group]] = {}
 
     def groups_of(self, jaxpr: Jaxpr) -> list[Group]:
@@ -80,20 +79,20 @@ class BodyBuilder(PrivateArrayBuilder):
         later = []
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
         for atom, place in targets:
-            is_new = atom in made and atom not in direct
-            is_array = self.stored_size(atom) > 1
-            if is_array and is_new and self.can_store(place):
+            is_new = atom in made and atom not in direct and self.stored_size(atom) > 1
+            if is_new and self.can_store(place):
                 direct[atom] = place
             else:
-                later.append((self.source if is_array else self.scalar, atom, place))
+                later.append((atom, place))
         self.equations(jaxpr, direct)
-        found = [(find(atom), place, atom) for find, atom, place in later]
-        for source, place, atom in found:
+        found = [self.source(v) if self.stored_size(v) > 1 else self.scalar(v) for v, _ in later]
+        for source, (atom, place) in zip(found, later):
             self.copy(source, place, atom)
 
     def can_store(self, place: MemRef) -> bool:
-        """Whether a result may be stored there as it is computed, and loaded again."""
-        return True
+        """Whether a result may be stored there as it is computed, and loaded again: not where other examples
+        load."""
+        return self.form == "sequential" or isinstance(place.memory, ir.PrivateArray)
 
     # ---- loops and branches ----
 
@@ -207,7 +206,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 return self.read(predicate, only)
         found = self.array("any", BOOL)
         with self.numbers(v) as i:
-            found.now = found.now | Array(self, predicate)[i]
+            found.now = found.now | Number(self, self.read(predicate, i))
         return found.now.value
 
     def _iteration(
@@ -231,17 +230,7 @@ class BodyBuilder(PrivateArrayBuilder):
             waiting += [] if in_place else [(target, place, v)]
         self.results(jaxpr, targets)
         for target, place, v in waiting:
-            if mask is not None:
-                self._masked_copy(target, place, v.aval.size, mask)
-            else:
-                self.copy(target, place, v)
-
-    def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
-        """Copies an array, whose first axes are the mask's, where the mask holds."""
-        with self.loop(size) as i:
-            condition = Array(self, mask)[i // (size // mask.memory.size)]
-            new, old = Array(self, source)[i], Array(self, place)[i]
-            self.write(place, i, select(condition, new, old).value)
+            self.copy(target, place, v, mask)
 
 
 # ---- where values are stored ----

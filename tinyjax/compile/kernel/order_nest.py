@@ -21,7 +21,7 @@ import numpy as np
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.functions.notation import Number, as_int, minimum, op, select
+from tinyjax.compile.kernel.functions.notation import as_int, minimum, select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
@@ -35,13 +35,14 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
 )
 from tinyjax.compile.kernel.update_nest import UpdateWriter
+from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
 
-BOOL, INT32 = np.dtype(bool), np.dtype("int32")
+INT32 = np.dtype("int32")
 
 
 def order_nest(
@@ -101,7 +102,7 @@ class _Writer:
 
     def at(self, number: Number, size: int = 0) -> Index:
         """A number as an index along the axis, or one below `size`."""
-        return self.b.clamped_index(number.value, size or self.size)
+        return self.b.clamped_index(number, size or self.size)
 
 
 # ---- cumulative sums ----
@@ -173,13 +174,9 @@ def _key(x: Number) -> Number:
     """An element as an integer key: for a float, as lax.comparison.total_order_key."""
     dtype = key_dtype(x.dtype)
     if kind(x.dtype) != "f":
-        return converted(x, dtype)
-    bits = as_int(converted(x, np.dtype(f"float{8 * dtype.itemsize}")))
+        return x.astype(dtype)
+    bits = as_int(x.astype(np.dtype(f"float{8 * dtype.itemsize}")))
     return select(bits < 0, bits ^ np.iinfo(dtype).max, bits)
-
-
-def converted(x: Number, dtype: np.dtype) -> Number:
-    return x if x.dtype == dtype else op("convert", x, dtype=dtype)
 
 
 def key_dtype(dtype: np.dtype) -> np.dtype:
@@ -252,7 +249,7 @@ class _SortWriter(_Writer):
             old = self.numbers[first], self.numbers[second]
             self.keys[target + k] = select(is_left, a, c)
             self.numbers[target + k] = select(is_left, *old)
-            step = converted(is_left, INT32)
+            step = is_left.astype(INT32)
             left.now = i + step
             right.now = j + (1 - step)
 

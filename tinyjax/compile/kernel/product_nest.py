@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.functions.notation import Number, mul_add
+from tinyjax.compile.kernel.functions.notation import mul_add
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
@@ -118,7 +118,7 @@ class _ProductNest(NestBuilder):
         with self._loops_of_sums() as k:
             operands = (Operand(self, v) for v in self.eqn.invars)
             factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
-            x, y = (Number(self, self.converted(factor, self.dtype)) for factor in factors)
+            x, y = (factor.astype(self.dtype) for factor in factors)
             so_far = acc.now
             acc.now = mul_add(x, y, so_far) if self.dtype.kind == "f" else x * y + so_far
         return acc.now.value

@@ -22,9 +22,8 @@ from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import batches
-from tinyjax.compile.kernel.example_nest import example_nest
 from tinyjax.compile.kernel.kernel_ir import Allocate, KernelError
-from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
+from tinyjax.compile.kernel.naive_loop import LoopKernel, example_nest, naive_loop
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.substitution import every_statement
@@ -163,7 +162,7 @@ def _sequential(
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
-    nest = naive_loop(found.eqn, _before(found, producer, target), names, target)
+    nest = naive_loop(found, _before(found, producer, target), names, target)
     if isinstance(nest, str):
         return nest
     return _finished(nest, sequential_schedule(nest, found, target))

@@ -19,8 +19,11 @@ from tinyjax.core.bind import Primitive, Trace, context
 SMALL_FLOAT = np.dtype("float16") if find_spec("ml_dtypes") is None else dtypes.bfloat16
 
 
-class Thrown(TypeError, ValueError, IndexError, KeyError, ArithmeticError):
-    """An error that only tests raise, of every kind that a broad `except` catches: nothing may catch it."""
+class Thrown(
+    TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError, FloatingPointError,
+    NotImplementedError, RecursionError, AttributeError,
+):  # fmt: skip
+    """An error that only tests raise, of every kind that an `except` may catch: nothing may catch it."""
 
 
 # What answers catch by mistake: the errors that a rule with a fault raises.
@@ -94,15 +97,26 @@ def error_passes(error: BaseException) -> Iterator[Any]:
     finally:
         after, context.trace = context.trace, trace
         axes_after, context.axis_env = context.axis_env, axes
-    if isinstance(
-        found, NotImplementedError
-    ):  # a rule that is missing, or an exercise to be written
-        raise found
+    if found is not error and isinstance(found, NotImplementedError):
+        raise found  # a rule that is missing, or an exercise to be written
     assert found is error, f"{error!r} must reach the caller, but what came was {found!r}"
     assert after is trace, (
         f"after an error the trace from before must be current again, but {type(after).__name__} is"
     )
     assert axes_after == axes, f"after an error no axis may have a name, but {axes_after} is left"
+
+
+def same_for_all(make: Callable[[], Callable[..., Any]], calls: list[tuple[tuple, dict]]) -> None:
+    """Expects of a function that is made once what a new one gives, in each of these calls."""
+    made = make()
+    for args, keywords in calls:
+        about = f"after other calls, of {args} {keywords or ''}"
+        try:
+            found = made(*args, **keywords)
+        except (TypeError, ValueError) as error:
+            raise AssertionError(f"{about}: {type(error).__name__}: {error}") from error
+        expected = make()(*args, **keywords)
+        np.testing.assert_array_equal(found, expected, err_msg=about)
 
 
 @contextlib.contextmanager

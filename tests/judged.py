@@ -14,6 +14,7 @@ import pytest
 
 from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, Trace, context
+from tinyjax.core.jaxpr import subjaxprs
 
 # A float of 16 bits: bfloat16, but in browsers, which have no ml_dtypes, float16
 SMALL_FLOAT = np.dtype("float16") if find_spec("ml_dtypes") is None else dtypes.bfloat16
@@ -117,6 +118,22 @@ def same_for_all(make: Callable[[], Callable[..., Any]], calls: list[tuple[tuple
             raise AssertionError(f"{about}: {type(error).__name__}: {error}") from error
         expected = make()(*args, **keywords)
         np.testing.assert_array_equal(found, expected, err_msg=about)
+
+
+def donates_nothing(closed: Any) -> None:
+    """Expects that no jitted function in a jaxpr eats an argument, which the caller may need again."""
+    for eqn in closed.eqns:
+        assert not any(eqn.params.get("donated_invars", ())), f"an argument is donated: {eqn}"
+
+
+def stays_a_loop(jaxpr: Any) -> None:
+    """Expects scans whose iterations the compiler does not write out one by one."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "scan":
+            most = eqn.params["unroll"]
+            assert most <= 8, f"the compiler writes {most} iterations out: the program grows"
+        for inner in subjaxprs(eqn.params):
+            stays_a_loop(inner)
 
 
 @contextlib.contextmanager

@@ -237,6 +237,10 @@ class Builder(StatementWriter):
             results = {v: self._reduce(ctx, eqn, lowering)}
         return {u: self._named(atom, self.names[u]) for u, atom in results.items()}
 
+    def set_element(self, v: Var, position: Position, value: ir.Scalar) -> None:
+        """From now on, that is the element of `v` at `position`."""
+        self.known[position.flat][v] = self._named(value, self.names[v])
+
     def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
         """Names the last statement's value after its variable."""
         last = self.body[-1] if self.body else None

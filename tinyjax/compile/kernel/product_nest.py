@@ -105,7 +105,7 @@ class _ProductNest(NestBuilder):
         ):
             position = self.position(batch, row, column)
             result = self.converted(self._sum(position), self.out.aval.dtype)
-            self.known[position.flat][self.out] = self._named(result, self.names[self.out])
+            self.set_element(self.out, position, result)
             for v in self.outputs:
                 self.store_output(v, position)
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

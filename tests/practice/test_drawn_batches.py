@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from drawn import drawn_array, drawn_shape, draws, is_about, one_of
+from drawn import cases, drawn_array, drawn_shape, is_about, one_of
 from judged import SMALL_FLOAT
 from practice import moving_mean
 from practice.each_with_each import distances, predictions
@@ -56,7 +56,7 @@ def new_primitive(fun, seen, multiple=False):
 
 
 def test_whatever_is_drawn_an_axis_is_moved_as_numpy_does():
-    for rng, size in draws(200):
+    for rng, size in cases(200):
         x = drawn_array(rng, drawn_shape(rng, size, most=7, least=1))
         source, destination = (int(rng.integers(-x.ndim, x.ndim)) for _ in "sd")
         got, want = batching.moveaxis(x, source, destination), np.moveaxis(x, source, destination)
@@ -70,7 +70,7 @@ def test_whatever_is_drawn_an_axis_is_moved_as_numpy_does():
 
 
 def test_whatever_is_drawn_axes_are_those_of_an_example():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         shape = drawn_shape(rng, size, most=6, least=1)
         x, dim = at(drawn_array(rng, (2, *shape)), 2, None, rng)
         axes = tuple(int(a) for a in rng.permutation(len(shape))[: rng.integers(len(shape) + 1)])
@@ -98,7 +98,7 @@ def test_whatever_is_drawn_axes_are_those_of_an_example():
 
 def test_whatever_is_drawn_the_batch_has_the_products_of_the_examples():
     kinds = (np.float32, np.float64, np.int32, np.float16, np.complex64, np.bool_)
-    for rng, size in draws(100):
+    for rng, size in cases(100):
         full, n = drawn_shape(rng, size, most=4), int(rng.integers(1, 4))
         operands, dims = [], []
         for _ in "xy":
@@ -126,7 +126,7 @@ def test_whatever_is_drawn_the_batch_has_the_products_of_the_examples():
 
 
 def test_of_whatever_operands_the_rule_computes_each_example():
-    for rng, size in draws(100):
+    for rng, size in cases(100):
         count, n, seen = int(rng.integers(1, size + 2)), int(rng.integers(1, 4)), []
         full, multiple = drawn_shape(rng, size, most=3), bool(rng.integers(2))
         if rng.integers(3) == 0:  # sizes that may be taken for one another
@@ -179,7 +179,7 @@ class Parent(Trace):
 
 
 def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
-    for rng, size in draws(150):
+    for rng, size in cases(150):
         name = one_of(rng, (None, "i", 0, ""))
         trace, p, seen = BatchTrace(Parent(), AxisData(name, 2)), Primitive("p"), []
         p.multiple_results, p.takes_functions = bool(rng.integers(2)), rng.integers(5) == 0
@@ -248,7 +248,7 @@ def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
 
 
 def test_of_whatever_arguments_the_results_are_those_of_a_loop():
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         n, count = int(rng.integers(1, 4)), int(rng.integers(1, 2 * size + 2))
         args, in_axes = [], []
         for _ in range(count):
@@ -372,7 +372,7 @@ def are_equal(found, want):
 
 
 def test_of_whatever_points_the_table_is_that_of_two_loops():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         shape, m, n = drawn_shape(rng, size, most=3), *(int(rng.integers(1, 4)) for _ in "mn")
         points = {"at": drawn_array(rng, (m, *shape)), "w": drawn_array(rng, (m,))}
         others = {"at": drawn_array(rng, (n, *shape)), "w": drawn_array(rng, (n,))}
@@ -398,7 +398,7 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
 
 
 def test_of_whatever_models_the_table_is_that_of_two_loops():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         m, n, k = (int(rng.integers(1, size + 2)) for _ in "mnk")
         models = {"weight": drawn_array(rng, (m, k)), "bias": drawn_array(rng, (m,))}
         models["scale"] = one_of(rng, (2.0, np.float32(-0.5), jnp.asarray(3.0)))
@@ -442,7 +442,7 @@ def test_whatever_is_drawn_the_means_are_those_of_each_example():
                 return primitive.bind(*args, **params)
 
     before = bind.context.trace
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         shape = (*drawn_shape(rng, size, most=3), int(rng.integers(1, 6)))
         window, n = int(rng.integers(1, shape[-1] + 1)), int(rng.integers(4))
         x = drawn_array(rng, (n, *shape)).astype(one_of(rng, kinds))

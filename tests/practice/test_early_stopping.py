@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 from explain_errors import explain_errors
 from judged import Thrown, error_passes, raises, unchanged
 from practice.early_stopping import train

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from judged import Thrown, error_passes, raises, unchanged
 from practice.laws import DTYPES, LAWS, Law, entry, hard_numbers, same_bits
 

@@ -1,7 +1,7 @@
 """The moving average: a recurrence, one scan, and gradients without nan."""
 
 import numpy as np
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
+from drawn import drawn, floats, same, shape_of_rank, shown
 from judged import SMALL_FLOAT, unchanged
 from practice.moving_average import moving_average
 

@@ -1,5 +1,5 @@
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from judged import unchanged
 from practice.naive_nest import naive_nest
 from practice.toy_kernel import Add, For, Let, Load, Store, run

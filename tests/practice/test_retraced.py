@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import SMALL_FLOAT, Thrown, error_passes, raises, unchanged
 from practice.retraced import fit, fit_slowly, step
 
@@ -162,4 +162,4 @@ def test_of_any_batches_the_steps_are_those_of_the_loop_and_traced_once():
             assert counted.count == 1, f"{about}: traced {counted.count} times"
         with jax.disable_jit(), unchanged(given=given, w=w):
             found = fit(step, w, given, rates)
-        same(found, expected, 1e-4, dtype=np.float32, batches=given, rates=rates, w=w)
+        equal(found, expected, 1e-4, dtype=np.float32, batches=given, rates=rates, w=w)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import draw_body, drawn, floats, same, shape_of_rank, shown
+from drawn import draw_body, drawn, floats, same, shape_of_rank, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.scan_in_segments import scan_in_segments
 

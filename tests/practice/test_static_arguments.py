@@ -2,7 +2,7 @@ import functools
 
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from judged import Thrown, error_passes, raises, unchanged
 from practice import static_arguments
 from practice.static_arguments import blurred, compiled, traces

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from judged import unchanged
 from practice.toy_kernel import Add, For, Let, Load, Store, run
 from practice.vectors import vectors_and_rest

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import each_error, error_passes, raises, unchanged
 
 from tinyjax.runtime.queue import Queue
@@ -43,7 +43,7 @@ class Events:
 
 def kernel_step(arguments, outputs=(), inline=False):
     made = [Output(slot, (3,), F32, is_result=True) for slot in outputs]
-    return KernelStep("kernel", 100, 4, inline, arguments, made, [])
+    return KernelStep("kernel", 100, 4, inline, arguments, made)
 
 
 def test_a_kernel_is_launched_on_the_memory_of_its_arguments_in_their_order():

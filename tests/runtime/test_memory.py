@@ -3,7 +3,7 @@ import threading
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16, key_dtype

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from tinyjax.compile.fusion.cost_record import Cost, bytes_of_all, eqn_cost, of_one_iteration, total
 from tinyjax.compile.fusion.groups import Group
-from tinyjax.compile.memory_plan import MemoryPlan
-from tinyjax.compile.plan import Plan, step_word
+from tinyjax.compile.plan import MemoryPlan, Plan, step_word
 
 # ---- steps ----
 

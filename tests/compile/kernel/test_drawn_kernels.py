@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import SMALL_FLOAT
 from lowering import aval
 
@@ -51,7 +51,7 @@ def test_any_power_is_exact_and_takes_few_products():
         number, ctx = draw.choice([np.float32(2), np.float64(-2), np.complex64(2j)]), Products()
         exponent = draw.randint(1, 100)
         found = rule.emit(ctx, number, y=-exponent)
-        same(found, 1 / number.astype(np.complex128) ** exponent, 1e-6, power=-exponent)
+        equal(found, 1 / number.astype(np.complex128) ** exponent, 1e-6, power=-exponent)
         assert ctx.ops[-1] == "div" and ctx.ops.count("div") == 1, f"to the -{exponent}: {ctx.ops}"
 
 
@@ -147,9 +147,9 @@ def test_of_any_access_elements_are_loaded_and_stored_one_by_one():
                 pytest.fail(f"{about}: there is no such element to store")
             continue
         found = _load(width, memory, i, at_end, scope)
-        same(array, before, of=about)
+        equal(array, before, of=about)
         wanted = [before[p if p in places else position] for p in range(position, position + width)]
-        same(found, np.array(wanted, array.dtype) if width > 1 else wanted[0], of=about)
+        equal(found, np.array(wanted, array.dtype) if width > 1 else wanted[0], of=about)
         assert found.dtype == array.dtype, f"{about}: found {found!r}"
         kept = values.copy()
         _store(values if width > 1 else values[0], memory, i, at_end, scope)
@@ -157,10 +157,10 @@ def test_of_any_access_elements_are_loaded_and_stored_one_by_one():
         for lane, p in enumerate(range(position, position + width)):
             if p in places or width == 1:
                 expected[p] = kept[lane]
-        same(array, expected, dtype=array.dtype, of=about, stored=kept)
+        equal(array, expected, dtype=array.dtype, of=about, stored=kept)
         array[:] = 0
-        same(found, np.array(wanted, array.dtype) if width > 1 else wanted[0], of=about, then=0)
-        same(values, kept, of=about)
+        equal(found, np.array(wanted, array.dtype) if width > 1 else wanted[0], of=about, then=0)
+        equal(values, kept, of=about)
 
 
 def test_of_any_private_array_of_vectors_a_row_is_loaded_and_stored():
@@ -171,12 +171,12 @@ def test_of_any_private_array_of_vectors_a_row_is_loaded_and_stored():
         memory, scope = PrivateArray("x", rows.dtype, size, width=width), {"x": rows, "i": position}
         before, value = rows.copy(), np.array(np.arange(width) * 3 % 7, rows.dtype)
         found = _load(width, memory, i, None, scope)
-        same(found, before[position], dtype=rows.dtype, rows=before, position=position)
+        equal(found, before[position], dtype=rows.dtype, rows=before, position=position)
         _store(value, memory, i, None, scope)
         expected = before.copy()
         expected[position] = value
-        same(rows, expected, dtype=rows.dtype, rows=before, position=position, stored=value)
-        same(found, before[position], rows=before, position=position, then="stored to")
+        equal(rows, expected, dtype=rows.dtype, rows=before, position=position, stored=value)
+        equal(found, before[position], rows=before, position=position, then="stored to")
 
 
 # ---- sums ----
@@ -203,7 +203,7 @@ def test_of_any_axes_and_dtype_a_reduction_is_a_loop_for_each_axis():
         kernel = loop_nest(group, "k0", variable_names(jaxpr), CPU)
         out = np.zeros(expected.size, dtype)
         interpret_kernel(kernel, [x.reshape(-1), out])
-        same(out.reshape(expected.shape), expected, dtype=dtype, **about)
+        equal(out.reshape(expected.shape), expected, dtype=dtype, **about)
         text = str(kernel)
         loops = (
             sum(n > 1 for n in x.shape) if 0 not in combined else sum(n > 1 for n in expected.shape)
@@ -223,4 +223,4 @@ def test_of_any_halves_a_product_of_vectors_is_rounded_once():
         out = np.zeros(1, np.float16)
         interpret_kernel(loop_nest(group, "k0", variable_names(jaxpr), CPU), [x, y, out])
         expected = sum((k * unit) ** 2 for k in steps)
-        same(out[0], np.float16(expected), 1e-2 * expected, x=x, y=y)
+        equal(out[0], np.float16(expected), 1e-2 * expected, x=x, y=y)

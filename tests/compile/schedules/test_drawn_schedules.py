@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from loop_nests import A, assert_computes_the_same, row_sums
 
 from tinyjax.compile.kernel.indices import index, index_value, index_var

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
@@ -58,13 +57,6 @@ from tinyjax.compile.record import is_recording
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
 
-@dataclass
-class _ControlFlow:
-    """The lowering of a LoopGroup's equation: its operands and results are in memory, as for a host step."""
-
-    inputs: list[Var]
-
-
 def fuse(
     jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]] | None = None,
     names: Mapping[Var, str] | None = None,
@@ -98,8 +90,7 @@ def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
     recomputes is then in memory only from where the backward pass needs it. Host steps stay where they are,
     because they would separate kernels that are launched together; so do groups with effects, and those that
     read an argument which an update changes."""
-    updates = [g.in_order for g in groups if isinstance(g, KernelGroup) and g.is_update]
-    kept = arguments.difference(eqn.invars[0] for eqn in updates if eqn is not None)
+    kept = arguments.difference(g.updated for g in groups if isinstance(g, KernelGroup))
     places = list(range(len(groups)))
     # The places of a value's first and last reader so far, from the end on
     first: dict[Var, int] = {}
@@ -123,9 +114,9 @@ def _updates_last(groups: list[Group]) -> list[Group]:
     place.
     """
     for group in list(groups):
-        if isinstance(group, KernelGroup) and group.in_order is not None and group.is_update:
-            here, operand = groups.index(group), group.in_order.invars[0]
-            readers = [n for n, g in enumerate(groups) if operand in g.inputs]
+        if isinstance(group, KernelGroup) and group.updated is not None:
+            here = groups.index(group)
+            readers = [n for n, g in enumerate(groups) if group.updated in g.inputs]
             between = groups[here + 1 : max(readers, default=here) + 1]
             if not any(v in g.inputs for g in between for v in group.outputs):
                 groups[here : here + len(between) + 1] = [*between, group]
@@ -138,8 +129,9 @@ class _Plan:
     ):  # fmt: skip
         self.jaxpr = jaxpr
         self.target = target
+        # A loop or a branch is a group of its own: its operands and results are in memory.
         self.lowerings: dict[JaxprEqn, Any] = {
-            e: _ControlFlow(list(loop_inputs.get(e, variables(e))))
+            e: LoopGroup(e, list(loop_inputs.get(e, variables(e))))
             if is_control_flow(e)
             else lowering_of(e, target)
             for e in jaxpr.eqns
@@ -163,9 +155,11 @@ class _Plan:
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
         self._store("the program returns it", [v for v in jaxpr.outvars if isinstance(v, Var)])
         for lowering in self.lowerings.values():
-            if isinstance(lowering, _ControlFlow):
+            if isinstance(lowering, LoopGroup):
                 self._store("a loop or branch reads it", lowering.inputs)
-        self.clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone, self.stored)
+        self.clusters = Clusters(
+            jaxpr.eqns, self.lowerings, target, alone, self.stored, self.producer, self.readers
+        )
         self.cluster, self.eqns = self.clusters.of, self.clusters.order
         self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
         for eqn in self.eqns:
@@ -201,7 +195,7 @@ class _Plan:
     def _decide(self, eqn: JaxprEqn) -> None:
         """Estimates the work of the equation's results, and stores those that must be."""
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, (OnHost, _ControlFlow)):
+        if isinstance(lowering, (OnHost, LoopGroup)):
             return self._store("the host or a loop makes it", eqn.outvars)
         if eqn in self.cluster:
             return self._decide_in_cluster(eqn)
@@ -337,7 +331,7 @@ class _Plan:
         greatest one twice.
         """
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, _ControlFlow):
+        if isinstance(lowering, LoopGroup):
             return 0  # of operands that it does not compute itself
         last = eqn.invars[0].aval.ndim - 1
         times = 2 if isinstance(lowering, ArgReduction) and last in eqn.params["axes"] else 1
@@ -379,29 +373,27 @@ class _Plan:
         self.last_effect = 0
         placed: set[Cluster] = set()
         for eqn in self.eqns:
-            lowering = self.lowerings[eqn]
-            if isinstance(lowering, (OnHost, _ControlFlow)):
+            lowering, cluster = self.lowerings[eqn], self.cluster.get(eqn)
+            if isinstance(lowering, (OnHost, LoopGroup)):
                 self._place_eqn(eqn, lowering)
-                continue
-            if eqn in self.cluster:
-                if self.cluster[eqn] not in placed:
-                    placed.add(self.cluster[eqn])
-                    self._place_cluster(self.cluster[eqn])
-                continue
-            if isinstance(lowering, InOrder):
+            elif isinstance(lowering, InOrder):
                 self._place_in_order(eqn, isinstance(lowering, Update))
-                continue
-            for v in eqn.outvars:
-                if v in self.stored:
-                    self._place_value(v)
+            elif cluster is None:
+                for v in eqn.outvars:
+                    if v in self.stored:
+                        self._place_value(v)
+            elif cluster not in placed:
+                placed.add(cluster)
+                self._place_cluster(cluster)
         return self.groups
 
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
+        group: Group = lowering
         if isinstance(lowering, OnHost):
-            group: Group = HostGroup(eqn, lowering.reason, kind=lowering.kind)
+            group = HostGroup(eqn, lowering.reason, kind=lowering.kind)
         else:
-            group = LoopGroup(eqn, lowering.inputs, self._before(eqn, lowering.inputs))
+            lowering.before = self._before(eqn, lowering.inputs)
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from tinyjax.compile.fusion.backward_slice import BackwardSlice
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.compile.passes.loops import loop_of
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 
 @dataclass
@@ -55,6 +56,15 @@ class KernelGroup:
     in_order: JaxprEqn | None = None
     is_update: bool = False
 
+    @property
+    def kind(self) -> str:
+        return self.form.kind if self.form else "kernel"
+
+    @property
+    def updated(self) -> Atom | None:
+        """The array that an update changes."""
+        return self.in_order.invars[0] if self.in_order and self.is_update else None
+
     def join(self, v: Var, needed: BackwardSlice) -> None:
         """Stores `v` too, and reads and computes what it needs."""
         self.outputs.append(v)
@@ -73,6 +83,10 @@ class LoopGroup:
     inputs: list[Var]
     before: list[JaxprEqn] = field(default_factory=list)
     depth: int = 0
+
+    @property
+    def kind(self) -> str:
+        return "loop" if loop_of(self.eqn) else "branch"
 
     @property
     def eqns(self) -> list[JaxprEqn]:

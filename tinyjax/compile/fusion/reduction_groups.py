@@ -16,9 +16,10 @@ kernels before it, and all equations of a group have the same stage.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
@@ -82,29 +83,22 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
         return None
     axes, shape = eqn.params["axes"], eqn.invars[0].aval.shape
     # The kinds of the axes, k(ept) or c(ombined), each run of them as one letter
-    runs: list[list] = []
-    for axis, size in enumerate(shape):
-        letter = "c" if axis in axes else "k"
-        if size > 1 and runs and runs[-1][0] == letter:
-            runs[-1][1] *= size
-        elif size > 1:
-            runs.append([letter, size])
-    letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
+    kinds = [("c" if axis in axes else "k", size) for axis, size in enumerate(shape) if size > 1]
+    letters = "".join(letter for letter, _ in groupby(kinds, key=itemgetter(0)))
+    columns = math.prod(shape[max(axis for axis in axes if shape[axis] > 1) + 1 :])
     in_vectors, in_groups = target.accumulators > 1, target.group > 1
-    has_columns = letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS
+    has_columns = letters in ("ck", "kck") and columns >= MIN_COLUMNS
     if has_columns and combined <= FEW_TERMS:
         return None
+    by_columns = Form("columns", results // columns, combined, columns)
     if has_columns and in_vectors:
-        return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
-    few = results * 4 <= target.reduction_items
+        return by_columns
+    few, is_contiguous = results * 4 <= target.reduction_items, letters in ("c", "kc")
     if few and combined >= 4 * target.reduction_grain:
-        is_contiguous = letters in ("c", "kc")
         return Form("split", *((results, combined) if is_contiguous else (1, combined, results)))
     if has_columns and in_groups and combined >= MIN_ROWS:
-        return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
-    if (in_vectors or in_groups) and letters in ("c", "kc"):
-        return Form("rows", results, combined)
-    return None
+        return by_columns
+    return Form("rows", results, combined) if is_contiguous and (in_vectors or in_groups) else None
 
 
 # ---- staying in a row ----
@@ -153,14 +147,16 @@ class Clusters:
         target: Target,
         alone: set[JaxprEqn],
         stored: set[Var],
+        producer: Mapping[Var, JaxprEqn],
+        readers: Mapping[Var, Sequence[JaxprEqn]],
     ):
         self.lowerings = lowerings
         self.alone = alone
         self.stored = stored
+        self.producer = producer
+        self.readers = readers
         self.of: dict[JaxprEqn, Cluster] = {}
         self.reasons: dict[JaxprEqn, str] = {}  # why each is in its cluster
-        self.producer = {v: eqn for eqn in eqns for v in eqn.outvars}
-        self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
         self.stage: dict[JaxprEqn, int] = {}
         self.open: dict[tuple[int, Form], Cluster] = {}
         self.order = list(eqns)
@@ -170,8 +166,6 @@ class Clusters:
         self.effects = {eqn for eqn in eqns if has_effects(eqn)}
         last_effect = 0
         for eqn in eqns:
-            for v in variables(eqn):
-                self.readers[v].append(eqn)
             cluster, reason = self._cluster_for(eqn)
             if cluster is None:
                 self.stage[eqn] = self._stage_after(eqn, None)
@@ -181,8 +175,10 @@ class Clusters:
                 last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
         for eqn in reversed(eqns):
             self._join_readers(eqn)
-        numbers = {eqn: cluster.number for eqn, cluster in self.of.items()}
-        self.order = sorted(eqns, key=lambda eqn: (self.stage[eqn], numbers.get(eqn, -1)))
+        self.order = sorted(eqns, key=self._place)
+
+    def _place(self, eqn: JaxprEqn) -> tuple[int, int]:
+        return self.stage[eqn], self.of[eqn].number if eqn in self.of else -1
 
     def _join(self, eqn: JaxprEqn, cluster: Cluster, reason: str) -> None:
         self.of[eqn], self.stage[eqn], self.reasons[eqn] = cluster, cluster.stage, reason

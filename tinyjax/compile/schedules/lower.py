@@ -13,10 +13,9 @@ from tinyjax.compile.kernel.loop_nest import loop_nest
 from tinyjax.compile.kernel.order_nest import order_nest
 from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.kernel.reduction_nest import reduction_nest
-from tinyjax.compile.schedules.group_schedule import sums_in_groups
 from tinyjax.compile.schedules.map_schedule import map_schedule, order_schedule
 from tinyjax.compile.schedules.product_schedule import product_schedule
-from tinyjax.compile.schedules.reduction_schedule import reduction_schedule
+from tinyjax.compile.schedules.reduction_schedule import reduction_schedule, sums_in_groups
 from tinyjax.core.jaxpr import Var
 
 

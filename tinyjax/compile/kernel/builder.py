@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair, pair_operation
 from tinyjax.compile.kernel.functions.notation import StatementWriter, select
@@ -38,10 +39,6 @@ from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
-
 
 Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements computed there
 
@@ -236,6 +233,10 @@ class Builder(StatementWriter):
             assert isinstance(lowering, Reduction), f"{eqn.primitive} runs on the host"
             results = {v: self._reduce(ctx, eqn, lowering)}
         return {u: self._named(atom, self.names[u]) for u, atom in results.items()}
+
+    def set_element(self, v: Var, position: Position, value: ir.Scalar) -> None:
+        """From now on, that is the element of `v` at `position`."""
+        self.known[position.flat][v] = self._named(value, self.names[v])
 
     def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
         """Names the last statement's value after its variable."""

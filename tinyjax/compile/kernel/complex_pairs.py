@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.functions.notation import (
-    absolute,
     maximum,
     minimum,
     op,
@@ -91,12 +90,12 @@ def _product(z: Any, w: Any) -> Pair:
 
 def _quotient(z: Any, w: Any) -> Pair:
     """Both parts of w are divided by the larger one first, so that no square is too large."""
-    x, y = absolute(w.real), absolute(w.imag)
+    x, y = abs(w.real), abs(w.imag)
     is_real = x >= y
     large, small = select(is_real, w.real, w.imag), select(is_real, w.imag, w.real)
     is_zero = x + y == 0.0
     ratio = select(is_zero, 0.0, small / large)
-    divisor = select(is_zero, absolute(large), large + small * ratio)
+    divisor = select(is_zero, abs(large), large + small * ratio)
     scale = 1.0 / divisor
     a, b = select(is_real, z.real, z.imag), select(is_real, z.imag, z.real)
     real = select(is_zero, a, a + b * ratio)
@@ -107,7 +106,7 @@ def _quotient(z: Any, w: Any) -> Pair:
 
 def _size(z: Any) -> Number:
     """The larger part, times sqrt(1 + ratio**2); infinite if one part is."""
-    x, y = absolute(z.real), absolute(z.imag)
+    x, y = abs(z.real), abs(z.imag)
     large, small = maximum(x, y), minimum(x, y)
     ratio = select(large == 0.0, 0.0, small / large)
     size = large * sqrt(1.0 + ratio * ratio)
@@ -120,8 +119,8 @@ def _exponential(z: Any) -> Pair:
     x, y, size = z.real, z.imag, op("exp", z.real)
     real, imag = size * op("cos", y), size * op("sin", y)
     imag = select(y == 0.0, y, imag)
-    is_angle = absolute(y) < np.inf
-    has_real = is_angle | (absolute(x) < np.inf)
+    is_angle = abs(y) < np.inf
+    has_real = is_angle | (abs(x) < np.inf)
     has_imag = is_angle | (x != -np.inf)
     return Pair(select(has_real, real, size), select(has_imag, imag, size))
 

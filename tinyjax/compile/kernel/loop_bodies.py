@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import (
-    PrivateArrayBuilder,
-    Storage,
-    sums_up,
-)
+from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage, sums_up
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
-from tinyjax.compile.kernel.writer import Number
+from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-
-BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 
 
 class BodyBuilder(PrivateArrayBuilder):
@@ -122,13 +114,12 @@ class BodyBuilder(PrivateArrayBuilder):
 
     def branches(self, found: Branches, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
-        which = (
-            sources[0] if not isinstance(sources[0], MemRef) else self.read(sources[0], index(0))
-        )
-        self._branches(found.branches, which, 0, sources[1:], outs)
+        which, *others = sources
+        number = self.read(which, index(0)) if isinstance(which, MemRef) else which
+        self._branches(found.branches, Number(self, number), 0, others, outs)
 
     def _branches(
-        self, branches: Sequence[ClosedJaxpr], which: ir.Scalar, number: int,
+        self, branches: Sequence[ClosedJaxpr], which: Number, number: int,
         sources: Sequence[Storage], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
         jaxpr = branches[number].jaxpr
@@ -138,13 +129,10 @@ class BodyBuilder(PrivateArrayBuilder):
         if number == len(branches) - 1:
             self.body += body
             return
-        if which.dtype == BOOL:
-            is_this = self.let("not", (which,), BOOL)
-        else:
-            is_this = self.let("le", (which, ir.Const(which.dtype.type(number), which.dtype)), BOOL)
+        is_this = ~which if which.dtype == BOOL else which <= number
         with self.block() as otherwise:
             self._branches(branches, which, number + 1, sources, outs)
-        self.body.append(ir.If(is_this, body, otherwise))
+        self.body.append(ir.If(is_this.value, body, otherwise))
 
     def for_loop(
         self,
@@ -165,10 +153,11 @@ class BodyBuilder(PrivateArrayBuilder):
             self.main_axis = i.args[0] if is_main else self.main_axis
             at = index(loop.length - 1) - i if loop.reverse else i
             self.bind(const_vars, consts)
-            for v, source in zip(x_vars, xs):
-                # Without a MemRef, it is the only value of its stack.
-                part = source.part(at * v.aval.size) if isinstance(source, MemRef) else source
-                self.bind([v], [part])
+            # Without a MemRef, an x is the only value of its stack.
+            parts = zip(x_vars, xs)
+            self.bind(
+                x_vars, [x.part(at * v.aval.size) if isinstance(x, MemRef) else x for v, x in parts]
+            )
             made = zip(jaxpr.outvars[count:], outs[count:])
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
@@ -180,30 +169,28 @@ class BodyBuilder(PrivateArrayBuilder):
         cond, body = loop.condition.jaxpr, loop.body.jaxpr
         _, const_vars, carry_vars, _ = loop.parts(loop.variables)
         condition_consts, consts, _, _ = loop.parts(sources)
+        mask = None
         with self.block() as head:
             self.bind(cond.invars, [*condition_consts, *carry])
             (predicate,) = cond.outvars
             self.equations(cond, {})
-            found = self.source(predicate)
-            is_array = self.stored_size(predicate) > 1 and isinstance(found, MemRef)
-            if predicate in cond.invars and is_array:
-                kept = self.private(predicate)  # a copy: the iteration may change the mask
-                self.copy(found, kept, predicate)
-                found = kept
-            holds = self._any(found, predicate)
+            if self.stored_size(predicate) == 1:
+                holds = self.scalar(predicate)
+            else:
+                assert isinstance(predicate, Var)
+                mask = self.places[predicate]
+                if predicate in cond.invars:  # a copy: the iteration may change the mask
+                    kept = self.private(predicate)
+                    self.copy(mask, kept, predicate)
+                    mask = kept
+                holds = self._any(mask, predicate)
         with self.block() as iterations:
             self.bind(const_vars, consts)
-            mask = found if is_array and isinstance(found, MemRef) else None
             self._iteration(body, carry_vars, carry, [], mask)
         self.body.append(ir.While(head, holds, iterations))
 
-    def _any(self, predicate: Storage, v: Atom) -> ir.Scalar:
+    def _any(self, predicate: MemRef, v: Atom) -> ir.Scalar:
         """Whether any of the predicates `v`, already computed, holds."""
-        if not isinstance(predicate, MemRef):
-            return predicate
-        if self.stored_size(v) == 1:
-            with self.numbers(v) as only:
-                return self.read(predicate, only)
         found = self.array("any", BOOL)
         with self.numbers(v) as i:
             found.now = found.now | Number(self, self.read(predicate, i))

@@ -175,8 +175,7 @@ class LoopNest(BodyBuilder):
         carry = [self.private(v, "carry") for v in loop.last_carry]
         for place, v, last in zip(carry, loop.carry, loop.last_carry):
             if v in self.computed:
-                with self.positions(last) as at:
-                    self.write(place, at.flat, self.element(v, at))
+                self.fill(place, v)
             else:
                 self.copy(self.operand(v), place, last)
         consts = [*map(self.operand, loop.condition_consts), *map(self.operand, loop.consts)]

@@ -14,10 +14,11 @@ The outer loops go over independent parts: rows of a sum, columns of an update.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
@@ -38,9 +39,6 @@ from tinyjax.compile.kernel.update_nest import UpdateWriter
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
 
 INT32 = np.dtype("int32")
 

@@ -24,10 +24,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.functions.notation import mul_add
 from tinyjax.compile.kernel.indices import Index, index
@@ -43,9 +43,6 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.passes.products import sides_of, summed_together
 from tinyjax.core.jaxpr import Var
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
 
 
 def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
@@ -105,7 +102,7 @@ class _ProductNest(NestBuilder):
         ):
             position = self.position(batch, row, column)
             result = self.converted(self._sum(position), self.out.aval.dtype)
-            self.known[position.flat][self.out] = self._named(result, self.names[self.out])
+            self.set_element(self.out, position, result)
             for v in self.outputs:
                 self.store_output(v, position)
 

@@ -24,8 +24,8 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index
@@ -40,9 +40,6 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.jaxpr import JaxprEqn
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
 
 
 def update_of(eqn: JaxprEqn, target: Target) -> Update:

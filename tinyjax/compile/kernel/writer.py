@@ -96,8 +96,15 @@ class Number:
     def __invert__(self) -> Number:
         return self.writer.op("not", self)
 
-    def astype(self, dtype: np.dtype) -> Number:
+    def __abs__(self) -> Number:
+        return self.writer.op("abs", self)
+
+    def __round__(self) -> Number:
+        return self.writer.op("round_to_even", self)
+
+    def astype(self, dtype: np.typing.DTypeLike) -> Number:
         """The number in another dtype."""
+        dtype = np.dtype(dtype)
         return self if self.dtype == dtype else self.writer.op("convert", self, dtype=dtype)
 
     @property

@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -109,13 +110,14 @@ class _Trace(StatementWriter):
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[str, str] = {}
-        self.numbers = itertools.count(1)
+        self.taken: Counter[str] = Counter()
 
     def new_value(self, name: str, dtype: np.dtype) -> ir.Value:
         return super().new_value("?", dtype)
 
     def fresh(self, name: str) -> str:
-        return f"{name}{next(self.numbers)}"
+        self.taken[name] += 1
+        return f"{name}_{self.taken[name]}"
 
     def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
         self.read_names()
@@ -181,15 +183,6 @@ def sqrt(x: Number) -> Number:
     return op("sqrt", x)
 
 
-def absolute(x: Number) -> Number:
-    """|x|, of NaN too."""
-    return op("abs", x)
-
-
-def nearest_integer(x: Number) -> Number:
-    return op("round_to_even", x)
-
-
 def as_int(x: Number) -> Number:
     """The bits of a float as an integer."""
     return op("bitcast", x, dtype=np.dtype(f"int{8 * x.dtype.itemsize}"))
@@ -204,10 +197,6 @@ def with_sign_of(y: Number, x: Number) -> Number:
     """y, which is not negative, with the sign of x; that of 0 and NaN too."""
     sign_bit = -(2 ** (8 * x.dtype.itemsize - 1))
     return as_float(as_int(y) | (as_int(x) & sign_bit))
-
-
-def convert(x: Number, dtype: str) -> Number:
-    return op("convert", x, dtype=np.dtype(dtype))
 
 
 def truncate(x: Number, dtype: str) -> Number:

@@ -61,7 +61,7 @@ def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
 
     def of_body(body: Plan, number: int, label: str) -> Plan:
-        loop = loop_of(plan.groups[number].eqn) if label == "body" else None  # type: ignore[union-attr]
+        loop = loop_of(plan.groups[number].eqn) if label == "body" else None
         carry = [False] * len(loop.consts) + [True] * len(loop.carry) if loop else []
         return with_memory(body, carry, False)
 
@@ -87,7 +87,7 @@ def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
             _take_in_place(plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
         elif group.kind == "meet":
-            for u, v in zip(group.eqn.invars, group.outputs):  # type: ignore[union-attr]
+            for u, v in zip(group.eqn.invars, group.outputs):
                 if isinstance(u, Var) and u in dying and group.inputs.count(u) == 1:
                     if u.aval == v.aval and may_take_over(v, u):
                         memory.reuses_buffer_of[v] = u

@@ -38,7 +38,7 @@ from tinyjax.compile.fusion.cost_model import (
 )  # fmt: skip
 from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
-from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
@@ -52,7 +52,7 @@ from tinyjax.compile.kernel.rules import (
     WindowUpdate,
     lowering_of,
 )
-from tinyjax.compile.passes.loops import is_control_flow
+from tinyjax.compile.passes.loops import is_control_flow, loop_of
 from tinyjax.compile.record import is_recording
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
@@ -123,6 +123,11 @@ def _updates_last(groups: list[Group]) -> list[Group]:
     return groups
 
 
+def _loop_group(eqn: JaxprEqn, inputs: list[Var]) -> LoopGroup:
+    kind = "loop" if loop_of(eqn) else "branch"
+    return LoopGroup(eqn.outvars, inputs, [eqn], kind=kind)
+
+
 class _Plan:
     def __init__(
         self, jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]], alone: set[JaxprEqn],
@@ -131,7 +136,7 @@ class _Plan:
         self.target = target
         # A loop or a branch is a group of its own: its operands and results are in memory.
         self.lowerings: dict[JaxprEqn, Any] = {
-            e: LoopGroup(e, list(loop_inputs.get(e, variables(e))))
+            e: _loop_group(e, list(loop_inputs.get(e, variables(e))))
             if is_control_flow(e)
             else lowering_of(e, target)
             for e in jaxpr.eqns
@@ -391,9 +396,9 @@ class _Plan:
         """Makes a group of one equation; those with effects keep their order."""
         group: Group = lowering
         if isinstance(lowering, OnHost):
-            group = HostGroup(eqn, lowering.reason, kind=lowering.kind)
+            group = host_group(eqn, lowering.reason, lowering.kind)
         else:
-            lowering.before = self._before(eqn, lowering.inputs)
+            group.eqns = [*self._before(eqn, group.inputs), eqn]
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
@@ -446,7 +451,7 @@ class _Plan:
         eqns = sorted(needed.eqns, key=self.number.__getitem__)
         read = dict.fromkeys(w for eqn in reversed(eqns) for w in variables(eqn))
         inputs = [w for w in read if w in needed.inputs]
-        self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
+        self._place(KernelGroup(outputs, inputs, eqns, kind=cluster.form.kind, form=cluster.form))
 
     def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:
         """Why the kernel of a group can't also store `v`, which has its shape and reads `needed.inputs`;

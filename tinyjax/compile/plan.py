@@ -173,8 +173,21 @@ class _Planner:
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
-        loops = self._loops(closed.jaxpr, names)
-        closed = self._without_invariants(closed, loops, names)
+        loops: dict[JaxprEqn, LoopKernel | str] = {}  # each loop's kernel, or why it has none
+
+        def loop(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+            """Decides which operands of a loop are stored. If it is no kernel, its invariant host steps
+            run before it.
+            """
+            if not is_control_flow(eqn):
+                return None
+            made, before = loop_kernel(eqn, producer, names, self.target), list[JaxprEqn]()
+            if isinstance(made, str):
+                before, eqn = hoist_host_steps(eqn, names, self.target)
+            loops[eqn] = made
+            return [*before, eqn]
+
+        closed = walk(closed, loop)
         inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
 
@@ -188,31 +201,6 @@ class _Planner:
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
-
-    def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
-        """The kernel of each loop, or the reason why it has none. This decides which of its operands are
-        stored.
-        """
-        producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-        return {
-            eqn: loop_kernel(eqn, producer, names, self.target)
-            for eqn in jaxpr.eqns
-            if is_control_flow(eqn)
-        }
-
-    def _without_invariants(
-        self, closed: ClosedJaxpr, loops: dict[JaxprEqn, LoopKernel | str], names: dict[Var, str]
-    ) -> ClosedJaxpr:
-        """The jaxpr with the invariant host steps of its loops before them, where these are no kernels."""
-
-        def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
-            if not isinstance(loops.get(eqn), str):
-                return None
-            before, smaller = hoist_host_steps(eqn, names, self.target)
-            loops[smaller] = loops.pop(eqn)
-            return [*before, smaller]
-
-        return walk(closed, change)
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)

@@ -37,7 +37,7 @@ from tinyjax.compile.kernel.rules import (
     axes_sizes,
     element_along_axes,
 )
-from tinyjax.core.jaxpr import JaxprEqn, Var, has_effects
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,8 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
 
 def leading_axes(shape: Sequence[int], rows: int) -> int | None:
     """How many axes number the `rows` rows of an array; None if none do."""
-    for count in range(len(shape) + 1):
-        if math.prod(shape[:count]) == rows:
-            return count
-    return None
+    counts = range(len(shape) + 1)
+    return next((count for count in counts if math.prod(shape[:count]) == rows), None)
 
 
 def keeps_row(eqn: JaxprEqn, v: Var, lowering: Any, rows: int) -> bool:
@@ -146,9 +144,9 @@ class Clusters:
         lowerings: Mapping[JaxprEqn, Any],
         target: Target,
         alone: set[JaxprEqn],
-        stored: set[Var],
+        stored: Mapping[Var, str],
         producer: Mapping[Var, JaxprEqn],
-        readers: Mapping[Var, Sequence[JaxprEqn]],
+        readers: Mapping[Atom, Sequence[JaxprEqn]],
     ):
         self.lowerings = lowerings
         self.alone = alone
@@ -255,7 +253,7 @@ class Clusters:
         if home in clusters or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
             return
         (cluster,) = clusters
-        if cluster is None or (home and not self.stored.isdisjoint(eqn.outvars)):
+        if cluster is None or (home and not self.stored.keys().isdisjoint(eqn.outvars)):
             return
         if home is not None and isinstance(self.lowerings[eqn], IndexMap):
             return self._leave(eqn, home)
@@ -264,7 +262,7 @@ class Clusters:
         form = cluster.form
         if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):
             return
-        if form.kind != "rows" and not self.stored.isdisjoint(eqn.outvars):
+        if form.kind != "rows" and not self.stored.keys().isdisjoint(eqn.outvars):
             return  # that kernel stores only values computed from its results
         for reader in readers:
             if self.forms[reader] is None:

@@ -78,7 +78,8 @@ def fuse(
             groups = sorted(groups, key=lambda group: group.depth)
             groups = _updates_last(_just_in_time(groups, {*jaxpr.invars, *jaxpr.constvars}))
             if names is not None and is_recording():
-                report(groups, plan.stored, plan.clusters.reasons, plan.refusals, names)
+                joined = {eqn: cluster.eqns[eqn] for eqn, cluster in plan.cluster.items()}
+                report(groups, plan.stored, joined, plan.refusals, names)
             return groups
         alone |= too_large
 
@@ -161,10 +162,10 @@ class _Plan:
         for lowering in self.lowerings.values():
             if isinstance(lowering, LoopGroup):
                 self._store("a loop or branch reads it", lowering.inputs)
-        self.clusters = Clusters(
+        clusters = Clusters(
             jaxpr.eqns, self.lowerings, target, alone, self.stored, self.producer, self.readers
         )
-        self.cluster, self.eqns = self.clusters.of, self.clusters.order
+        self.cluster, self.eqns = clusters.of, clusters.order
         self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
         for eqn in self.eqns:
             self._decide(eqn)

@@ -63,7 +63,7 @@ class Cluster:
     form: Form
     stage: int
     number: int
-    eqns: list[JaxprEqn] = field(default_factory=list)
+    eqns: dict[JaxprEqn, str] = field(default_factory=dict)  # and why each is here
     operands: set[Var] = field(default_factory=set)  # operands made elsewhere
 
     def has_room(self, eqn: JaxprEqn, made: Sequence[Var] = ()) -> bool:
@@ -133,43 +133,35 @@ def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
 # ---- clusters ----
 
 
+@dataclass
 class Clusters:
-    """The clusters of equations; `order` keeps each cluster's equations together.
+    """The clusters of equations; `order` keeps each cluster's equations together."""
 
-    `alone` are equations that must not be in a cluster, `stored` values that will be in memory."""
+    eqns: Sequence[JaxprEqn]
+    lowerings: Mapping[JaxprEqn, Any]
+    target: Target
+    alone: set[JaxprEqn]  # must not be in a cluster
+    stored: Mapping[Var, str]  # values that will be in memory
+    producer: Mapping[Var, JaxprEqn]
+    readers: Mapping[Atom, Sequence[JaxprEqn]]
+    of: dict[JaxprEqn, Cluster] = field(default_factory=dict)
+    stage: dict[JaxprEqn, int] = field(default_factory=dict)
+    open: dict[tuple[int, Form], Cluster] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        eqns: Sequence[JaxprEqn],
-        lowerings: Mapping[JaxprEqn, Any],
-        target: Target,
-        alone: set[JaxprEqn],
-        stored: Mapping[Var, str],
-        producer: Mapping[Var, JaxprEqn],
-        readers: Mapping[Atom, Sequence[JaxprEqn]],
-    ):
-        self.lowerings = lowerings
-        self.alone = alone
-        self.stored = stored
-        self.producer = producer
-        self.readers = readers
-        self.of: dict[JaxprEqn, Cluster] = {}
-        self.reasons: dict[JaxprEqn, str] = {}  # why each is in its cluster
-        self.stage: dict[JaxprEqn, int] = {}
-        self.open: dict[tuple[int, Form], Cluster] = {}
-        self.order = list(eqns)
-        self.forms = {eqn: form_of(eqn, lowerings[eqn], target) for eqn in eqns}
+    def __post_init__(self) -> None:
+        eqns = self.order = list(self.eqns)
+        self.forms = {eqn: form_of(eqn, self.lowerings[eqn], self.target) for eqn in eqns}
         if not any(self.forms.values()):  # nothing begins a cluster
             return
-        self.effects = {eqn for eqn in eqns if has_effects(eqn)}
-        last_effect = 0
+        effects, last_effect = {eqn for eqn in eqns if has_effects(eqn)}, 0
+        self.alone = self.alone | effects
         for eqn in eqns:
             cluster, reason = self._cluster_for(eqn)
             if cluster is None:
                 self.stage[eqn] = self._stage_after(eqn, None)
             else:
                 self._join(eqn, cluster, reason)
-            if eqn in self.effects:
+            if eqn in effects:
                 last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
         for eqn in reversed(eqns):
             self._join_readers(eqn)
@@ -179,8 +171,7 @@ class Clusters:
         return self.stage[eqn], self.of[eqn].number if eqn in self.of else -1
 
     def _join(self, eqn: JaxprEqn, cluster: Cluster, reason: str) -> None:
-        self.of[eqn], self.stage[eqn], self.reasons[eqn] = cluster, cluster.stage, reason
-        cluster.eqns.append(eqn)
+        self.of[eqn], self.stage[eqn], cluster.eqns[eqn] = cluster, cluster.stage, reason
         cluster.operands.update(v for v in variables(eqn) if self._home(v) is not cluster)
         cluster.operands.difference_update(eqn.outvars)
 
@@ -199,7 +190,7 @@ class Clusters:
     def _cluster_for(self, eqn: JaxprEqn) -> tuple[Cluster | None, str]:
         """The cluster that a reduction begins or joins, or that an equation continues, and the reason."""
         lowering = self.lowerings[eqn]
-        if eqn in self.alone or eqn in self.effects:
+        if eqn in self.alone:
             return None, ""
         form = self.forms[eqn]
         homes = dict.fromkeys(home for v in variables(eqn) if (home := self._home(v)) is not None)
@@ -250,7 +241,7 @@ class Clusters:
         """
         readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
         clusters, home = {self.of.get(reader) for reader in readers}, self.of.get(eqn)
-        if home in clusters or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
+        if home in clusters or eqn in self.alone or len(clusters) != 1:
             return
         (cluster,) = clusters
         if cluster is None or (home and not self.stored.keys().isdisjoint(eqn.outvars)):
@@ -278,8 +269,7 @@ class Clusters:
     def _leave(self, eqn: JaxprEqn, home: Cluster | None) -> None:
         """The equation is no longer in its cluster; it comes after it."""
         if home is not None:
-            home.eqns.remove(eqn)
-            del self.of[eqn], self.reasons[eqn]
+            del self.of[eqn], home.eqns[eqn]
             self.stage[eqn] = home.stage + 1
 
 

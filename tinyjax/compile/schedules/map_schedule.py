@@ -163,14 +163,18 @@ def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Targ
 # ---- in order ----
 
 
-def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> ScheduleBuilder:
+def order_schedule(
+    naive: Kernel, axes: tuple[str, ...], target: Target, gather: bool = False
+) -> ScheduleBuilder:
     """The schedule of a naive nest whose elements are made in order; only the outer loops over `axes` are
-    independent.
+    independent. `gather`: they are vectors even where they are apart in memory.
     """
     builder, outer, width = ScheduleBuilder(naive), list(axes), 1
     if outer:
         width = _width_along(builder, outer[-1], target)
-        vectors = Vectorize(outer[-1], width, why="neighbours in memory are independent")
+        vectors = Vectorize(
+            outer[-1], width, gather, overlap=gather, why="neighbours are independent"
+        )
         if width > 1 and builder.can_vectorize(vectors):
             outer[-1] = builder.vectorize(vectors)
         else:

@@ -19,9 +19,10 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import Fourier, lowering_rules, radices
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.fourier import FftType, fft_p
+from tinyjax.transform.batching import batch_rules, moveaxis
 
 LONG = 128  # elements of a row that is not taken as a matrix
 LARGEST_PRIME = 7  # factor of a length: transforms of a prime length take its square
@@ -50,9 +51,17 @@ def _aval(
     return ShapedArray(tuple(shape), roots.dtype)
 
 
+def _batch(vals: Any, dims: Any, *, axis: int, to: int, is_inverse: bool) -> tuple[Any, int]:
+    """The roots of unity are the same for all examples."""
+    x = moveaxis(vals[0], dims[0], 0)
+    return fft_of_axis_p.bind(x, *vals[1:], axis=axis + 1, to=to + 1, is_inverse=is_inverse), 0
+
+
 impl_rules[fft_of_axis_p] = _fft_of_axis
 abstract_eval_rules[fft_of_axis_p] = _aval
 lowering_rules[fft_of_axis_p] = Fourier()
+batch_rules[fft_of_axis_p] = _batch
+no_rule_reasons[fft_of_axis_p, "jvp"] = "it is made of fft when a program is compiled"
 
 
 def _expansion(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:

@@ -19,6 +19,7 @@ from tinyjax.core.bind import Primitive, Trace
 from tinyjax.transform import batching
 from tinyjax.transform.batching import AxisData, BatchTrace, BatchTracer
 
+KINDS = ("float32", "int32", "bool", SMALL_FLOAT.name)
 PARAMS = ({}, {}, {"scale": 2}, {"a": 0, "b": None, "c": False, "d": ()}, {"keepdims": False})
 
 
@@ -408,7 +409,7 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
         points = {"at": drawn_array(rng, (m, *shape)), "w": drawn_array(rng, (m,))}
         others = {"at": drawn_array(rng, (n, *shape)), "w": drawn_array(rng, (n,))}
         others = points if rng.integers(3) == 0 else others
-        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, ("float32", "int32", "bool"))
+        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, KINDS)
         calls = []
 
         def fun(p, q):
@@ -435,7 +436,7 @@ def test_of_whatever_models_the_table_is_that_of_two_loops():
         models = {"weight": drawn_array(rng, (m, k)), "bias": drawn_array(rng, (m,))}
         models["scale"] = one_of(rng, (2.0, np.float32(-0.5), jnp.asarray(3.0)))
         models = {str(key): models[key] for key in rng.permutation([*models])}
-        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, ("float32", "int32", "bool"))
+        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, KINDS)
         inputs, calls = drawn_array(rng, (k, n)), []
 
         def fun(model, x):

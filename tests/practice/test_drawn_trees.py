@@ -396,6 +396,12 @@ def test_of_trees_that_are_drawn_each_result_moves_as_numpy_says():
             )
 
 
+def test_a_tangent_of_0_is_a_tangent():
+    for zero in (0.0, np.float32(0)):
+        out, moved = jvp(lambda t: t["x"] * t["x"], ({"x": np.inf},), ({"x": zero},))
+        assert np.isinf(out) and np.isnan(moved), f"2 * inf * 0 is no number, and not {moved}"
+
+
 def test_an_aux_that_an_outer_jvp_differentiates_still_moves():
     def outer(x):
         _, _, aux = jvp(lambda y: (y * x, (x, y * 2.0)), (3.0,), (1.0,), has_aux=True)

@@ -174,6 +174,9 @@ def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent
     assert float(tangent) == 11111.0, "one tangent may be that of several operands"
     ten = jax.jit(lambda *xs: sum(xs))
     assert jax.vmap(ten)(*[np.ones(2, np.float32) * k for k in range(10)]).tolist() == [45.0] * 2
+    for moving in range(10):
+        of_one = lambda x, k=moving: ten(*[2.0] * k, x, *[2.0] * (9 - k)) * x  # noqa: E731
+        assert float(jax.jvp(of_one, (2.0,), (1.0,))[1]) == 22.0, f"of ten, number {moving} moves"
 
 
 @each_error

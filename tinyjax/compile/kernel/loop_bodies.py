@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.backward_slice import backward_slice
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage, sums_up
-from tinyjax.compile.kernel.rules import Elementwise, lowering_of
+from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage
+from tinyjax.compile.kernel.rules import lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
@@ -235,18 +236,10 @@ def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], targe
     group = groups[home]
     if not isinstance(group, KernelGroup) or group.in_order is not None:
         return False
-    reads_v = {v}
-    for eqn in group.eqns:
-        if out in eqn.outvars and sums_up(eqn, target):
-            return False
-        if not reads_v.isdisjoint(eqn.invars):
-            same_place = isinstance(lowering_of(eqn, target), Elementwise) and all(
-                u.aval.shape == out.aval.shape for u in [*eqn.outvars, *eqn.invars] if u in reads_v
-            )
-            if not same_place or eqn.outvars[0].aval.shape != out.aval.shape:
-                return False
-            reads_v.update(eqn.outvars)
-    return True
+    producer = {u: eqn for eqn in group.eqns for u in eqn.outvars}
+    lowerings = {eqn: lowering_of(eqn, target) for eqn in group.eqns}
+    read = backward_slice(group.outputs, producer, group.inputs, lowerings).inputs
+    return read.get(v, True)
 
 
 def updates_in_place(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group]) -> list[Var]:

@@ -54,7 +54,7 @@ STAGES = (
     (
         "schedule of k0",
         """**Schedules** (`map_schedule.py`, `reduction_schedule.py`, `product_schedule.py`,
-        `loop_schedule.py`, and `group_schedule.py` for a GPU) make that fast: each line is a directive,
+        `loop_kernels.py`; their decisions are in `chooser.py`) make that fast: each line is a directive,
         a file of `compile/schedules/`, which rewrites the kernel and has its reason.""",
     ),
     (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 from judged import each_error, error_passes, raises, unchanged
 
 import tinyjax as jax

@@ -142,11 +142,14 @@ def recording() -> Iterator[list[PassRecord]]:
 def run_pass(
     name: str, work: Callable[..., Any], before: Any, *args: Any, subject: str = ""
 ) -> Any:
-    """work(before, *args), recorded as a pass of that name."""
-    if _recorder.records is None:
+    """work(before, *args), recorded as a pass of that name: in its last record if it ran just before."""
+    records = _recorder.records
+    if records is None:
         return work(before, *args)
-    record = PassRecord(name, subject, before)
-    _recorder.records.append(record)
+    record = records[-1] if records else None
+    if not record or (record.name, record.subject) != (name, subject) or record.after is not before:
+        record = PassRecord(name, subject, before)
+        records.append(record)
     outer, _recorder.running = _recorder.running, (*_recorder.running, record)
     try:
         record.after = work(before, *args)

@@ -184,8 +184,6 @@ CHAPTERS = (
             "compile.schedules.schedule": "directives, one after the other",
         },
         {
-            "compile.kernel.known": "results that are known at compile time",
-            "compile.schedules.partition": "a loop cut at the borders",
             "compile.schedules.nests": "the names in a loop nest",
             "compile.schedules.dependences": "loop-carried dependences",
             "compile.schedules.lanes": "values that vary from lane to lane, and uniform ones",
@@ -202,7 +200,9 @@ CHAPTERS = (
         {
             "compile.schedules.reorder": "a loop becomes the one around others; tiles",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
-            "compile.schedules.vector_axes": "the choice of loops to vectorize",
+            "compile.kernel.known": "results that are known at compile time",
+            "compile.schedules.partition": "a loop cut at the borders",
+            "compile.schedules.chooser": "the decisions of all schedules: fuse, lanes, borders, work-items",
         },
     ),
     Chapter(
@@ -214,9 +214,7 @@ CHAPTERS = (
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.compute_at": "values of two loops, stored by the first",
             "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
-            "compile.schedules.group_schedule": "schedules of reductions and products on a GPU",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
-            "compile.schedules.hoist": "loop-invariant code motion",
         },
     ),
     Chapter(
@@ -226,6 +224,7 @@ CHAPTERS = (
         },
         {
             "compile.kernel.product_nest": "products as loops, with the equations that follow",
+            "compile.schedules.hoist": "loop-invariant code motion",
             "compile.schedules.product_schedule": "the schedule of products",
             "compile.kernel.update_nest": "windows of an array changed in turn, in place where that can be",
             "compile.kernel.order_nest": "cumulative sums, and other results that are computed in order",
@@ -241,8 +240,6 @@ CHAPTERS = (
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "batched loops that each example can run alone",
-            "compile.kernel.example_nest": "the naive nest of such a loop",
-            "compile.schedules.loop_schedule": "the schedule of loops: vectors, or one work-item",
             "compile.schedules.stoppable": "a flag by which the host ends a long loop",
             "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
         },

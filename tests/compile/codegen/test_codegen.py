@@ -1,5 +1,6 @@
 """The C of a kernel: its names, and how large arrays are indexed."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from small_kernels import reversed_in_groups
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
-from tinyjax.compile.codegen.helpers import interleave_helper
+from tinyjax.compile.codegen.helpers import interleave_helper, strided_helper
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
@@ -166,6 +167,17 @@ def test_lines_know_the_equation_that_they_are_for():
     assert origins(loop) == ["loop", "store", "loop"]
     assert origins(choice) == ["if", "then", "if", "otherwise", "if"]
     assert origins(endless) == ["while", "head", "while", "body", "while"]
+
+
+@pytest.mark.parametrize("w", [2, 4, 8, 16])
+@pytest.mark.parametrize("s", range(2, 9))
+def test_strided_loads_read_nothing_after_the_last_element(w, s):
+    text, lanes = strided_helper("load", "float", w, s).text, list(range(w))
+    for first, numbers in re.findall(r"p \+ (\d+)\), (.*)\);", text):
+        assert int(first) + w - 1 <= (w - 1) * s
+        both = [*lanes, *range(int(first), int(first) + w)]
+        lanes = [both[int(number)] for number in numbers.split(", ")]
+    assert lanes == list(range(0, w * s, s))
 
 
 def test_strided_stores_that_fill_all_places_are_one():

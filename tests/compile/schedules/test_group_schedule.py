@@ -11,7 +11,7 @@ from lowering import aval, data, interpreted, stages
 import tinyjax as jax
 from tinyjax.compile import lowered
 from tinyjax.compile.codegen.codegen import GPU
-from tinyjax.compile.schedules import group_schedule
+from tinyjax.compile.schedules import product_schedule
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
@@ -55,13 +55,13 @@ def test_columns_have_several_work_items_each():
 
 def test_of_many_elements_each_group_leaves_a_part():
     assert schedule_of(FUNCTIONS["all"], 1000, 1000) == [
-        "Fuse(('i1', 'i2'))  # elements are numbered",
-        "RFactor('i1_i2', 245)  # 1,000,000 elements for 1 results: 4,082 for each of 245 groups",
+        "Fuse(('i1', 'i2'))  # they are contiguous",
+        "RFactor('i1_i2', 245)  # 1,000,000 elements for 1 results",
         "RFactor('i1_i2', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
         "RFactor('i1_i2_partial', 256, as_tree=True)"
         "  # items load neighbours, and combine in 8 steps",
         "Parallelize('i1_i2_piece', 245)  # each leaves a partial result",
-        "WorkGroups(256)  # for a piece of 4,082 elements",
+        "WorkGroups(256)  # for each piece",
     ]
 
 
@@ -127,8 +127,8 @@ LONG_SUMS = {
 def test_few_elements_that_are_long_sums_have_a_group_each():
     assert schedule_of(LONG_SUMS["of a product"], 5000, 3)[-3:] == [
         "RFactor('i3', 256, as_tree=True)  # items load neighbours, and combine in 8 steps",
-        "Parallelize('i1_i2', 9)  # elements do not wait for each other",
-        "WorkGroups(256)  # for a sum of 5,000 terms",
+        "Parallelize('i1_i2', 9)  # rows do not wait for each other",
+        "WorkGroups(256)  # for a row of 5,000 elements",
     ]
 
 
@@ -201,7 +201,7 @@ NARROW = [(40, 19, 2), (1, 34, 33), (9, 24, 7)]  # an item of these has one elem
 @pytest.mark.parametrize("sizes", [*SEVERAL, *NARROW], ids=str)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_items_with_several_elements_of_a_product_give_the_same(name, sizes, monkeypatch):
-    monkeypatch.setattr(group_schedule, "GROUPS", 1)
+    monkeypatch.setattr(product_schedule, "GROUPS", 1)
     rows, depth, columns = sizes
     args = data(rows, depth), data(depth, columns)
     results, expected = interpreted(PRODUCTS[name], *args, target=TILES)

@@ -9,7 +9,7 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.compile.codegen.codegen import GPU
 from tinyjax.compile.codegen.program import program_text
-from tinyjax.compile.schedules.loop_schedule import LAUNCH_WORK
+from tinyjax.compile.schedules.loop_kernels import LAUNCH_WORK
 from tinyjax.core.dtypes import bfloat16
 
 # ---- elementwise loops ----
@@ -103,7 +103,7 @@ def test_rows_that_repeat_a_scalar():
 
 
 def test_a_scan_that_can_be_stopped(monkeypatch):
-    monkeypatch.setattr("tinyjax.compile.schedules.loop_schedule.LAUNCH_WORK", 1)
+    monkeypatch.setattr("tinyjax.compile.schedules.loop_kernels.LAUNCH_WORK", 1)
 
     def step(carry, x):
         vector, scalar = carry

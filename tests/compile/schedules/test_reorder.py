@@ -12,10 +12,12 @@ from loop_nests import (
     scaled_rows,
 )
 
+from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.schedules.reorder import Reorder, apply_tiles, tile
-from tinyjax.compile.schedules.schedule import ScheduleBuilder, scheduled
+from tinyjax.compile.schedules.chooser import Chooser
+from tinyjax.compile.schedules.reorder import Reorder, tile
+from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
 
 
@@ -147,9 +149,9 @@ def transposed(rows, columns, between=1):
 
 
 def in_tiles(naive, axes, height, width):
-    builder = ScheduleBuilder(naive)
-    apply_tiles(builder, axes, height, width, why="")
-    return builder.finished()
+    chooser = Chooser(naive, CPU)
+    chooser.tile(axes, height, width, why="")
+    return chooser.finished()
 
 
 def test_loops_between_come_first_and_loops_within_a_tile_last():

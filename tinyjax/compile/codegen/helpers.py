@@ -118,8 +118,8 @@ def memory_helper(kind: str, t: str, w: int) -> Helper:
     return Helper(name, text.format(name=name, whole=whole, space=space, t=t, w=w), needs)
 
 
-# Every s-th element from `p` on: lanes of whole vectors from there on, two by two. The last of these begins
-# so much earlier that it ends with the last element.
+# Every s-th element from `p` on: lanes of whole vectors from there on, two by two. A vector that would end
+# after the last element begins so much earlier that it ends with it.
 LOAD_BY = """\
 {t}{w} {name}(__global const {t} *p) {{
   {t}{w} x = {whole}(p);
@@ -142,9 +142,11 @@ def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
         return Helper(name, STORE_BY.format(name=name, t=t, w=w, s=s))
     lines = []
     for n in range(1, s):
-        first = n * w if n < s - 1 else n * w - (s - 1)
-        before, upto = -(-n * w // s), -(-(n + 1) * w // s)  # lanes
-        lanes = [k if k < before else w + k * s - first for k in range(min(w, upto))]
+        first = min(n * w, (w - 1) * (s - 1))
+        before, upto = -(-n * w // s), min(w, -(-(n + 1) * w // s))  # lanes
+        if before == upto:
+            continue
+        lanes = [k if k < before else w + k * s - first for k in range(upto)]
         if n == 1:
             lanes[:before] = range(0, before * s, s)
         numbers = ", ".join(map(str, [*lanes, *[-1] * (w - len(lanes))]))

@@ -1,4 +1,7 @@
-"""The groups of a program: what runs on the host, as a kernel, or as a loop."""
+"""The groups of a program: what runs on the host, as a kernel, or as a loop.
+
+A group is the unit of a schedule: its equations run as one, and only its outputs are stored in memory.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ everything; the schedules make it fast.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
@@ -26,7 +27,6 @@ from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, varia
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Kernel, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
-from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     LoweringRuleContext,
     Position,
@@ -53,118 +53,103 @@ def reduction_nest(
 ) -> tuple[Kernel, ReductionAxes]:
     """The naive kernel of a group that has a form, and its loops' roles."""
     nest = _ReductionNest(group, names, target)
-    nest.write_nest()
-    return nest.kernel(name), ReductionAxes(nest.outer_axes, nest.inner_axes, tuple(nest.sweeps))
+    outer, inner = nest.write_nest()
+    return nest.kernel(name), ReductionAxes(outer, inner, tuple(nest.sweeps))
 
 
 class _ReductionNest(NestBuilder):
-    """`levels` are the reductions in order of dependence. A position has three parts, along the outer, the
-    combined and the inner axes of the Form.
-    """
+    """A position has three parts, along the outer, the combined and the inner axes of the Form."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
         assert group.form is not None
         self.form = group.form
-        self.reductions = [
-            eqn for eqn in group.eqns if form_of(eqn, lowering_of(eqn, target), target) == self.form
-        ]
-        self.totals = {v for eqn in self.reductions for v in eqn.outvars}
-        self.levels = self._levels()
-        self.outer_axes: tuple[str, ...] = ()
-        self.inner_axes: tuple[str, ...] = ()
+        self.rules: dict[JaxprEqn, Reduction] = {}  # of the reductions
+        for eqn in group.eqns:
+            rule = lowering_of(eqn, target)
+            if isinstance(rule, Reduction) and form_of(eqn, rule, target) == self.form:
+                self.rules[eqn] = rule
+        first = next(iter(self.rules))
+        self.results, self.combined = first.outvars[0].aval.shape, axes_sizes(first)
         self.sweeps: list[tuple[str, ...]] = []
 
     def _levels(self) -> list[list[JaxprEqn]]:
+        """The reductions in order of dependence."""
         depth: dict[Var, int] = {}
         levels: dict[int, list[JaxprEqn]] = {}
         for eqn in self.group.eqns:
             below = max((depth.get(v, 0) for v in variables(eqn)), default=0)
-            if eqn in self.reductions:
+            if eqn in self.rules:
                 levels.setdefault(below, []).append(eqn)
                 below += 1
             depth.update((v, below) for v in eqn.outvars)
         return [levels[level] for level in sorted(levels)]
 
-    # ---- the nest ----
-
-    def write_nest(self) -> None:
-        """Writes the sweeps, level after level, and then the values computed from their results."""
-        first = self.reductions[0]
-        results = first.outvars[0].aval.shape
-        count = leading_axes(results, self.form.outer)
+    def write_nest(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Writes the sweeps, level after level, and then the values computed from their results. Returns the
+        outer and the inner axes."""
+        count = leading_axes(self.results, self.form.outer)
         with (
-            statements_for(self.reductions),
-            self.loops(results[:count]) as at,
-            self.loops(results[count:]) as within,
+            statements_for(list(self.rules)),
+            self.loops(self.results[:count]) as at,
+            self.loops(self.results[count:]) as within,
         ):
-            self.outer_axes, self.inner_axes = at.axes, within.axes
-            for level in self.levels:
+            for level in self._levels():
                 with statements_for(level):
                     self._combine(level, at, within)
             numbers = [v for v in self.outputs if v.aval.size == self.form.results]
-            elements = [v for v in self.outputs if v.aval.size != self.form.results]
+            elements = [v for v in self.outputs if v not in numbers]
             if elements:
                 with statements_for([self.producer[v] for v in elements]):
                     self._numbers_for(elements, at)
-                    with self.loops(axes_sizes(self.reductions[0])) as column:
-                        self.sweeps.append(column.axes)
+                    with self._sweep() as column:
                         for v in elements:
                             self.store_output(v, _joined(at, column).reshaped(v.aval.shape))
             for v in numbers:
                 self.store_output(v, _joined(at, within).reshaped(v.aval.shape))
+        return at.axes, within.axes
+
+    @contextmanager
+    def _sweep(self) -> Iterator[Position]:
+        """The loops over the combined elements."""
+        with self.loops(self.combined) as place:
+            self.sweeps.append(place.axes)
+            yield place
 
     def _combine(self, level: Sequence[JaxprEqn], at: Position, within: Position) -> None:
         """The reductions of one level, in one sweep."""
         result = _joined(at, within)
         self._numbers_for([v for eqn in level for v in variables(eqn)], at)
-        accumulators = [self._accumulator(eqn) for eqn in level]
-        with self.loops(axes_sizes(self.reductions[0])) as place:
-            self.sweeps.append(place.axes)
-            for eqn, accumulator in zip(level, accumulators):
+        accumulators = {}
+        for eqn in level:
+            with statements_of(eqn):
+                accumulators[eqn] = self.make_accumulator(eqn, self.rules[eqn])
+        with self._sweep() as place:
+            for eqn, accumulator in accumulators.items():
                 with statements_of(eqn):
-                    (out,), rule = eqn.outvars, self._rule(eqn)
+                    (out,), rule = eqn.outvars, self.rules[eqn]
                     ctx = LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
                     term = self.term(ctx, eqn, rule, place.reshaped(axes_sizes(eqn)))
                     self.combine(rule, accumulator, term)
-        for eqn, accumulator in zip(level, accumulators):
+        for eqn, accumulator in accumulators.items():
             (out,) = eqn.outvars
             with statements_of(eqn):
                 total = self.read(accumulator, index(0), self.names[out])
-                made = self.converted(total, out.aval.dtype)
-                self.known[result.flat][out] = self._named(made, self.names[out])
-
-    def _accumulator(self, eqn: JaxprEqn) -> MemRef:
-        with statements_of(eqn):
-            return self.make_accumulator(eqn, self._rule(eqn))
-
-    def _rule(self, eqn: JaxprEqn) -> Reduction:
-        lowering = lowering_of(eqn, self.target)
-        assert isinstance(lowering, Reduction)
-        return lowering
+                self.set_element(out, result, self.converted(total, out.aval.dtype))
 
     def _numbers_for(self, roots: Sequence[Var], at: Position) -> None:
         """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""
         if self.form.kind != "rows":
             return
-        needed = self._needed(roots)
+        needed = set(roots)
+        for eqn in reversed(self.group.eqns):
+            if eqn not in self.rules and not needed.isdisjoint(eqn.outvars):
+                needed.update(variables(eqn))
         for v in (v for eqn in self.group.eqns for v in eqn.outvars if v in needed):
             if v.aval.size == self.form.results:
                 self.element(v, at.reshaped(v.aval.shape))
             elif v.aval.size == 1:
                 self.element(v, at.broadcast_from(v.aval.shape))
-
-    def _needed(self, roots: Sequence[Var]) -> set[Var]:
-        """The values that the roots are computed from, totals included, but not the totals' own operands."""
-        needed: set[Var] = set()
-        pending = list(roots)
-        while pending:
-            v = pending.pop()
-            if v not in needed:
-                needed.add(v)
-                if v in self.producer and v not in self.totals:
-                    pending += variables(self.producer[v])
-        return needed
 
 
 def _joined(first: Position, second: Position) -> Position:

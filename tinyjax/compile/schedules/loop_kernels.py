@@ -1,7 +1,7 @@
 """Loops and branches as one kernel.
 
 - *elementwise*: the body works element by element, so each element runs the loop by itself. A CPU runs it
-  for vectors of 16, until the last lane is done; a GPU for scalars.
+  for vectors of 16 neighbours, until the last lane is done; a GPU for scalars.
 - *by example*: the carry has an axis of examples, as vmap makes it, and each example is computed from its
   own elements alone. Each runs the loop by itself, with its part of the carry in private memory: on a CPU, 16
   of them are the lanes of vectors.
@@ -14,17 +14,17 @@ loop's operands (zeros, an iota, a broadcast row) go to the head of its kernel, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
-from tinyjax.compile.fusion.cost_record import jaxpr_cost
+from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import batches
-from tinyjax.compile.kernel.example_nest import example_nest
-from tinyjax.compile.kernel.kernel_ir import Allocate, KernelError
-from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
+from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, KernelError, Load
+from tinyjax.compile.kernel.naive_loop import LoopKernel, example_nest, naive_loop
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.substitution import every_statement
@@ -36,11 +36,19 @@ from tinyjax.compile.passes.loops import (
     has_unknown_length,
     is_control_flow,
 )
-from tinyjax.compile.schedules.loop_schedule import (
-    elements_schedule,
-    sequential_schedule,
+from tinyjax.compile.schedules.chooser import INSIDE, Chooser
+from tinyjax.compile.schedules.directive import (
+    accumulators_in,
+    axis_of,
+    loop_over,
+    loops_of,
+    path_to,
+    perfect_nest,
 )
-from tinyjax.compile.schedules.schedule import ScheduleBuilder
+from tinyjax.compile.schedules.hoist import Hoist
+from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.stoppable import Stoppable
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
@@ -50,6 +58,12 @@ MAX_PRIVATE = 2**16
 # Operations in an iteration of one work-item: about what a device does while the iteration's kernels
 # are launched one by one, 50 to 100 microseconds.
 MAX_ITERATION_WORK, MAX_GPU_ITERATION_WORK = 2**17, 2**14
+# Operations in one launch, 0.1 to 0.2 s: the host can stop loops that take more.
+LAUNCH_WORK = 2**27
+ITERATION_WORK = 4  # operations that each iteration takes at least
+UNROLLED = 8  # terms of a sum that are added before it goes back to memory
+WIDTH = 16  # elements of a vector on a CPU
+JAMMED_BYTES = 24  # bytes of carry per lane, over all vectors that advance together
 
 Producers = Mapping[Var, JaxprEqn]  # the equation that makes an operand
 
@@ -130,7 +144,7 @@ def _nest_by_example(
         nest = example_nest(found, before, names, target, sizes, form)
         if isinstance(nest, str):
             return nest
-        return _finished(nest, elements_schedule(nest, found, target))
+        return _finished(nest, _elements_schedule(nest, found, target))
     except KernelError as error:
         return str(error)
 
@@ -163,10 +177,10 @@ def _sequential(
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
-    nest = naive_loop(found.eqn, _before(found, producer, target), names, target)
+    nest = naive_loop(found, _before(found, producer, target), names, target)
     if isinstance(nest, str):
         return nest
-    return _finished(nest, sequential_schedule(nest, found, target))
+    return _finished(nest, _sequential_schedule(nest, found, target))
 
 
 def _operations(found: Loop | Branches, target: Target) -> int:
@@ -174,9 +188,9 @@ def _operations(found: Loop | Branches, target: Target) -> int:
     return sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
 
 
-def _finished(nest: LoopKernel, builder: ScheduleBuilder) -> LoopKernel | str:
+def _finished(nest: LoopKernel, chooser: Chooser) -> LoopKernel | str:
     """The scheduled kernel, or why its private arrays don't fit a work-item."""
-    kernel = builder.finished()
+    kernel = chooser.finished()
     arrays = (s.array for s in every_statement(kernel.body) if isinstance(s, Allocate))
     private = sum(array.size * array.width for array in arrays)
     if private > MAX_PRIVATE:
@@ -262,3 +276,124 @@ def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
     if any(v.aval.dtype not in KERNEL_DTYPES for v in [*eqn.invars, *eqn.outvars]):
         return False  # complex numbers: a loop's memory can't store them as pairs
     return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)
+
+
+# ---- the schedule of elements or examples ----
+
+
+def _elements_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Chooser:
+    """The schedule of a naive nest that each element of the arrays, or each example, runs by itself."""
+    chooser, is_elementwise = Chooser(nest.kernel, target), nest.kernel.form == "elementwise"
+    count = math.prod(map(chooser.size, nest.elements))
+    axis = chooser.fuse_axes(nest.elements, "the end of a row and the next row share a vector")
+    if isinstance(found, Loop):
+        chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    axis, width = _in_vectors(chooser, axis, count)
+    chunks, jammed = math.ceil(count / width), _jammed(found, count, width) if is_elementwise else 1
+    why = f"{'elements' if is_elementwise else 'examples'} do not wait for each other"
+    items = chooser.share_out(axis, jammed, why, multiple=jammed, in_groups=True)
+    if jammed > 1 and is_short(loop_over(chooser.kernel, axis).body):
+        why = "while one vector waits for a result, others go on"
+        chooser.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
+    if isinstance(found, Loop):
+        cost = total(jaxpr_cost(body.jaxpr, target) for body in found.bodies.values())
+        work = cost.work_in_vectors(width) if is_elementwise else cost.work
+        one = work // nest.examples
+        # The few work-items of a CPU wait for each other; those of a GPU run at once.
+        times = chunks if target.width > 1 else math.ceil(chunks / items)
+        _make_stoppable(chooser, nest, found, (one + ITERATION_WORK) * times)
+    return chooser
+
+
+def _in_vectors(chooser: Chooser, axis: str, count: int) -> tuple[str, int]:
+    """The axis that numbers the vectors, and their width; without vectors, the axis of the elements."""
+    width = min(WIDTH, 2 ** math.ceil(math.log2(count)))
+    why = "all lanes do the same, until the last one is done"
+    vectors = Vectorize(axis, width, gather=True, why=why)
+    if chooser.target.width == 1 or width == 1 or not chooser.is_possible(vectors):
+        return axis, 1
+    return chooser.vectorize(vectors), width
+
+
+def _jammed(loop: Loop | Branches, count: int, width: int) -> int:
+    """How many vectors of the elements advance together: as many as fit in registers."""
+    if isinstance(loop, Branches) or loop.length is None or width < WIDTH:
+        return 1
+    in_registers = sum(v.aval.dtype.itemsize for v in loop.last_carry if v.aval.ndim)
+    return max(1, min(JAMMED_BYTES // max(4, in_registers), count // WIDTH))
+
+
+# ---- the schedule of one work-item ----
+
+
+def _sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Chooser:
+    """The schedule of a naive nest that one work-item runs."""
+    chooser = Chooser(nest.kernel, target)
+    if isinstance(found, Loop):
+        chooser.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    for loop in loops_of(chooser.kernel.body):
+        _advance_together(chooser, loop, nest.axis)
+    chooser.vectorize_sums()
+    _fuse_contiguous(chooser, nest.axis)
+    for axis in [axis_of(loop) for loop in loops_of(chooser.kernel.body)]:
+        if axis != nest.axis:
+            chooser.partition(axis, INSIDE)
+    if chooser.width > 1:  # half the width, so that the same loops store and load each vector
+        chooser.vectorize_maps(chooser.width // 2)
+    if isinstance(found, Loop):
+        _make_stoppable(chooser, nest, found, _operations(found, target) + ITERATION_WORK)
+    return chooser
+
+
+def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
+    """If the loop is a sum, all elements of an array advance together: each takes its next term in turn, so
+    that terms are read in memory order.
+    """
+    axis = axis_of(loop)
+    *outer, _ = [s for _, s in path_to(chooser.kernel.body, axis)]
+    if axis == main or not accumulators_in(loop.body) or not outer:
+        return
+    if not isinstance(outer[-1], For) or (around := axis_of(outer[-1])) == main:
+        return
+    why = "all elements of a product advance together"
+    if not chooser.apply_if_possible(Reorder(axis, (around,), in_memory=True, why=why)):
+        return
+    if loops_of(loop_over(chooser.kernel, around).body):
+        return
+    pack = Hoist(main, (axis, around), why="neighbours are then neighbours in memory")
+    if chooser.width > 1 and _reads_apart(chooser.kernel, around):
+        chooser.apply_if_possible(pack)
+    if chooser.size(axis) > 1:
+        count, why = (
+            min(UNROLLED, chooser.size(axis)),
+            "several terms for each load and store of a sum",
+        )
+        chooser.apply_if_possible(UnrollAndJam(axis, count, why=why))
+
+
+def _reads_apart(kernel: Kernel, axis: str) -> bool:
+    """Whether neighbouring iterations read input elements that are not neighbours in memory."""
+    loads = (s for s in loop_over(kernel, axis).body if isinstance(s, Load))
+    return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.source, Buffer))
+
+
+def _fuse_contiguous(chooser: Chooser, main: str) -> None:
+    """Fuses the loops over an array's axes into one, if no index then needs division."""
+    loops = [loop for loop in loops_of(chooser.kernel.body) if axis_of(loop) != main]
+    inside = {id(s) for loop in loops for s in loop.body}
+    for loop in loops:
+        if id(loop) not in inside:
+            axes = [axis_of(inner) for inner in perfect_nest([loop])]
+            chooser.fuse_contiguous_axes(axes, "they are contiguous")
+
+
+# ---- both ----
+
+
+def _make_stoppable(chooser: Chooser, nest: LoopKernel, loop: Loop, operations: int) -> None:
+    """Lets the host stop a loop that may run long; `operations` are those of an iteration."""
+    eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
+    has_inner = any(map(has_unknown_length, eqns))
+    if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
+        why = "it may run long, and a user may not want to wait for its end"
+        chooser.apply(Stoppable(nest.axis, why=why))

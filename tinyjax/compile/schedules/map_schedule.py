@@ -22,47 +22,39 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.directive import (
-    axis_of,
-    loop_over,
-    loops_of,
-    perfect_nest,
-)
+from tinyjax.compile.schedules.chooser import INSIDE, Chooser
+from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
-from tinyjax.compile.schedules.parallelize import Parallelize, split_work
+from tinyjax.compile.schedules.parallelize import split_work
 from tinyjax.compile.schedules.partition import borders
-from tinyjax.compile.schedules.reorder import Reorder, apply_tiles
-from tinyjax.compile.schedules.schedule import ScheduleBuilder
-from tinyjax.compile.schedules.vector_axes import (
-    vector_width,
-    vectorize_sums,
-    vectors_along,
-)
+from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 # Transposed arrays are read in tiles of TILE rows and columns, if more than LARGE bytes (what a core's second
 # cache keeps) lie between the first row and the last: shorter loops would cost more than they save.
 TILE = 32
 LARGE = 2**18
-INSIDE = "inside of the borders nothing is tested"
 ENOUGH = 16  # work-items, so that all cores get about the same work
 
 
-def map_schedule(naive: Kernel, target: Target) -> ScheduleBuilder:
+def map_schedule(naive: Kernel, target: Target) -> Chooser:
     """The schedule of a naive loop nest whose elements are computed independently of each other."""
-    builder = ScheduleBuilder(naive)
     nest = perfect_nest(naive.body)
     if not nest:
-        return builder
+        return Chooser(naive, target)
     axes = [axis_of(loop) for loop in nest]
-    target = replace(target, grain=max(1, target.grain // iterations(nest[-1].body)))
-    if target.width == 1:
-        _schedule_gpu_map(builder, axes, target)
+    grain = max(1, target.grain // iterations(nest[-1].body))
+    chooser = Chooser(naive, replace(target, grain=grain))
+    if (
+        target.width == 1
+    ):  # a GPU: a work-item has a few elements, and its neighbours those beside them
+        axis = chooser.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
+        chooser.share_out(axis, grain, in_groups=True)
     elif rows := transposed_axis(naive):
-        _in_tiles(builder, axes, rows, target)
+        _in_tiles(chooser, axes, rows)
     else:
-        _in_vectors(builder, axes, target)
-    return builder
+        _in_vectors(chooser, axes)
+    return chooser
 
 
 def iterations(body: Sequence[Statement]) -> int:
@@ -71,69 +63,49 @@ def iterations(body: Sequence[Statement]) -> int:
     return max(1, sum((s.stop - s.start).lo * iterations(s.body) for s in loops))
 
 
-# ---- a GPU ----
-
-
-def _schedule_gpu_map(builder: ScheduleBuilder, axes: list[str], target: Target) -> None:
-    """A work-item computes a few elements; their distance is the number of work-items."""
-    axis = builder.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
-    items, run = split_work(builder.size(axis), target.grain, target.max_items)
-    each = "an element" if run == 1 else f"{run} elements, and its neighbours those beside them"
-    why = f"a work-item has {each}"
-    builder.apply(Parallelize(axis, items, target.local_size, cyclic=run > 1, why=why))
-
-
-# ---- a CPU ----
-
-
-def _in_vectors(builder: ScheduleBuilder, axes: list[str], target: Target) -> None:
-    *rows, columns = builder.fuse_contiguous_axes(axes, "indices need no division for it")
-    for loop in loops_of(loop_over(builder.kernel, columns).body):
-        builder.partition(axis_of(loop), INSIDE)
-    if len(rows) > 1 and builder.size(rows[0]) < ENOUGH <= builder.size(rows[1]):
-        if borders(loop_over(builder.kernel, rows[0])):
+def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
+    target, width = chooser.target, chooser.width
+    *rows, columns = chooser.fuse_contiguous_axes(axes, "indices need no division for it")
+    for loop in loops_of(loop_over(chooser.kernel, columns).body):
+        chooser.partition(axis_of(loop), INSIDE)
+    if len(rows) > 1 and chooser.size(rows[0]) < ENOUGH <= chooser.size(rows[1]):
+        if borders(loop_over(chooser.kernel, rows[0])):
             why = "what is shared out has no borders"
-            builder.apply(Reorder(rows[1], (rows[0],), why=why))
+            chooser.apply(Reorder(rows[1], (rows[0],), why=why))
             rows[:2] = rows[1::-1]
-    count, width = builder.size(columns), vector_width(builder.kernel, target)
-    has_borders = builder.partition(columns, INSIDE)
-    size = builder.size(columns)
-    vectors = vectors_along(builder, columns, width)
+    count = chooser.size(columns)
+    has_borders = chooser.partition(columns, INSIDE)
+    size = chooser.size(columns)
+    vectors = chooser.vectors_along(columns)
     if vectors is not None:
-        builder.vectorize(vectors, overlap=has_borders or vectors.gather)
-    elif (
-        rows
-        and count <= MAX_STRIDE
-        and (across := vectors_along(builder, rows[-1], width, of_rows=True))
-    ):
-        chunks = builder.vectorize(across, overlap=True)
-        rows[-1:] = [chunks] if chunks else []
+        chooser.apply(replace(vectors, overlap=has_borders or vectors.gather))
+    elif rows and count <= MAX_STRIDE and (across := chooser.vectors_along(rows[-1], of_rows=True)):
+        rows[-1] = chooser.vectorize(across)
         count *= width
     else:
-        vectorize_sums(builder, width)
-    items = _share_out_rows(builder, rows, count, target) if rows else 1
+        chooser.vectorize_sums()
+    items = _share_out_rows(chooser, [axis for axis in rows if axis], count)
+    most = target.max_items // items
     if vectors is None:
-        builder.share_out(columns, target.grain, target.max_items // items)
+        chooser.share_out(columns, target.grain, most=most)
     elif size > width:
-        grain = target.grain // width
-        builder.share_out(f"{columns}_outer", grain, target.max_items // items)
+        chooser.share_out(f"{columns}_outer", target.grain // width, most=most)
     for axis in axes:
-        if builder.size(axis) > 1:
-            builder.partition(axis, INSIDE)
+        if chooser.size(axis) > 1:
+            chooser.partition(axis, INSIDE)
 
 
-def _share_out_rows(builder: ScheduleBuilder, rows: list[str], count: int, target: Target) -> int:
+def _share_out_rows(chooser: Chooser, rows: list[str], count: int) -> int:
     """Shares out the outermost loop among work-items. If it has too few iterations, it is first fused with
     the next one. An innermost loop has `count` elements. Returns the number of work-items.
     """
-    sizes = [builder.size(axis) for axis in rows]
-    wanted, _ = split_work(math.prod(sizes), target.grain // count, target.max_items)
-    first, number = sizes[0], 1
-    while number < len(sizes) and first < min(wanted, ENOUGH):
+    sizes, grain = [chooser.size(axis) for axis in rows], chooser.target.grain
+    wanted, _ = split_work(math.prod(sizes), grain // count, chooser.target.max_items)
+    first, number = 1, 0
+    while number < len(sizes) and (number == 0 or first < min(wanted, ENOUGH)):
         first, number = first * sizes[number], number + 1
-    axis = builder.fuse_axes(rows[:number], "enough iterations to share out, with few divisions")
-    grain = target.grain // (count * math.prod(sizes[number:]))
-    return builder.share_out(axis, grain, target.max_items)
+    axis = chooser.fuse_axes(rows[:number], "enough iterations to share out, with few divisions")
+    return chooser.share_out(axis, grain // (count * math.prod(sizes[number:])))
 
 
 def transposed_axis(naive: Kernel) -> str | None:
@@ -150,41 +122,41 @@ def transposed_axis(naive: Kernel) -> str | None:
     return None
 
 
-def _in_tiles(builder: ScheduleBuilder, axes: list[str], rows: str, target: Target) -> None:
-    columns = axes[-1]
-    grain = target.grain // (TILE * builder.size(columns))
+def _in_tiles(chooser: Chooser, axes: list[str], rows: str) -> None:
     why = f"what is read lies in memory along {rows}"
-    apply_tiles(builder, axes[axes.index(rows) :], TILE, TILE, why)
+    grain = chooser.target.grain // (TILE * chooser.size(axes[-1]))
+    chooser.tile(axes[axes.index(rows) :], TILE, TILE, why)
     others = [axis for axis in axes[:-1] if axis != rows]
-    bands = builder.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
-    builder.share_out(bands, grain, target.max_items)
+    bands = chooser.fuse_axes([*others, f"{rows}_outer"], "a division for each row of tiles")
+    chooser.share_out(bands, grain)
 
 
 # ---- in order ----
 
 
-def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> ScheduleBuilder:
+def order_schedule(
+    naive: Kernel, axes: tuple[str, ...], target: Target, gather: bool = False
+) -> Chooser:
     """The schedule of a naive nest whose elements are made in order; only the outer loops over `axes` are
-    independent.
+    independent. `gather`: they are vectors even where they are apart in memory.
     """
-    builder, outer, width = ScheduleBuilder(naive), list(axes), 1
-    if outer:
-        width = _width_along(builder, outer[-1], target)
-        vectors = Vectorize(outer[-1], width, why="neighbours in memory are independent")
-        if width > 1 and builder.can_vectorize(vectors):
-            outer[-1] = builder.vectorize(vectors)
+    chooser, outer, width = Chooser(naive, target), list(axes), 1
+    if outer and (width := _width_along(chooser, outer[-1])) > 1:
+        why = "neighbours are independent"
+        vectors = Vectorize(outer[-1], width, gather, overlap=gather, why=why)
+        if chooser.is_possible(vectors):
+            outer[-1] = chooser.vectorize(vectors)
         else:
             width = 1
-    axis = builder.fuse_axes([axis for axis in outer if axis], "elements that never meet")
-    if axis:
-        work = width * iterations(loop_over(builder.kernel, axis).body)
-        builder.share_out(axis, target.grain // work, target.max_items)
-    return builder
+    if axis := chooser.fuse_axes(outer, "elements that never meet"):
+        work = width * iterations(loop_over(chooser.kernel, axis).body)
+        chooser.share_out(axis, target.grain // work)
+    return chooser
 
 
-def _width_along(builder: ScheduleBuilder, axis: str, target: Target) -> int:
+def _width_along(chooser: Chooser, axis: str) -> int:
     """The elements of a vector: as many as possible; for a short axis, a number that divides its size."""
-    size, most = builder.size(axis), vector_width(builder.kernel, target)
+    size, most = chooser.size(axis), chooser.width
     widths = [width for width in (16, 8, 4) if width <= min(size, most)]
     whole = (width for width in widths if size % width == 0)
     return next(whole, max(widths, default=1) if size > most else 1)

@@ -1,6 +1,11 @@
-"""The schedule of a reduction's kernel: which directives make its naive loop nest fast, and why.
+"""The schedules of reductions: which directives make a naive loop nest fast, and why.
 
-Each form of fusion/reduction_groups.py has a function here, which chooses by sizes and by costs.
+Each form of fusion/reduction_groups.py has a method here, which chooses by sizes and by costs.
+
+On a GPU, work-items work in groups. Each row gets a group. Its items take every 256th element each and
+combine their results in a tree. If there are few results of very many elements, each group combines a part,
+and the last group combines the parts. Neighbouring items load neighbouring elements. For columns, 32 items
+take one column each, and 8 such rows of items share the rows. A short row gets one item.
 """
 
 from __future__ import annotations
@@ -12,21 +17,27 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
+from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.chooser import Chooser, power_of_two
 from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
-from tinyjax.compile.schedules.directive import accumulators_in, find_loop, loop_over
-from tinyjax.compile.schedules.group_schedule import group_schedule
+from tinyjax.compile.schedules.dependences import iterations
+from tinyjax.compile.schedules.directive import (
+    accumulators_in,
+    axis_of,
+    find_loop,
+    loop_over,
+    perfect_nest,
+)
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
-from tinyjax.compile.schedules.parallelize import Parallelize, split_work
+from tinyjax.compile.schedules.parallelize import split_work
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.rfactor import RFactor
-from tinyjax.compile.schedules.schedule import ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
-from tinyjax.compile.schedules.vector_axes import vector_width, vectors_along
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.schedules.work_groups import WorkGroups
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long
@@ -35,215 +46,271 @@ COLUMNS = 2048  # columns at a time: their sums fill a fourth of a core's first 
 PIECES = 16  # work-items that share the rows, if there are few columns
 LAST = "only the last vector needs a mask"
 NEED_NOT_WAIT = "additions don't wait for the one before"
+NEIGHBOURS = "a row's elements are neighbours, a column's are not"
+PARTIAL = "each leaves a partial result"
+
+# On a GPU:
+ROWS = 8  # items of a group that share a column, if there are many columns
+ITEMS = 2**21  # at most this many share sums: ten times as many as a large GPU runs at once
+SHORT = 32  # elements of a row: this many items run in lockstep, and some would be idle
 
 
 def reduction_schedule(
     nest: Kernel, axes: ReductionAxes, form: Form, target: Target
-) -> ScheduleBuilder:
+) -> ReductionChooser:
     """The schedule of a naive nest of that form."""
-    if target.group > 1:
-        return group_schedule(nest, axes, form, target)
-    scheduler = _ReductionScheduler(nest, form, target)
-    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](scheduler, axes)
-    return scheduler.builder
+    chooser = ReductionChooser(nest, axes, form, target)
+    {"rows": chooser.rows, "columns": chooser.columns, "split": chooser.split}[form.kind]()
+    return chooser
 
 
-class _ReductionScheduler:
+def sums_in_groups(naive: Kernel, target: Target) -> ReductionChooser | None:
+    """The schedule of a naive nest of few elements, each of which is one long sum, as in the gradient by a
+    convolution's kernel: these are rows, and each gets a group. None for any other."""
+    nest = perfect_nest(naive.body)
+    body = nest[-1].body if nest else naive.body
+    sums = [s for s in body if isinstance(s, For)]
+    if len(sums) != 1 or not accumulators_in(sums[0].body):
+        return None
+    terms = perfect_nest(sums)
+    form = Form("rows", math.prod(map(iterations, nest)), math.prod(map(iterations, terms)))
+    axes = ReductionAxes(tuple(map(axis_of, nest)), (), (tuple(map(axis_of, terms)),))
+    chooser = ReductionChooser(naive, axes, form, target)
+    lanes = chooser.lanes_for(form.reduction_size)
+    is_few = form.outer * lanes <= ITEMS and form.reduction_size >= target.reduction_grain // 8
+    return chooser if is_few and chooser.rows() else None
+
+
+class ReductionChooser(Chooser):
     """The schedule so far, and the values that it depends on."""
 
-    def __init__(self, nest: Kernel, form: Form, target: Target):
-        self.builder = ScheduleBuilder(nest)
-        self.form = form
-        self.target = target
-        self.width = vector_width(nest, target) if target.width > 1 else 1
-
-    def vectors(self, axis: str) -> Vectorize | None:
-        return vectors_along(self.builder, axis, self.width, overlap=self.form.kind == "columns")
+    def __init__(self, nest: Kernel, axes: ReductionAxes, form: Form, target: Target):
+        super().__init__(nest, target)
+        self.axes, self.form = axes, form
 
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: with little work each, one sum must not wait for another."""
-        statements = list(every_statement(loop_over(self.builder.kernel, axis).body))
+        statements = list(every_statement(loop_over(self.kernel, axis).body))
         work = sum(work_of(s) for s in statements if isinstance(s, Let))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
 
+    # ---- rows ----
 
-# ---- rows ----
-
-
-def _rows(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
-    """A work-item takes whole rows, each in vectors: several short rows at once, so that one sum doesn't wait
-    for another; a long row has several accumulators.
-    """
-    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
-    rows, columns = form.outer, form.reduction_size
-    outer = list(axes.outer)
-    if columns <= MAX_STRIDE and outer:
-        outer = builder.fuse_contiguous_axes(outer, "rows are numbered")
-        if vectors := vectors_along(builder, outer[-1], scheduler.width, of_rows=True):
-            return _short_rows(scheduler, outer, vectors)
-    row = builder.fuse_axes(outer, "rows are numbered")
-    sweeps = [builder.fuse_axes(sweep, "a row is contiguous") for sweep in axes.sweeps]
-    units = _results_in_vectors(scheduler, row, sweeps[-1]) if row else ""
-    unrolled = [scheduler.unrolled(sweep) for sweep in sweeps]
-    for number, sweep in enumerate(sweeps):
-        if vectors := scheduler.vectors(sweep):
-            sweeps[number] = builder.vectorize(vectors, splits_one=True)
-    _keep(builder, columns, sweeps)
-    at_once = min(UNROLLED, rows) if columns < LONG_ROW else 1
-    for sweep, several in zip(sweeps, unrolled):
-        if sweep.endswith("_outer") and (columns % scheduler.width or columns == scheduler.width):
-            builder.partition(sweep, LAST)
-        count = several // at_once
-        loop = find_loop(builder.kernel, sweep)
-        if (
-            loop
-            and accumulators_in(loop.body)
-            and count > 1
-            and columns >= several * scheduler.width
-        ):
-            builder.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
-    if row:
-        why, grain, most = f"{rows} rows do not wait", target.grain // columns, target.max_items
+    def rows(self) -> bool:
+        """A work-item takes whole rows, each in vectors: several short rows at once, so that one sum doesn't
+        wait for another; a long row has several accumulators.
+        """
+        columns, outer = self.form.reduction_size, self.axes.outer
+        if columns <= MAX_STRIDE and outer and self.width > 1:
+            outer = tuple(self.fuse_contiguous_axes(outer, "rows are numbered"))
+            if vectors := self.vectors_along(outer[-1], of_rows=True):
+                self._short_rows(outer, vectors)
+                return True
+        row = self.fuse_axes(outer, "rows are numbered")
+        if self.target.group > 1:
+            return self._rows_in_groups(row)
+        sweeps = [self.fuse_axes(sweep, "a row is contiguous") for sweep in self.axes.sweeps]
+        units = self._results_in_vectors(row, sweeps[-1]) if row else ""
+        unrolled = [self.unrolled(sweep) for sweep in sweeps]
+        for number, sweep in enumerate(sweeps):
+            if vectors := self.vectors_along(sweep, overlap=False):
+                sweeps[number] = self.vectorize(vectors, splits_one=True)
+        self._keep(columns, sweeps)
+        at_once = min(UNROLLED, self.form.outer) if columns < LONG_ROW else 1
+        for sweep, several in zip(sweeps, unrolled):
+            if sweep.endswith("_outer") and (columns % self.width or columns == self.width):
+                self.partition(sweep, LAST)
+            count, loop = several // at_once, find_loop(self.kernel, sweep)
+            is_long = count > 1 and columns >= several * self.width
+            if is_long and loop and accumulators_in(loop.body):
+                self.apply_if_possible(UnrollAndJam(sweep, count, why=NEED_NOT_WAIT))
+        grain, why = self.target.grain // columns, f"{self.form.outer} rows do not wait"
         if units:
-            builder.share_out(units, grain // scheduler.width, most, why)
+            self.share_out(units, grain // self.width, why)
         else:
-            builder.share_out(row, grain, most, why, at_once)
-        if at_once > 1:
+            self.share_out(row, grain, why, multiple=at_once)
+        if row and at_once > 1:
             why = "the sums of different rows are independent"
-            builder.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
+            self.apply(UnrollAndJam(f"{row}_inner" if units else row, at_once, why=why))
+        return True
 
+    def _results_in_vectors(self, row: str, sweep: str) -> str:
+        """Takes several rows at a time if the operations after their last sweep are costly: a separate loop
+        then computes these in vectors. Returns the axis over groups of rows, or an empty text.
+        """
+        body = loop_over(self.kernel, row).body
+        after = body[body.index(loop_over(self.kernel, sweep)) + 1 :]
+        work = sum(work_of(s) for s in after if isinstance(s, Let))
+        if work <= CHEAP_WORK or not self.size(row) >= self.width > 1:
+            return ""
+        why = f"{work} operations follow each row's sums"
+        is_done = self.apply_if_possible(
+            Split(row, self.width, overlap=True, why=why),
+            Reorder(sweep, (f"{row}_inner",), stays=True, why=why),
+            Vectorize(
+                f"{row}_inner1", self.width, why="neighbouring rows have neighbouring results"
+            ),
+        )
+        return f"{row}_outer" if is_done else ""
 
-def _results_in_vectors(scheduler: _ReductionScheduler, row: str, sweep: str) -> str:
-    """Takes several rows at a time if the operations after their last sweep are costly: a separate loop then
-    computes these in vectors. Returns the axis over groups of rows, or an empty text.
-    """
-    builder, width = scheduler.builder, scheduler.width
-    body = loop_over(builder.kernel, row).body
-    after = body[body.index(loop_over(builder.kernel, sweep)) + 1 :]
-    work = sum(work_of(s) for s in after if isinstance(s, Let))
-    if work <= CHEAP_WORK or not builder.size(row) >= width > 1:
-        return ""
-    why = f"{work} operations follow each row's sums"
-    is_done = builder.apply_if_possible(
-        Split(row, width, overlap=True, why=why),
-        Reorder(sweep, (f"{row}_inner",), stays=True, why=why),
-        Vectorize(f"{row}_inner1", width, why="neighbouring rows have neighbouring results"),
-    )
-    return f"{row}_outer" if is_done else ""
+    def _short_rows(self, axes: Sequence[str], vectors: Vectorize) -> None:
+        """A work-item takes vectors of neighbouring rows."""
+        *others, row = axes
+        grain = self.target.grain // (self.form.reduction_size * vectors.width)
+        units = self.vectorize(vectors, splits_one=True)
+        if others:
+            grain //= self.size(units)
+            units = self.fuse_axes(others, "rows are numbered")
+        self.share_out(units, grain, "rows do not wait for each other")
 
+    def _keep(self, columns: int, sweeps: Sequence[str]) -> None:
+        """Keeps each costly value that fits in memory, one after the other."""
+        kept = 0
+        while True:
+            for value, axis, cost in repeated_work(self.kernel, sweeps):
+                size = columns * value.dtype.itemsize
+                if cost > CHEAP_WORK and kept + size <= KEPT_BYTES:
+                    why = f"{cost:.0f} operations, and it stays in the cache"
+                    self.apply(ComputeAt(value.name, axis, why=why))
+                    kept += size
+                    break
+            else:
+                return
 
-def _short_rows(scheduler: _ReductionScheduler, axes: Sequence[str], vectors: Vectorize) -> None:
-    """A work-item takes vectors of neighbouring rows."""
-    builder, target = scheduler.builder, scheduler.target
-    *others, row = axes
-    grain = target.grain // (scheduler.form.reduction_size * vectors.width)
-    units = builder.vectorize(vectors, overlap=True, splits_one=True)
-    if others:
-        grain //= builder.size(units)
-        units = builder.fuse_axes(others, "rows are numbered")
-    builder.share_out(units, grain, target.max_items, "rows do not wait for each other")
+    def _rows_in_groups(self, row: str) -> bool:
+        """A group for each row, or an item for each short one; returns whether that can be."""
+        size = self.form.reduction_size
+        if size < SHORT:
+            why = f"a row of {size} elements is no work for a group"
+            self.share_out(row, why=why, in_groups=True)
+            return True
+        lanes = self.lanes_for(size)
+        for sweep in self.axes.sweeps:
+            if not self.as_tree(self.fuse_axes(sweep, "a row is contiguous"), lanes):
+                return False
+        self.share_out(row, why="rows do not wait for each other")
+        self.apply(WorkGroups(lanes, why=f"for a row of {size:,} elements"))
+        return True
 
+    def lanes_for(self, count: int) -> int:
+        """How many items of a group have work: a power of two."""
+        return min(self.target.group, power_of_two(count))
 
-def _keep(builder: ScheduleBuilder, columns: int, sweeps: Sequence[str]) -> None:
-    """Keeps each costly value that fits in memory, one after the other."""
-    kept = 0
-    while True:
-        for value, axis, cost in repeated_work(builder.kernel, sweeps):
-            size = columns * value.dtype.itemsize
-            keep = ComputeAt(
-                value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache"
+    def as_tree(self, axis: str, lanes: int) -> bool:
+        """Lets the items of a group combine a loop's reduction, if it has one; returns whether they can."""
+        if not accumulators_in(loop_over(self.kernel, axis).body):
+            return True
+        why = f"items load neighbours, and combine in {lanes.bit_length() - 1} steps"
+        return self.apply_if_possible(RFactor(axis, lanes, as_tree=True, why=why))
+
+    # ---- columns ----
+
+    def columns(self) -> None:
+        """A work-item takes a block of columns, and walks down their rows, in the order of memory. On a GPU,
+        a group has a few columns."""
+        form, target = self.form, self.target
+        column = self.fuse_axes(self.axes.inner, "columns are contiguous")
+        row = self.fuse_axes(self.axes.sweeps[0], "rows are numbered")
+        if target.group > 1:
+            self._few_at_once(row, column)
+            axes = [*self.axes.outer, f"{column}_outer"]
+            unit = self.fuse_axes(axes, "blocks of columns are numbered")
+            self.share_out(unit, why="blocks of columns do not wait for each other")
+            self.apply(
+                WorkGroups(target.group, why=f"for columns of {form.reduction_size:,} elements")
             )
-            if cost <= CHEAP_WORK or kept + size > KEPT_BYTES:
-                continue
-            builder.apply(keep)
-            kept += size
-            break
-        else:
             return
-
-
-# ---- columns ----
-
-
-def _columns(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
-    """A work-item takes a block of columns, and walks down their rows, in the order of memory."""
-    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
-    outer = builder.fuse_axes(axes.outer, "numbered")
-    column = builder.fuse_axes(axes.inner, "columns are contiguous")
-    row = builder.fuse_axes(axes.sweeps[0], "rows are numbered")
-    at_once, vectors = scheduler.unrolled(row), scheduler.vectors(column)
-    width = scheduler.width if vectors else 1
-    chunks = math.ceil(form.inner / width)
-    blocks = math.ceil(chunks / max(1, COLUMNS // width))
-    block = math.ceil(chunks / blocks)
-    units, unit_columns = form.outer * blocks, block * width
-    pieces = 1
-    if units < PIECES // 2:
-        grain = target.grain // (at_once * unit_columns)
-        pieces, _ = split_work(max(1, form.reduction_size // at_once), grain, PIECES // units)
-    if pieces > 1:
-        why = f"{form.inner} columns are too few for all work-items"
-        builder.apply(RFactor(row, pieces, at_once, why=why))
-    chunk = builder.vectorize(vectors, overlap=True) if vectors else column
-    unit = outer
-    if blocks > 1:
-        builder.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
-        unit, chunk = f"{chunk}_outer", f"{chunk}_inner"
-        if outer:
-            unit = builder.fuse_axes([outer, unit], "blocks of columns do not wait")
-    if chunk:
-        why = "a row's elements are neighbours, a column's are not"
-        builder.apply(Reorder(row, (chunk,), in_memory=True, why=why))
-    several = UnrollAndJam(row, at_once, why=NEED_NOT_WAIT)
-    if at_once > 1:
-        builder.apply_if_possible(several)
-    if pieces > 1:
-        if vectors:
-            builder.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
-        builder.apply(Parallelize(f"{row}_piece", pieces, why="each piece leaves a partial result"))
-    if unit:
+        outer = self.fuse_axes(self.axes.outer, "numbered")
+        at_once, vectors = self.unrolled(row), self.vectors_along(column)
+        width = self.width if vectors else 1
+        chunks = math.ceil(form.inner / width)
+        blocks = math.ceil(chunks / max(1, COLUMNS // width))
+        block = math.ceil(chunks / blocks)
+        units, unit_columns = form.outer * blocks, block * width
+        pieces = 1
+        if units < PIECES // 2:
+            grain = target.grain // (at_once * unit_columns)
+            pieces, _ = split_work(max(1, form.reduction_size // at_once), grain, PIECES // units)
+        if pieces > 1:
+            why = f"{form.inner} columns are too few for all work-items"
+            self.apply(RFactor(row, pieces, at_once, why=why))
+        unit, chunk = outer, self.vectorize(vectors) if vectors else column
+        if blocks > 1:
+            self.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
+            unit = self.fuse_axes([outer, f"{chunk}_outer"], "blocks of columns do not wait")
+            chunk = f"{chunk}_inner"
+        if chunk:
+            self.apply(Reorder(row, (chunk,), in_memory=True, why=NEIGHBOURS))
+        if at_once > 1:
+            self.apply_if_possible(UnrollAndJam(row, at_once, why=NEED_NOT_WAIT))
+        if pieces > 1:
+            if vectors:
+                self.apply(replace(vectors, axis=f"{column}_total"))
+            self.share_out(f"{row}_piece", why=PARTIAL)
         grain = target.grain * pieces // (form.reduction_size * unit_columns)
         why = "blocks of columns do not wait for each other"
-        builder.share_out(unit, grain, max(1, target.max_items // pieces), why)
+        self.share_out(unit, grain, why, most=max(1, target.max_items // pieces))
 
+    def _few_at_once(self, row: str, column: str) -> None:
+        """Neighbouring items take neighbouring columns; each such row of items takes every n-th row."""
+        group = self.target.group
+        width = min(max(1, group // ROWS), power_of_two(self.size(column)))
+        lanes = group // width
+        self.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
+        self.apply(RFactor(row, lanes, as_tree=True, why=f"each column has {lanes} items"))
+        column = f"{column}_inner"
+        self.apply(Reorder(f"{row}_lane", (column,), why=NEIGHBOURS))
+        for step in range(1, lanes.bit_length()):
+            why = "all columns take a step of the tree together"
+            self.apply(Reorder(f"{row}_half{step}", (f"{column}{step}",), stays=True, why=why))
 
-# ---- split ----
+    # ---- split ----
 
+    def split(self) -> None:
+        """Each work-item or group combines a part of the elements, or a part of the rows if these are long
+        enough for vectors; the last one combines the parts.
+        """
+        form, target = self.form, self.target
+        results = self.fuse_axes([*self.axes.outer, *self.axes.inner], "results are numbered")
+        sweep = self.fuse_contiguous_axes(self.axes.sweeps[0], "they are contiguous")
+        if vectors := self._long_rows(sweep):
+            axis, along = self.fuse_axes(sweep[:-1], "rows are numbered"), sweep[-1]
+        else:
+            axis = along = self.fuse_axes(sweep, "elements are numbered")
+            vectors = self.vectors_along(axis, overlap=False)
+        width = self.width if vectors else 1
+        at_once = self.unrolled(along) if vectors else target.accumulators
+        block, each = at_once * width, at_once * width
+        if along != axis:
+            block, each = 1, self.size(along)
+        grain = target.reduction_grain // each
+        items, _ = split_work(self.size(axis) // block, grain, target.reduction_items)
+        why = f"{form.reduction_size:,} elements for {form.results:,} results"
+        self.apply(RFactor(axis, items, block, why=why))
+        if target.group > 1:
+            self._piece_in_group(axis, results, items)
+        chunk = self.vectorize(vectors) if vectors else axis
+        if each % width:
+            self.partition(chunk, LAST)
+        if each >= at_once * width > width:
+            self.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
+        self.share_out(f"{axis}_piece", why=PARTIAL)
+        if target.group > 1:
+            self.apply(WorkGroups(target.group, why="for each piece"))
 
-def _split(scheduler: _ReductionScheduler, axes: ReductionAxes) -> None:
-    """Each work-item combines a part of the elements, or a part of the rows if these are long enough for
-    vectors; the last one combines the parts.
-    """
-    builder, form, target = scheduler.builder, scheduler.form, scheduler.target
-    builder.fuse_axes([*axes.outer, *axes.inner], "results are numbered")
-    sweep = builder.fuse_contiguous_axes(axes.sweeps[0], "they are contiguous")
-    if vectors := _long_rows(scheduler, sweep):
-        axis, along = builder.fuse_axes(sweep[:-1], "rows are numbered"), sweep[-1]
-    else:
-        axis = along = builder.fuse_axes(sweep, "elements are numbered")
-        vectors = scheduler.vectors(axis)
-    width = scheduler.width if vectors else 1
-    at_once = scheduler.unrolled(along) if vectors else target.accumulators
-    block, each = at_once * width, at_once * width
-    if along != axis:
-        block, each = 1, builder.size(along)
-    grain = target.reduction_grain // each
-    items, _ = split_work(builder.size(axis) // block, grain, target.reduction_items)
-    why = f"{form.reduction_size} elements for {form.results} results"
-    builder.apply(RFactor(axis, items, block, why=why))
-    chunk = builder.vectorize(vectors) if vectors else axis
-    if each % width:
-        builder.partition(chunk, LAST)
-    if each >= at_once * width > width:
-        builder.apply_if_possible(UnrollAndJam(chunk, at_once, why=NEED_NOT_WAIT))
-    builder.apply(Parallelize(f"{axis}_piece", items, why="each leaves a partial result"))
+    def _piece_in_group(self, axis: str, results: str, pieces: int) -> None:
+        """A group's items combine a piece, and those of the last one all pieces."""
+        if self.form.inner > 1:
+            self._few_at_once(axis, results)
+        else:
+            self.as_tree(axis, self.target.group)
+        self.as_tree(f"{axis}_partial", self.lanes_for(pieces))
 
-
-def _long_rows(scheduler: _ReductionScheduler, axes: Sequence[str]) -> Vectorize | None:
-    """Vectorizes the combined elements if they lie in memory in many separate runs."""
-    if len(axes) < 2:
-        return None
-    *rows, columns = (scheduler.builder.size(axis) for axis in axes)
-    is_long = math.prod(rows) >= PIECES and columns >= scheduler.width
-    return scheduler.vectors(axes[-1]) if is_long else None
+    def _long_rows(self, axes: Sequence[str]) -> Vectorize | None:
+        """Vectorizes the combined elements if they lie in memory in many separate runs."""
+        if len(axes) < 2:
+            return None
+        *rows, columns = map(self.size, axes)
+        is_long = math.prod(rows) >= PIECES and columns >= self.width
+        return self.vectors_along(axes[-1], overlap=False) if is_long else None

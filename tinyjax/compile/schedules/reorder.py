@@ -39,7 +39,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
@@ -57,9 +56,6 @@ from tinyjax.compile.schedules.directive import (
 )
 from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
 from tinyjax.compile.schedules.split import Split
-
-if TYPE_CHECKING:
-    from tinyjax.compile.schedules.schedule import ScheduleBuilder
 
 
 @dataclass(frozen=True)
@@ -125,15 +121,6 @@ def tile(
         *(Reorder(axis, split, why=why) for axis in between),
         Reorder(f"{columns}_outer", split[1:], why=why),
     ]
-
-
-def apply_tiles(
-    builder: ScheduleBuilder, axes: Sequence[str], height: int, width: int, why: str
-) -> None:
-    """Tiles nested loops. The last tiles overlap with others where there are enough elements."""
-    sides = (axes[0], height), (axes[-1], width)
-    overlap = [axis for axis, factor in sides if builder.size(axis) >= factor]
-    builder.apply(*tile(axes, height, width, why, overlap))
 
 
 def _parted(

@@ -5,22 +5,13 @@ Each directive is a separate pass, whose kernel can be recorded. Rejected direct
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
-from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import Kernel
-from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.record import Event, event, run_pass
-from tinyjax.compile.schedules.directive import Directive, find_loop, loop_over
-from tinyjax.compile.schedules.fuse import Fuse
-from tinyjax.compile.schedules.lanes import Lanes, obstacles
-from tinyjax.compile.schedules.parallelize import Parallelize, split_work
-from tinyjax.compile.schedules.partition import Partition
-from tinyjax.compile.schedules.split import Split
-from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.schedules.directive import Directive
 
 MAX_STATEMENTS = 1000  # of a kernel whose loops are cut: a driver needs seconds to compile more
 
@@ -56,6 +47,12 @@ class ScheduleBuilder:
         self.apply(*directives)
         return True
 
+    def is_possible(self, directive: Directive) -> bool:
+        """Whether a directive can be applied; if not, records why."""
+        if reason := directive.why_not(self.kernel):
+            self.leave_out(directive, reason)
+        return not reason
+
     def _pass(
         self, directive: Directive, what: str, why: str, work: Callable[[Kernel], Kernel]
     ) -> Kernel:
@@ -71,81 +68,6 @@ class ScheduleBuilder:
         check_kernel(self.kernel)
         schedule = (*self.directives, *self.left_out)
         return replace(self.kernel, naive=self.naive, schedule=schedule)
-
-    # ---- helpers for choosing a schedule ----
-
-    def size(self, axis: str) -> int:
-        """How many iterations the loop over an axis has at most; one if there is none."""
-        loop = find_loop(self.kernel, axis) if axis else None
-        return 1 if loop is None else (loop.stop - loop.start).hi
-
-    def fuse_axes(self, axes: Sequence[str], why: str) -> str:
-        """Fuses axes into one and returns it, empty for no axes. Indices use division only if they must."""
-        if len(axes) > 1:
-            collapse = Fuse(tuple(axes), why=why)
-            must_divide = bool(collapse.why_not(self.kernel))
-            self.apply(replace(collapse, may_divide=must_divide))
-        return "_".join(axes)
-
-    def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
-        """Fuses neighbouring axes, the last ones first, as long as no index then needs division; returns the
-        axes that are left.
-        """
-        first = 0
-        while len(axes) - first > 1 and Fuse(tuple(axes[first:])).why_not(self.kernel):
-            first += 1
-        before = self.fuse_contiguous_axes(axes[:first], why) if first else []
-        return [*before, self.fuse_axes(axes[first:], why)]
-
-    def partition(self, axis: str, why: str) -> bool:
-        """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""
-        most = max(MAX_STATEMENTS, len(every_statement(self.kernel.body)))
-        for into_three in (False, True):
-            directive = Partition(axis, into_three, why=why)
-            if directive.why_not(self.kernel):
-                return False
-            if len(every_statement(directive.apply(self.kernel).body)) <= most:
-                self.apply(directive)
-                return True
-        self.leave_out(directive, "its pieces would be too many")
-        return False
-
-    def can_vectorize(self, wanted: Vectorize, overlap: bool = False) -> bool:
-        """Whether an axis can be vectorized once it is split by the vector width."""
-        loop, width = loop_over(self.kernel, wanted.axis), wanted.width
-        size = self.size(wanted.axis)
-        first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
-        if size % width and overlap:  # the last vector begins earlier
-            first = first.min(loop.stop - width)
-        end = loop.stop if size % width and not overlap else None
-        lanes = Lanes(wanted.axis, first, end, width, wanted.gather)
-        if reason := next(obstacles(self.kernel, loop, lanes), ""):
-            self.leave_out(wanted, reason)
-        return not reason
-
-    def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
-        """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
-        all elements (it may still be split). The last vector may `overlap` with the one before.
-        """
-        axis, width = wanted.axis, wanted.width
-        overlap = overlap and self.size(axis) % width > 0
-        if self.size(axis) <= width and not splits_one:
-            self.apply(wanted)
-            return ""
-        self.apply(Split(axis, width, overlap, why=f"a vector has {width} elements"))
-        self.apply(replace(wanted, axis=f"{axis}_inner"))
-        return f"{axis}_outer"
-
-    def share_out(self, axis: str, grain: int, most: int, why: str = "", multiple: int = 1) -> int:
-        """Shares a loop out, if possible, among at most `most` work-items with at least `grain` iterations
-        each, and a multiple of `multiple`; returns their number. A single iteration needs no loop.
-        """
-        count = math.ceil(self.size(axis) / multiple)
-        items, run = split_work(count, grain // multiple, most)
-        why = why or f"{run:,} iterations each, at least {max(1, grain):,}"
-        shared = Parallelize(axis, items, multiple=multiple, why=why)
-        is_shared = items > 1 or self.size(axis) == 1
-        return items if is_shared and self.apply_if_possible(shared) else 1
 
 
 def scheduled(naive: Kernel, schedule: Sequence[Directive]) -> Kernel:

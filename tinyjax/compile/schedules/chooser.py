@@ -1,0 +1,211 @@
+"""The decisions that schedules are made of: the same ones, in the same order, for every kind of nest.
+
+1. *Fuse* axes that are contiguous in memory, or too short.
+2. *Lanes*: on a CPU, the iterations of a loop become vectors, if they are neighbours in memory or evenly
+   spaced, or a sum. A loop over few elements (three coordinates, say) doesn't fill a vector: then the
+   iterations of the loop around it are the lanes. On a GPU, the lanes are the work-items of a group.
+3. Cut a loop at its borders, so that inside of them nothing is tested (*Partition*).
+4. *Share out* independent iterations among work-items, if each then has enough of them.
+
+A schedule for a kind of nest (map_schedule.py, reduction_schedule.py, product_schedule.py, loop_kernels.py)
+says which axes these are for, and adds what only such nests need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.dependences import why_dependent
+from tinyjax.compile.schedules.directive import (
+    accumulators_in,
+    axis_of,
+    changed_again,
+    find_loop,
+    loop_over,
+    loops_of,
+)
+from tinyjax.compile.schedules.fuse import Fuse
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
+from tinyjax.compile.schedules.parallelize import Parallelize, split_work
+from tinyjax.compile.schedules.partition import Partition
+from tinyjax.compile.schedules.reorder import tile
+from tinyjax.compile.schedules.schedule import MAX_STATEMENTS, ScheduleBuilder
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+ACCUMULATORS = 8  # of a sum that is not in vectors
+INSIDE = "inside of the borders nothing is tested"
+
+
+class Chooser(ScheduleBuilder):
+    """A schedule under construction for a target."""
+
+    def __init__(self, naive: Kernel, target: Target):
+        super().__init__(naive)
+        self.target = target
+
+    @cached_property
+    def width(self) -> int:
+        """The elements of a vector: as many as fit of the longest dtype; one without vectors."""
+        made = [s.target for s in every_statement(self.naive.body) if isinstance(s, Let | Load)]
+        sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in self.naive.buffers]
+        return self.target.width if max(sizes) <= 4 else max(1, self.target.width // 2)
+
+    def size(self, axis: str) -> int:
+        """How many iterations the loop over an axis has at most; one if there is none."""
+        loop = find_loop(self.kernel, axis) if axis else None
+        return 1 if loop is None else (loop.stop - loop.start).hi
+
+    # ---- fuse ----
+
+    def fuse_axes(self, axes: Sequence[str], why: str) -> str:
+        """Fuses axes into one and returns it, empty for no axes. Indices use division only if they must."""
+        axes = [axis for axis in axes if axis]
+        if len(axes) > 1:
+            fuse = Fuse(tuple(axes), why=why)
+            self.apply(replace(fuse, may_divide=bool(fuse.why_not(self.kernel))))
+        return "_".join(axes)
+
+    def fuse_contiguous_axes(self, axes: Sequence[str], why: str) -> list[str]:
+        """Fuses neighbouring axes, the last ones first, as long as no index then needs division; returns the
+        axes that are left.
+        """
+        first = 0
+        while len(axes) - first > 1 and Fuse(tuple(axes[first:])).why_not(self.kernel):
+            first += 1
+        before = self.fuse_contiguous_axes(axes[:first], why) if first else []
+        return [*before, self.fuse_axes(axes[first:], why)]
+
+    def tile(self, axes: Sequence[str], height: int, width: int, why: str) -> None:
+        """Tiles nested loops. The last tiles overlap with others where there are enough elements."""
+        sides = (axes[0], height), (axes[-1], width)
+        overlap = [axis for axis, factor in sides if self.size(axis) >= factor]
+        self.apply(*tile(axes, height, width, why, overlap))
+
+    # ---- lanes ----
+
+    def vectors_along(
+        self, axis: str, overlap: bool = True, of_rows: bool = False
+    ) -> Vectorize | None:
+        """Vectors along the axis if possible: of neighbours in memory, or strided ones if all are whole. The
+        last one may `overlap` if there are enough elements; `of_rows`, which are shorter than a vector, the
+        lanes are neighbouring rows.
+        """
+        size, stride, width = self.size(axis), self._largest_stride(axis), self.width
+        is_even = stride > 1 and (overlap or size % width == 0) or of_rows
+        if width == 1 or (overlap and size < width) or (of_rows and not stride):
+            return None
+        why = "they are evenly apart in memory" if is_even else "neighbours in memory"
+        why = "a row is shorter than a vector" if of_rows else why
+        overlap = overlap and size % width > 0
+        vectors = Vectorize(axis, width, gather=is_even, overlap=overlap, why=why)
+        return vectors if self.is_possible(vectors) else None
+
+    def _largest_stride(self, axis: str) -> int:
+        """The largest stride of accesses along the loop; 0 if vectors don't support it or it varies."""
+        inside = every_statement(loop_over(self.kernel, axis).body)
+        strides = [s.index.stride(axis) for s in inside if isinstance(s, Load | Store)]
+        is_even = all(stride is not None and 0 <= stride <= MAX_STRIDE for stride in strides)
+        return max([stride or 0 for stride in strides], default=0) if is_even else 0
+
+    def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
+        """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
+        all elements (it may still be split).
+        """
+        axis, width = wanted.axis, wanted.width
+        if splits_one and self.size(axis) <= width:
+            self.apply(Split(axis, width, why=wanted.why), replace(wanted, axis=f"{axis}_inner"))
+        else:
+            self.apply(wanted)
+        return f"{axis}_outer" if find_loop(self.kernel, f"{axis}_outer") else ""
+
+    def vectorize_maps(self, width: int) -> None:
+        """Vectorizes innermost loops whose iterations are independent and whose vectors may overlap."""
+        for axis, loops in self._loops_by_axis().items():
+            is_part = any((loop.stop - loop.start).hi % width > 0 for loop in loops)
+            stores = all(any(isinstance(s, Store) for s in loop.body) for loop in loops)
+            if not stores or any(loops_of(loop.body) or why_dependent(loop) for loop in loops):
+                continue
+            why = "neighbours are contiguous in memory"
+            vectors = Vectorize(axis, width, overlap=is_part, why=why)
+            is_again = is_part and any(changed_again(loop) for loop in loops)
+            shortest = min((loop.stop - loop.start).lo for loop in loops)  # of borders, maybe 1
+            if shortest >= width and not is_again:
+                self.apply_if_possible(vectors)
+
+    def vectorize_sums(self) -> None:
+        """Vectorizes the innermost loops of sums, as the elements are not in vectors; else uses several
+        accumulators.
+        """
+        for axis, loops in self._loops_by_axis().items():
+            count = min((loop.stop - loop.start).lo for loop in loops)
+            if not all(map(_is_sum, loops)):
+                continue
+            for width in (self.width, self.width // 2, self.width // 4):
+                vectors = Vectorize(axis, width, why="an accumulator for each lane")
+                if width > 1 and count >= 2 * width and self.apply_if_possible(vectors):
+                    break
+            else:
+                if count >= 4 * ACCUMULATORS:
+                    why = "independent sums"
+                    self.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
+
+    def _loops_by_axis(self) -> dict[str, list[For]]:
+        """All loops. An axis has several if the loop around it was cut: a directive changes them together."""
+        found: dict[str, list[For]] = {}
+        for loop in loops_of(self.kernel.body):
+            found.setdefault(axis_of(loop), []).append(loop)
+        return found
+
+    # ---- borders ----
+
+    def partition(self, axis: str, why: str) -> bool:
+        """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""
+        most = max(MAX_STATEMENTS, len(every_statement(self.kernel.body)))
+        for into_three in (False, True):
+            directive = Partition(axis, into_three, why=why)
+            if directive.why_not(self.kernel):
+                return False
+            if len(every_statement(directive.apply(self.kernel).body)) <= most:
+                self.apply(directive)
+                return True
+        self.leave_out(directive, "its pieces would be too many")
+        return False
+
+    # ---- work-items ----
+
+    def share_out(
+        self, axis: str, grain: int = 1, why: str = "", most: int = 0, multiple: int = 1,
+        in_groups: bool = False,
+    ) -> int:  # fmt: skip
+        """Shares a loop out, if possible, among work-items with at least `grain` iterations each, and a
+        multiple of `multiple`; returns their number, at most `most` or the target's. A single iteration needs
+        no loop. Work-items that come `in_groups` have neighbouring iterations, on a GPU.
+        """
+        if not axis:
+            return 1
+        count = math.ceil(self.size(axis) / multiple)
+        items, run = split_work(count, grain // multiple, most or self.target.max_items)
+        why = why or f"{run:,} iterations each, at least {max(1, grain):,}"
+        group = self.target.local_size if in_groups else 1
+        is_cyclic = group > 1 and run > 1
+        shared = Parallelize(axis, items, group, multiple, is_cyclic, why=why)
+        is_shared = items * group > 1 or self.size(axis) == 1
+        return items if is_shared and self.apply_if_possible(shared) else 1
+
+
+def power_of_two(count: int) -> int:
+    """The smallest power of two that is not less."""
+    return 1 << (count - 1).bit_length()
+
+
+def _is_sum(loop: For) -> bool:
+    sizes = {array.size for array in accumulators_in(loop.body)}
+    return sizes == {1} and not loops_of(loop.body)

@@ -133,6 +133,18 @@ def test_of_several_shapes_each_row_keeps_its_own():
     same(lambda x: jax.nn.softmax(x, (2, 3)), data(2, 3, 4, 5), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "float16", "bfloat16", "int8"])
+def test_values_of_any_dtype_are_kept(dtype):
+    def f(x):
+        y = (jnp.exp(jnp.sin(x)) * 20).astype(dtype)
+        return jnp.where(y > 1, x, y) / y.max(1, keepdims=True)
+
+    assert "kept1" in str(naive(f, 5, 40))
+    same(f, data(5, 40), rtol=1e-2)
+    results, expected = interpreted(f, data(5, 40))
+    np.testing.assert_allclose(results[0], expected[0], rtol=1e-2)
+
+
 def test_what_costs_little_once_its_operand_is_kept_is_not_kept():
     found = operations(naive(loss_gradient, 40, 10))
     assert (found.count("tanh"), found.count("exp")) == (1, 1)

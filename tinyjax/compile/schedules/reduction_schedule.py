@@ -114,7 +114,7 @@ class ReductionChooser(Chooser):
         unrolled = [self.unrolled(sweep) for sweep in sweeps]
         one_by_one = set[
             str
-        ]()  # kept values whose last vector would have elements that nobody stored
+        ]()  # kept values: a vector of them may have elements that nobody stored
         for number, sweep in enumerate(sweeps):
             body = loop_over(self.kernel, sweep).body
             vectors = self.vectors_along(sweep, overlap=False)

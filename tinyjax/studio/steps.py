@@ -212,7 +212,6 @@ CHAPTERS = (
         },
         {
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
-            "compile.schedules.compute_at": "values of two loops, stored by the first",
             "compile.schedules.rfactor": "one sum as several, in pieces or as a tree",
             "compile.schedules.work_groups": "work-items that share memory, and wait for each other",
         },

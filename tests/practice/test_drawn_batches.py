@@ -337,7 +337,7 @@ def test_of_whatever_arguments_the_results_are_those_of_a_loop():
         assert is_about(np.asarray(rest["index"]), want.astype(float)), f"{about}: {rest['index']}"
 
 
-def test_a_tree_of_one_result_stays_a_tree():
+def test_one_axis_of_the_results_is_that_of_all_and_a_tree_of_one_stays_a_tree():
     for form in (
         lambda x: x,
         lambda x: (x,),
@@ -347,9 +347,6 @@ def test_a_tree_of_one_result_stays_a_tree():
     ):
         got = jax.vmap(lambda x: form(x * 2.0))(np.ones(2, np.float32))  # noqa: B023
         assert jax.tree.structure(got) == jax.tree.structure(form(1.0)), f"{form(1.0)}: {got}"
-
-
-def test_one_axis_of_the_results_is_that_of_all():
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for axis in (0, 1, 2, -1, -2, -3):
         for name, fun in (

@@ -123,6 +123,19 @@ def same_for_all(make: Callable[[], Callable[..., Any]], calls: list[tuple[tuple
             np.testing.assert_array_equal(x, y, err_msg=about)
 
 
+def stays_as_it_was(fun: Callable[..., Any], *calls: tuple) -> None:
+    """Expects that the arrays which a call returns do not change in the calls after it."""
+    results = [fun(*args) for args in calls]
+    before = [repr(result) for result in results]
+    for args in reversed(calls):
+        fun(*args)
+    after = [repr(result) for result in results]
+    again = [repr(fun(*args)) for args in calls]
+    assert before == after == again, (
+        f"a call changed what one before had returned: {again}, {after}"
+    )
+
+
 def donates_nothing(closed: Any) -> None:
     """Expects that no jitted function in a jaxpr eats an argument, which the caller may need again."""
     for eqn in closed.eqns:

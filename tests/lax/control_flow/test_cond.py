@@ -231,6 +231,10 @@ def test_any_of_many_branches_may_be_the_one_that_moves(moving):
     moved = lambda i: lambda x: jax.jvp(lambda x: lax.switch(i, alike, x), (x,), (1.0,))[1]  # noqa: E731
     found = [jax.jvp(moved(i), (1.0,), (1.0,))[1] for i in range(2)]
     assert [float(t) for t in found] == [2.0, 3.0], "so may their jvps"
+    nine = [lambda x: 1.0] * 8 + [lambda x: x * x] + [lambda x: 1.0] * 8
+    assert float(jax.jvp(lambda x: lax.switch(8, nine, x), (3.0,), (1.0,))[1]) == 6.0, "one of many"
+    of_20 = lambda x: lax.switch(0, [lambda *xs: xs[19] * xs[0]] * 2, *[1.0] * 19, x)  # noqa: E731
+    assert float(jax.jvp(of_20, (1.0,), (1.0,))[1]) == 1.0, "the last of twenty operands moves"
     many = [lambda x: 1.0] * 4 * (moving + 1) + [lambda x: x * x]
     assert float(jax.jvp(lambda x: lax.switch(99, many, x), (3.0,), (1.0,))[1]) == 6.0
 

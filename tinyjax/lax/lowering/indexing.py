@@ -67,7 +67,7 @@ def element_or(
         conditions.append(ctx.op("eq", at % dilation, 0))
         coords.append(at // dilation)
     inside = every(ctx, conditions)
-    return x.at(coords) if inside.is_known else ctx.op("select", inside, x.at(coords), other())
+    return x.at(coords) if inside.is_true else ctx.op("select", inside, x.at(coords), other())
 
 
 def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Number:

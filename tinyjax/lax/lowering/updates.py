@@ -43,7 +43,7 @@ def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: A
             coord = clip(coord, window)
         within.append(coord)
     new, inside = update.update(ctx, number, within, x, *operands, **params), every(ctx, conditions)
-    if inside.is_known and not update.op:
+    if inside.is_true and not update.op:
         return new
     old = x.at_position(ctx.position)
     return ctx.op("select", inside, ctx.op(update.op, old, new) if update.op else new, old)

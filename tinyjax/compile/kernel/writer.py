@@ -108,9 +108,9 @@ class Number:
         return self if self.dtype == dtype else self.writer.op("convert", self, dtype=dtype)
 
     @property
-    def is_true(self) -> bool:
-        """Whether it is known to be true."""
-        return bool(getattr(self.value, "value", False))
+    def is_known(self) -> bool:
+        """Whether it is a constant."""
+        return hasattr(self.value, "value")
 
 
 Operand = Number | Index | complex | np.generic

@@ -1,5 +1,6 @@
 """What numbers, NumPy values, arrays and other objects are to a trace."""
 
+import enum
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from judged import SMALL_FLOAT, each_error, error_passes, raises
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import Var
@@ -17,6 +19,15 @@ def test_a_python_number_has_a_weakly_typed_aval_of_32_bits():
     names = {type(x).__name__: str(get_aval(x)) for x in (2, 2.0, 2j)}
     assert names == {"int": "~int32[]", "float": "~float32[]", "complex": "~complex64[]"}
     assert str(get_aval(True)) == "bool[]", "a bool gives way to every dtype anyway"
+
+
+def test_a_number_of_a_subclass_is_that_number():
+    class Mode(enum.IntEnum):
+        FAST = 2
+
+    assert str(get_aval(Mode.FAST)) == "~int32[]"
+    assert jax.jit(lambda x: x + 1)(Mode.FAST) == 3
+    assert jnp.asarray(Mode.FAST).weak_type
 
 
 def test_a_numpy_value_has_its_shape_and_a_dtype_of_at_most_32_bits():

@@ -34,6 +34,8 @@ def get_aval(x: Any) -> ShapedArray:
         return get_aval(x.__jax_array__())
     if hasattr(x, "_aval_of_struct"):
         return x._aval_of_struct
+    if dtypes.is_python_scalar(x):  # of a subclass, such as a member of an IntEnum
+        return get_aval(dtypes.plain_number(x))
     raise TypeError(
         f"Argument {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
         "Python number (jnp.array converts lists)"

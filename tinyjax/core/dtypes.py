@@ -222,13 +222,22 @@ def dtype(x: Any) -> Any:
         return x.aval.dtype
     if array_dtype is not None:
         return canonicalize_dtype(array_dtype)
+    if is_python_scalar(x):
+        return dtype(plain_number(x))
     raise TypeError(f"Value {x!r} of type {type(x)} is not a valid JAX array type")
 
 
 def is_weakly_typed(x: Any) -> bool:
     """True for Python numbers except bools, and for arrays made only of Python numbers."""
-    return type(x) in (int, float, complex) or getattr(x, "weak_type", False)
+    is_number = is_python_scalar(x) and not isinstance(x, bool)
+    return is_number or getattr(x, "weak_type", False)
+
+
+def plain_number(x: int | float | complex) -> int | float | complex:
+    """The int, float or complex that a number of a subclass is, such as a member of an IntEnum."""
+    return int(x) if isinstance(x, int) else float(x) if isinstance(x, float) else complex(x)
 
 
 def is_python_scalar(x: Any) -> bool:
-    return type(x) in PYTHON_SCALARS
+    """Whether it is a Python number; NumPy's are of its classes too."""
+    return isinstance(x, (int, float, complex)) and not isinstance(x, np.generic)

@@ -492,3 +492,11 @@ def test_flattening_costs_few_python_calls():
     tree_util.tree_flatten((1.0, 2.0))  # the kind of a type is decided when it is first met
     assert python_calls(lambda: tree_util.tree_flatten(1.0)) <= 3
     assert python_calls(lambda: tree_util.tree_flatten((1.0, 2.0))) <= 5
+
+
+def test_an_error_of_the_function_is_not_an_end_of_leaves():
+    def f(x):
+        raise StopIteration
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        tree.map(f, [1, 2])

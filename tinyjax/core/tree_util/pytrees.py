@@ -325,4 +325,4 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
       ValueError: `tree` is no prefix of one of `rest`."""
     leaves, treedef = tree_flatten(tree, is_leaf)
     others = [treedef.flatten_up_to(r, "tree_map tree") for r in rest]
-    return treedef.unflatten(map(f, leaves, *others))
+    return treedef.unflatten(f(*xs) for xs in zip(leaves, *others))

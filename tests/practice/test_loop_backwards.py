@@ -95,6 +95,25 @@ def test_gradients_are_those_of_the_loop_written_out(ways_back):
     assert np.allclose(ct_xs, want_xs, rtol=1e-5), f"by xs: {ct_xs}, not {want_xs}"
 
 
+def test_a_step_may_be_a_loop_itself():
+    """Outer steps of which each goes back through an inner loop of its own."""
+
+    def inner(n):
+        return lambda cts: ({"w": cts[1] * n}, cts[0] + n, cts[1] * 10 + n)
+
+    def outer(k):
+        def way_back(cts):
+            ct_weights, ct_state, ct_xs = backwards(
+                [inner(0), inner(k)], cts[0], [cts[1]] * 2, {"w": 0}
+            )
+            return ct_weights, ct_state, ct_xs
+
+        return way_back
+
+    weights, state, ct_xs = backwards([outer(1), outer(2)], 0, [3, 4], {"w": 0})
+    assert (weights, state, ct_xs) == ({"w": 11}, 3, [[30, 31], [40, 42]]), (weights, state, ct_xs)
+
+
 def test_no_steps_give_back_what_came_in():
     assert backwards([], 2.0, [], 7.0) == (7.0, 2.0, []), "weights, state, and no xs"
     weights, state, ct_xs = backwards([lambda cts: (1, cts[0] + 1, cts[1])] * 30, 0, range(30), 5)

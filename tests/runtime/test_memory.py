@@ -36,6 +36,14 @@ def test_memory_is_used_again_when_its_array_is_gone(pool):
     assert address(pool.array((10_000,), F32)[0]) == at
 
 
+def test_memory_is_registered_once():
+    seen = []
+    pool = Pool(register=lambda host: seen.append(host.ctypes.data) or len(seen))
+    for _ in range(3):
+        _, handle = pool.array((3, 5), F32)
+        assert (handle, len(seen)) == (1, 1), f"one block was registered {len(seen)} times"
+
+
 def test_memory_of_another_size_is_not(pool):
     small, _ = pool.array((3,), F32)
     large, _ = pool.array((1000,), F32)

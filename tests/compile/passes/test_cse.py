@@ -13,6 +13,12 @@ from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.tracing import make_jaxpr
 
 
+def with_slope(slope):
+    same = jax.custom_jvp(lambda x: x * 1.0)
+    same.defjvp(lambda primals, tangents: (primals[0] * 1.0, tangents[0] * slope))
+    return same
+
+
 class Table:
     """A parameter with a text that does not say all of it."""
 
@@ -122,6 +128,13 @@ def test_operands_in_another_order_and_other_constants_are_something_else():
     assert len(cse(closed).eqns) == 2, "parameters of the same text may be different"
     closed = make_jaxpr(lambda x: [large.bind(x, axis=k) for k in (-1, -2, -1)])(1.0)
     assert len(cse(closed).eqns) == 2, "so may parameters with the same hash"
+    arrays = [numpy.asarray(table) for table in tables]
+    calls = [jax.jit(lambda x, t=t: x * t) for t in arrays]
+    closed = make_jaxpr(lambda x: [call(x) for call in calls])(numpy.ones(5000))
+    assert len(cse(closed).eqns) == 2, "and calls of functions of one text"
+    rules = [with_slope(2.0), with_slope(3.0)]
+    closed = make_jaxpr(lambda x: [rule(x) for rule in (*rules, rules[0])])(1.0)
+    assert len(cse(closed).eqns) >= 2, "also where a rule of theirs is another"
     twice = cse(make_jaxpr(lambda: (numpy.arange(3), numpy.arange(3)))())
     assert twice.jaxpr.outvars[0] is twice.jaxpr.outvars[1], "also what has no operands"
 

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from drawn import is_exactly
 from explain_errors import explain_errors
 from judged import SMALL_FLOAT, each_error, error_passes, identity_primitive, raises
 
@@ -499,6 +500,11 @@ def test_arrays_of_any_rank_and_dtype_are_chosen(shape, dtype):
     want = np.asarray(x).copy()
     want[1] = 0
     np.testing.assert_array_equal(out, want)
+    with jax.enable_x64():
+        wide = np.array([np.inf, 1 + 2.0**-40, -0.0])
+        choose = jax.vmap(lambda p, x: lax.cond(p, lambda x: x, lambda x: 0.5 * x, x))
+        out = choose(jnp.array([False, True, True]), wide)
+    assert out.dtype == np.float64 and is_exactly(out, wide), f"{wide} are chosen, and not {out}"
 
 
 def test_no_branch_spoils_the_gradient_of_an_operand_that_is_shared():

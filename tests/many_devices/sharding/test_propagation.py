@@ -11,7 +11,7 @@ from tinyjax.many_devices.sharding.axes import Use
 from tinyjax.many_devices.sharding.mesh import Mesh
 from tinyjax.many_devices.sharding.named_sharding import NamedSharding
 from tinyjax.many_devices.sharding.partition_spec import P
-from tinyjax.many_devices.sharding.propagation import propagate, rules
+from tinyjax.many_devices.sharding.propagation import _first_claims, propagate, rules
 
 
 @pytest.fixture
@@ -249,3 +249,10 @@ def test_drawn_claims_are_heard_in_order(rng, most):
     with shown(shape=shape, specs=specs, mesh=sizes):
         got = split_as("add", [shape] * len(specs), specs, shape, sizes=sizes)
         assert got == tuple(want), f"the result should be split as {tuple(want)}, not as {got}"
+
+
+def test_two_axes_of_one_operand_may_be_one_axis_of_a_result():
+    use = Use("diagonal", [(4, 4)], [(X, Y)], [(4,)], {}, SIZES)
+    for axes, want in (((0, 1), X), ((1, 0), Y)):
+        found = _first_claims(use, [[(0, axis) for axis in axes]], (4,))
+        assert found == (want,), f"the first claim is that of axis {axes[0]}: {want}, not {found}"

@@ -122,7 +122,7 @@ def is_exactly(got: Any, expected: Any) -> bool:
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
     if x.dtype.kind not in "fc":
-        return bool((x == y).all())
+        return bool(((x == y) | ((x != x) & (y != y))).all())
     is_equal = np.array_equal(x, y, equal_nan=True)
     signs = x.dtype.kind == "c" or (np.signbit(x) == np.signbit(y))[~np.isnan(y)].all()
     return bool(is_equal and signs)
@@ -253,9 +253,8 @@ class Draw(random.Random):
 
     def name(self, number: int) -> str:
         """A name that no other number has."""
-        return self.choice(["{}", "x{}", "a_{}", "long{}name", "Z{}'", "{} dot"]).format(
-            f"v{number}"
-        )
+        kinds = ["{}", "x{}", "a_{}", "long{}name", "Z{}'", "{} dot", "a" * (number + 1)]
+        return self.choice(kinds).format(f"v{number}")
 
     def shape(self, most: int = 4, sizes: Sequence[int] = (1, 2, 3, 0)) -> tuple[int, ...]:
         rank = self.randint(0, min(most, self.size))

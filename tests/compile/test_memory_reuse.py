@@ -59,6 +59,8 @@ def test_a_value_of_three_readers_lives_until_the_last_and_three_may_die_togethe
     more = [Var(ShapedArray((10,), F32)) for _ in range(12)]
     group = SimpleNamespace(inputs=more, outputs=[])
     assert _dying(SimpleNamespace(groups=[group]), 0, dict.fromkeys(more, 0)) == more, "all twelve"
+    late = dict.fromkeys(more, int("1000"))  # equal to 1000, and another object
+    assert _dying(SimpleNamespace(groups={1000: group}), 1000, late) == more, "in group 1000 too"
 
 
 # ---- who takes over ----
@@ -105,6 +107,8 @@ def test_memory_of_fewer_or_more_bytes_is_not_taken():
 def test_bytes_count_whatever_shape_and_dtype_are():
     halves = Var(ShapedArray((4, 5), F16))
     assert taken([C], [halves]) == ({C: halves}, [])
+    large, wide = Var(ShapedArray((1000,), F32)), Var(ShapedArray((20, 100), F16))
+    assert taken([large], [wide]) == ({large: wide}, [])
 
 
 def test_who_must_not_take_over_something_takes_the_next():

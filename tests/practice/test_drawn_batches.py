@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 from drawn import cases, drawn_array, drawn_shape, is_about, one_of
-from judged import SMALL_FLOAT
+from judged import SMALL_FLOAT, same_for_all
 from practice import moving_mean
 from practice.each_with_each import distances, predictions
 from practice.line_up import batch_product
@@ -31,6 +31,11 @@ def at(x, size, dim, rng):
     """The examples `x`, which are along axis 0, along a batch dim that is drawn."""
     dim = int(rng.integers(x.ndim)) if dim is None else dim
     return np.moveaxis(x, 0, dim), dim
+
+
+def emptied(x, dim):
+    """An operand with none of its examples."""
+    return x if dim is None else np.take(x, [], dim)
 
 
 def new_primitive(fun, seen, multiple=False):
@@ -88,6 +93,7 @@ def test_whatever_is_drawn_axes_are_those_of_an_example():
         out, out_dim = batching._transpose_rule((x,), (dim,), permutation=permutation)
         want = [part(x, dim, i).transpose(permutation) for i in range(2)]
         about = f"{permutation} of examples of shape {shape}, batch dim {dim}"
+        assert out_dim == 0, f"{about}: the batch dim comes in front, not at {out_dim}"
         assert is_about(np.moveaxis(np.asarray(out), out_dim, 0), want), (
             f"{about}: {out}, {out_dim}"
         )
@@ -123,6 +129,10 @@ def test_whatever_is_drawn_the_batch_has_the_products_of_the_examples():
         )
         assert np.array_equal(got, want, equal_nan=True), f"{about}: {got}, not {want}"
         assert np.array_equal(x, before[0]) and np.array_equal(y, before[1]), f"{about}: changed"
+        none = batch_product(emptied(x, dims[0]), dims[0], emptied(y, dims[1]), dims[1])
+        assert (none.shape, none.dtype) == ((0, *want.shape[1:]), want.dtype), (
+            f"{about}, of which there is no example: {none!r}"
+        )
 
 
 def test_of_whatever_operands_the_rule_computes_each_example():
@@ -153,9 +163,15 @@ def test_of_whatever_operands_the_rule_computes_each_example():
             return fun(*xs)
 
         p, params = new_primitive(strict, seen, multiple), one_of(rng, PARAMS)
+        if rng.integers(6) == 0:
+            vals, n = [emptied(x, d) for x, d in zip(vals, dims)], 0
         out, out_dim = batching._broadcasting_rule(p, tuple(vals), tuple(dims), **params)
         about = f"operands of shapes {[np.shape(x) for x in vals]} with batch dims {dims}"
         assert seen == [params], f"{about}: {p} is bound with {seen}, not once with {params}"
+        if n == 0:
+            for y, d in zip(out, out_dim) if multiple else [(out, out_dim)]:
+                assert np.shape(y)[d] == 0, f"{about}: of no examples, a result of {np.shape(y)}"
+            continue
         wants = [fun(*[part(np.asarray(x), d, i) for x, d in zip(vals, dims)]) for i in range(n)]
         if multiple:
             for k, (y, d) in enumerate(zip(out, out_dim, strict=True)):
@@ -335,6 +351,20 @@ def test_one_axis_of_the_results_is_that_of_all():
                 )
 
 
+def test_each_call_has_its_own_number_of_arguments_and_its_own_shapes():
+    def fun(*xs, **keywords):
+        return sum([x.sum() for x in xs], start=0.0) + sum(k.sum() for k in keywords.values())
+
+    one, two = np.ones((2, 3), np.float32), np.ones((4, 2, 2), np.float32)
+    calls = [((one,), {}), ((one, one), {"a": one}), ((two,) * 3, {}), ((one,), {"b": one})]
+    same_for_all(lambda: jax.vmap(fun), [*calls, ((), {"a": two})])
+    same_for_all(
+        lambda: jax.vmap(fun, in_axes=-1, axis_name="i"), [*calls[:1], *calls[2:3], *calls[:1]]
+    )
+    same_for_all(lambda: jax.vmap(fun, in_axes=None, axis_size=2), calls)
+    same_for_all(lambda: jax.vmap(jax.vmap(fun)), [calls[1], calls[2], calls[0]])
+
+
 def test_the_size_that_is_given_may_be_0_and_axes_are_no_bools():
     for size in (0, 1, 3):
         got = jax.vmap(lambda: 2.0, axis_size=size)()
@@ -373,7 +403,7 @@ def are_equal(found, want):
 
 def test_of_whatever_points_the_table_is_that_of_two_loops():
     for rng, size in cases(20):
-        shape, m, n = drawn_shape(rng, size, most=3), *(int(rng.integers(1, 4)) for _ in "mn")
+        shape, m, n = drawn_shape(rng, size, most=3), *(int(rng.integers(4)) for _ in "mn")
         points = {"at": drawn_array(rng, (m, *shape)), "w": drawn_array(rng, (m,))}
         others = {"at": drawn_array(rng, (n, *shape)), "w": drawn_array(rng, (n,))}
         others = points if rng.integers(3) == 0 else others
@@ -386,6 +416,7 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
 
         got = distances(fun, points, others)
         assert calls == [(shape, shape)], f"the distance is asked for once, of points, not {calls}"
+        assert [*map(jnp.shape, jax.tree.leaves(got))][-1][:2] == (m, len(others["w"]))
         for i in range(m):
             for j in range(len(others["w"])):
                 want = fun(

@@ -247,7 +247,7 @@ def test_whatever_leaves_are_drawn_they_stand_in_the_structure_in_order():
         for count in {0, len(leaves) - 1, len(leaves) + 1, len(leaves) + 3} - {-1, len(leaves)}:
             few = "few" if count < len(leaves) else "many"
             with pytest.raises(ValueError, match=f"Too {few} leaves") as raised:
-                made = structure.unflatten(new_leaves(rng, count))
+                made = structure.unflatten([one_of(rng, (x, None)) for x in new_leaves(rng, count)])
                 pytest.fail(f"{structure} of {count} leaves is {made!r}, but should be an error")
             assert f"expected {len(leaves)}" in str(raised.value) and str(count) in str(
                 raised.value

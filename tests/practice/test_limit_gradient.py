@@ -128,6 +128,14 @@ def test_of_any_tree_and_batch_the_length_of_the_whole_is_limited():
             equal([x[i] for x in jax.tree.leaves(found)], expected, rtol, **about, in_batch=i)
 
 
+def test_of_leaves_of_several_dtypes_each_is_as_exact_as_its_own():
+    tree = {"a": jnp.zeros(3, "float16"), "b": jnp.zeros(3, "float32")}
+    pull = jax.vjp(lambda t: limit_gradient(t, 0.3), tree)[1]
+    (found,) = pull(jax.tree.map(lambda x: x + 7, tree))
+    np.testing.assert_allclose(found["b"], np.full(3, 0.3 / np.sqrt(6)), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(found["a"], float), found["b"], rtol=1e-3)
+
+
 def test_its_derivative_by_the_gradient_is_that_of_the_limited_one():
     """The gradient 2 * x, limited to 1, is x / |x|: it turns with x, and is no longer for a longer x."""
     x = jnp.array([3.0, 4.0])

@@ -148,6 +148,23 @@ def test_arrays_may_end_in_other_threads(pool):
     assert pool.free_bytes == 100 * 64
 
 
+def test_what_ends_while_others_are_taken_back_is_taken_back_too(pool):
+    arrays = [pool.array((16,), F32)[0] for _ in range(3)]
+
+    class Busy(dict):
+        """As blocks are taken back, another array ends, as in another thread."""
+
+        def __delitem__(self, key):
+            super().__delitem__(key)
+            arrays[:1] = []
+
+    pool.lent = Busy(pool.lent)
+    arrays[:1] = []
+    pool.collect()
+    told = "of three arrays, two ended while the first was taken back"
+    assert (pool.lent, pool.free_bytes) == ({}, 3 * 64), f"{told}: {pool.free_bytes} bytes are free"
+
+
 @each_error
 def test_an_error_of_the_driver_goes_on_and_nothing_is_lent(error):
     with error_passes(error()) as raised:

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 from drawn import draws, equal, listed
+from judged import SMALL_FLOAT
 
 import tinyjax as jax
 from tinyjax.core import bind, dtypes
@@ -127,7 +128,7 @@ class Chosen:
 
     def __init__(self, draw, primals, constant):
         self.avals, self.constant = [bind.get_aval(x) for x in primals], constant
-        self.moves = [aval.dtype.kind in "fc" for aval in self.avals]
+        self.moves = [dtypes.is_inexact(aval.dtype) for aval in self.avals]
         places = [*range(len(primals)), None]
         self.places = [draw.choice(places) for _ in range(draw.randint(0, 2 * draw.size))]
         self.factors = [draw.choice([None, 2.0, -1.0]) for _ in self.places]
@@ -148,6 +149,7 @@ def drawn_primals(draw):
         lambda: 2.0,
         lambda: draw.whole((2,), np.float16),
         lambda: draw.whole((0, 3), np.complex64),
+        lambda: draw.whole((2,), SMALL_FLOAT),
         lambda: draw.randint(0, 9),
         lambda: True,
         lambda: draw.whole((2,), np.uint8),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from drawn import draws, equal, listed
+from judged import SMALL_FLOAT
 
 import tinyjax as jax
 from tinyjax.core import bind, primitives
@@ -22,7 +23,7 @@ from tinyjax.transform.transposition import (
 )
 
 scalar = ShapedArray((), np.dtype("float32"))
-DTYPES = [np.float32, np.float16, np.complex64]
+DTYPES = [np.float32, np.float16, np.complex64, SMALL_FLOAT.type]
 
 
 def linear(draw, shape, dtype=np.float32):
@@ -235,19 +236,22 @@ def moved_one_by_one(program, args, weights):
 
 def test_of_any_program_what_comes_back_is_the_transpose_of_what_goes_forwards():
     for draw in draws(50):
-        program = draw.program()
-        args = draw.args(program)
+        dtype = draw.choice([np.float32, np.float32, SMALL_FLOAT.type])
+        program = draw.program(constants=dtype is np.float32)
+        args = draw.args(program, dtype)
         kinds = [draw.choice([None, None, np.int32, np.bool_]) for _ in args]  # None: a float
         given = [x if kind is None else np.ones(x.shape, kind) for x, kind in zip(args, kinds)]
         numbers = [x if kind is None else np.ones(()) for x, kind in zip(args, kinds)]
 
-        def fun(*xs, program=program, kinds=kinds):
-            outs = program(*[x if kind is None else 1.0 for x, kind in zip(xs, kinds)])
+        def fun(*xs, program=program, kinds=kinds, dtype=dtype):
+            outs = program(*[x if kind is None else dtype(1) for x, kind in zip(xs, kinds)])
             return [*outs, 3, *[x for x, kind in zip(xs, kinds) if kind is not None]]
 
         outs, pull_back = jax.vjp(fun, *given)
         cts = [
-            draw.whole(np.shape(x)) if i < len(program.results) else np.zeros(np.shape(x), float0)
+            draw.whole(np.shape(x), bind.get_aval(x).dtype)
+            if i < len(program.results)
+            else np.zeros(np.shape(x), float0)
             for i, x in enumerate(outs)
         ]
         about = {"program": program, "args": given, "cts": cts}
@@ -256,13 +260,15 @@ def test_of_any_program_what_comes_back_is_the_transpose_of_what_goes_forwards()
         expected = moved_one_by_one(program, numbers, cts)
         for i, (x, kind) in enumerate(zip(given, kinds)):
             if kind is None:
-                equal(found[i], expected[i], dtype=np.float32, **about, argument=i)
+                equal(found[i], expected[i], dtype=dtype, **about, argument=i)
             else:
                 what = found[i].dtype, found[i].shape
                 assert what == (float0, x.shape), f"{listed(about)}, argument {i}: {found[i]!r}"
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.float16, np.complex64, SMALL_FLOAT.type]
+)
 def test_of_any_program_and_dtype_the_gradient_is_how_the_value_moves(dtype):
     with jax.enable_x64(dtype is np.float64):
         for draw in draws(20, 4):

@@ -23,7 +23,7 @@ def group_cost(plan: Plan, number: int) -> Cost:
     group = plan.groups[number]
     if number in plan.bodies:
         bodies = [plan_cost(body) for body in plan.bodies[number].values()]
-        return of_one_iteration(group.eqn, bodies)  # type: ignore[union-attr]
+        return of_one_iteration(group.eqn, bodies)
     return fused_cost(group)
 
 

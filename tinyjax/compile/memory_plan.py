@@ -61,7 +61,7 @@ def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
 
     def of_body(body: Plan, number: int, label: str) -> Plan:
-        loop = loop_of(plan.groups[number].eqn) if label == "body" else None  # type: ignore[union-attr]
+        loop = loop_of(plan.groups[number].eqn) if label == "body" else None
         carry = [False] * len(loop.consts) + [True] * len(loop.carry) if loop else []
         return with_memory(body, carry, False)
 
@@ -72,7 +72,7 @@ def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     reusable = {v for v in (plan.made_on_device() | given) - results if v.aval.size}
     made_on_host = plan.made_on_host() - results
 
-    new_carry = set(v for v in jaxpr.outvars[: len(given)] if isinstance(v, Var))
+    new_carry = set(jaxpr.outvars[: len(given)])
 
     def may_take_over(v: Var, u: Var) -> bool:
         if of_program or u not in given:
@@ -87,11 +87,11 @@ def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
             _take_in_place(plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
         elif group.kind == "meet":
-            for u, v in zip(group.eqn.invars, group.outputs):  # type: ignore[union-attr]
+            for u, v in zip(group.eqn.invars, group.outputs):
                 if isinstance(u, Var) and u in dying and group.inputs.count(u) == 1:
                     if u.aval == v.aval and may_take_over(v, u):
                         memory.reuses_buffer_of[v] = u
-        taken = set(memory.reuses_buffer_of.values())
+        taken = [memory.reuses_buffer_of.get(v) for v in group.outputs]
         free += [(v, number) for v in dying if v not in taken]
         if no_longer_read := [v for v in dead if v in made_on_host]:
             memory.freed_after[number] = no_longer_read
@@ -119,10 +119,8 @@ def _take_in_place(
     free = [group.inputs.index(u) for u in dying if u in group.inputs]
     for at, v in enumerate(group.outputs):
         for i in free:
-            source, destination = kernel.buffers[i], kernel.buffers[count + at]
-            if not may_take_over(v, group.inputs[i]):
-                continue
-            if can_be_in_place(kernel, source, destination):
+            both = kernel.buffers[i], kernel.buffers[count + at]
+            if may_take_over(v, group.inputs[i]) and can_be_in_place(kernel, *both):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)

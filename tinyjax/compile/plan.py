@@ -13,7 +13,7 @@ from typing import Any
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.codegen.program import OtherKernel
 from tinyjax.compile.fusion.fuse import fuse
-from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.invariants import hoist_host_steps
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
@@ -98,7 +98,6 @@ class Plan:
     names: dict[Var, str]
     kernels: dict[int, Kernel] = field(default_factory=dict)  # by the number of their group
     bodies: dict[int, dict[str, Plan]] = field(default_factory=dict)  # 'body', 'cond', 'branch 0'
-    reasons: dict[int, str] = field(default_factory=dict)  # why a loop is no kernel
     memory: MemoryPlan = field(default_factory=MemoryPlan)  # see memory_plan.py
     launches: list[Launch] = field(default_factory=list)  # of all kernels: see launches.py
 
@@ -159,7 +158,9 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
     """The plan of a simplified jaxpr; without a target, all of it runs on the host."""
     names = all_names(closed.jaxpr)
     if target is None:
-        return Plan(closed, [HostGroup(e, "there is no OpenCL device") for e in closed.eqns], names)
+        return Plan(
+            closed, [host_group(e, "there is no OpenCL device") for e in closed.eqns], names
+        )
     return _Planner(target).plan(closed, names, "k")
 
 
@@ -172,8 +173,21 @@ class _Planner:
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
-        loops = self._loops(closed.jaxpr, names)
-        closed = self._without_invariants(closed, loops, names)
+        loops: dict[JaxprEqn, LoopKernel | str] = {}  # each loop's kernel, or why it has none
+
+        def loop(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+            """Decides which operands of a loop are stored. If it is no kernel, its invariant host steps
+            run before it.
+            """
+            if not is_control_flow(eqn):
+                return None
+            made, before = loop_kernel(eqn, producer, names, self.target), list[JaxprEqn]()
+            if isinstance(made, str):
+                before, eqn = hoist_host_steps(eqn, names, self.target)
+            loops[eqn] = made
+            return [*before, eqn]
+
+        closed = walk(closed, loop)
         inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
 
@@ -187,31 +201,6 @@ class _Planner:
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
-
-    def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
-        """The kernel of each loop, or the reason why it has none. This decides which of its operands are
-        stored.
-        """
-        producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-        return {
-            eqn: loop_kernel(eqn, producer, names, self.target)
-            for eqn in jaxpr.eqns
-            if is_control_flow(eqn)
-        }
-
-    def _without_invariants(
-        self, closed: ClosedJaxpr, loops: dict[JaxprEqn, LoopKernel | str], names: dict[Var, str]
-    ) -> ClosedJaxpr:
-        """The jaxpr with the invariant host steps of its loops before them, where these are no kernels."""
-
-        def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
-            if not isinstance(loops.get(eqn), str):
-                return None
-            before, smaller = hoist_host_steps(eqn, names, self.target)
-            loops[smaller] = loops.pop(eqn)
-            return [*before, smaller]
-
-        return walk(closed, change)
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)
@@ -232,10 +221,9 @@ class _Planner:
             naive = made.kernel.naive and replace(made.kernel.naive, name=name)
             plan.kernels[number] = replace(made.kernel, name=name, naive=naive)
             return
-        plan.reasons[number] = made
+        group.reason = made
         if group.eqn.primitive in rewrites_for_steps:
-            group = replace(group, eqn=rewrites_for_steps[group.eqn.primitive](group.eqn))
-            plan.groups[number] = group
+            group.eqns = [rewrites_for_steps[group.eqn.primitive](group.eqn)]
             for body in bodies_of(group.eqn).values():  # new variables in them get names
                 plan.names = all_names(body.jaxpr) | plan.names
         plan.bodies[number] = {
@@ -262,10 +250,7 @@ def _group_key(group: KernelGroup) -> Hashable:
 def groups_lines(plan: Plan) -> Iterator[str]:
     """One line a group: what it computes from what, and the equations inside."""
     for number, group in enumerate(plan.groups):
-        if isinstance(group, KernelGroup):
-            inside = " ".join(eqn.primitive.name for eqn in group.eqns)
-        else:
-            inside = _remark(plan, number)
+        inside = _remark(plan, number)
         if isinstance(group, HostGroup):
             inside = f"{group.eqn.primitive}: {inside}"
         read = ", ".join(plan.names[v] for v in group.inputs)
@@ -318,7 +303,7 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
         yield from ("     " + line for line in lines_of(body))
 
 
-def _called(group: HostGroup | LoopGroup) -> str:
+def _called(group: Group) -> str:
     """The primitive's name; for a product, with its operands."""
     if group.kind != "matmul":
         return str(group.eqn.primitive)
@@ -326,12 +311,14 @@ def _called(group: HostGroup | LoopGroup) -> str:
 
 
 def _remark(plan: Plan, number: int) -> str:
-    """Why a step runs on the host; or which form of a loop was chosen, and why."""
+    """The operations of a kernel, why a step runs on the host, or which form of a loop was chosen."""
     group = plan.groups[number]
+    if isinstance(group, KernelGroup):
+        return " ".join(eqn.primitive.name for eqn in group.eqns)
     if isinstance(group, HostGroup):
         return group.reason
-    if number in plan.reasons:
-        return f"steps, not one kernel: {plan.reasons[number]}"
+    if group.reason:
+        return f"steps, not one kernel: {group.reason}"
     return f"one kernel, {plan.kernels[number].form}"
 
 

@@ -44,7 +44,18 @@ def test_of_any_call_static_arguments_are_split_off_with_places_types_and_values
         )
 
 
+class Named:
+    """Each is equal to itself alone, and all have one text and one hash."""
+
+    def __repr__(self):
+        return "Named"
+
+    def __hash__(self):
+        return 1
+
+
 ALIKE = [(-1, -2), (1, True), (1, 1.0), (0, False), (0, -0.0), (None, 0), ("", ()), (2**61, 1)]
+ALIKE.append((Named(), Named()))
 
 
 def other_leaves(draw, leaves):

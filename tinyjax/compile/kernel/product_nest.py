@@ -21,11 +21,8 @@ k has several loops, over the window and the images' features. A schedule makes 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-
-import numpy as np
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
@@ -67,24 +64,9 @@ class _ProductNest(NestBuilder):
         (self.out,), rule = self.eqn.outvars, lowering_of(self.eqn, target)
         assert isinstance(rule, Product)
         self.rule, self.summed = rule, rule.sizes(self.eqn)
-        self.dtype = self._dtype_of_sums()
+        self.dtype = sum_dtype(self.out.aval.dtype)
         self.find_sizes()
         self.taken["k"] = len(self.sums)  # names of loops, not of variables
-
-    def _dtype_of_sums(self) -> np.dtype:
-        """The accumulators' dtype. Sums of small integers are exact in floats, which processors multiply and
-        add twice as fast."""
-        dtype = self.out.aval.dtype
-        are_integers = all(v.aval.dtype.kind in "iu" for v in self.eqn.invars)
-        if are_integers and dtype.kind == "i" and dtype.itemsize >= 4:
-            largest = math.prod(self.summed)
-            for v in self.eqn.invars:
-                info = np.iinfo(v.aval.dtype)
-                largest *= max(-int(info.min), int(info.max))
-            for exact in (np.dtype("float32"), np.dtype("float64")):
-                if largest < 2 ** (np.finfo(exact).nmant + 1):
-                    return exact
-        return sum_dtype(dtype)
 
     def find_sizes(self) -> None:
         self.left, self.right = sides_of(self.eqn)

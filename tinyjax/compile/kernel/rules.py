@@ -245,6 +245,26 @@ class Sort(InOrder):
 
 
 @dataclass(frozen=True)
+class Fourier(InOrder):
+    """The Fourier transform along params['axis'], which is at params['to'] in the result. The second operand
+    has the roots of unity, a third one factors of the result's elements along `to` and the next axis.
+    """
+
+    def work(self, eqn: JaxprEqn) -> int:
+        return 8 * eqn.outvars[0].aval.size * eqn.invars[1].aval.size.bit_length()
+
+
+def radices(size: int) -> list[int]:
+    """The factors of a size: 4 as often as possible, then primes."""
+    factors = []
+    for radix in (4, 2, *range(3, size + 1, 2)):
+        while size % radix == 0:
+            factors.append(radix)
+            size //= radix
+    return factors
+
+
+@dataclass(frozen=True)
 class Update(InOrder):
     """The first operand, with windows of it combined by `op` with an update, or replaced if that is empty.
 
@@ -344,7 +364,8 @@ def _takes_pairs(lowering: Lowering) -> bool:
     if isinstance(lowering, Elementwise):
         return lowering.takes_pairs or lowering.op in OPERATIONS
     # A WindowUpdate can be in place, which isn't supported for pairs
-    return type(lowering) is IndexMap and lowering.reads == 1
+    is_map = type(lowering) is IndexMap and lowering.reads == 1
+    return is_map or isinstance(lowering, Fourier)
 
 
 # ---- makers of rules ----

@@ -63,9 +63,10 @@ class StatementWriter(Writer):
         self.body.append(ir.If(condition.value, body))
 
     def array(self, name: str, dtype: np.dtype, size: int = 1, initial: Any = 0) -> Array:
-        """A private array, all of whose elements are `initial`; of one element, a variable."""
+        """A private array, all of whose elements are `initial` if given; of one element, a variable."""
         memory = ir.PrivateArray(self.fresh(name), dtype, size)
-        self.body.append(ir.Allocate(memory, ir.Const(dtype.type(initial), dtype)))
+        first = None if initial is None else ir.Const(dtype.type(initial), dtype)
+        self.body.append(ir.Allocate(memory, first))
         return Array(self, memory)
 
     def variable(self, name: str, first: Number) -> Array:

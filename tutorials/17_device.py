@@ -404,16 +404,16 @@ print(lowered.as_text("loop nests"))
 
 # %% [markdown]
 # Three loops, one after the other, in a loop over rows. A row needs no other. So whole rows are shared out
-# among work-items, and within one of them everything happens in the order of the text: a `rows` kernel. This
-# is the naive nest, as anyone would write it. What makes it fast is the
+# among work-items, and within one of them everything happens in the order of the text: a `rows` kernel. The
+# second loop keeps a row's exponentials, about 800 bytes, for the third, which would else compute them again.
+# This is the naive nest, as anyone would write it. What makes it fast is the
 # [schedule](glossary.md#schedule-of-a-kernel), a list of directives, each with its reason:
 
 # %%
 print(lowered.as_text("schedule of k0"))
 
 # %% [markdown]
-# Read it with what you know. `Vectorize` makes vectors of sixteen neighbours. `ComputeAt` holds a
-# row's exponentials, 800 bytes, for the third loop, in place of computing them twice. `Partition` sets a
+# Read it with what you know. `Vectorize` makes vectors of sixteen neighbours. `Partition` sets a
 # row's last vector apart, which is half empty. `Parallelize` shares 300 rows out: 15 work-items of 20.
 # `UnrollAndJam` takes four rows at once, since adding up waits for the addition before, and four sums can
 # wait together.

@@ -68,7 +68,7 @@ IN_TILES = (
     "The same product in tiles of 4 by 4. *fetched* falls when the loops are reordered, *loads* when "
     "the sums of a tile stay in registers."
 )
-IN_ROWS = "Three loops over each row; *ComputeAt* spares the third one its loads."
+IN_ROWS = "Three loops over each row; the third one reads what the second has kept."
 IN_COLUMNS = (
     "Columns are read. Each element brings a line of neighbours, gone when their turn comes."
 )

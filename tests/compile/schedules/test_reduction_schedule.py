@@ -218,7 +218,6 @@ def test_a_schedule_says_why():
     kernel = stages(jax.nn.softmax, aval(2000, 300))[2][0]
     text = "\n".join(directive_lines(kernel))
     assert all(directive.why for directive in directives(kernel))
-    assert "ComputeAt('e', 'i3_outer')  # 21 operations" in text
     assert "UnrollAndJam('i1', 4)  # the sums of different rows are independent" in text
 
 

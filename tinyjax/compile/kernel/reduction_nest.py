@@ -4,6 +4,10 @@ A softmax has, for each row, a loop for the maximum, one for the sum, and one fo
 begins as the identity (0 for a sum), a loop combines into it, and then its value is known. One work-item runs
 everything; the schedules make it fast.
 
+A softmax needs each exp(x - max) twice: the loop that adds them up also keeps them in a private array, where
+the loop that divides reads them. That pays if a value costs more than memory does, and as long as the row
+stays in the cache.
+
     for i1 in 0 .. 5:                          # each row
       acc1:f32 = variable of -inf
       for i2 in 0 .. 40:                       # its columns
@@ -11,23 +15,30 @@ everything; the schedules make it fast.
         acc1 = max acc1 a
       b:f32 = acc1
       acc2:f32 = variable of 0.0
+      kept1:f32 = 48 elements
       for i3 in 0 .. 40:                       # a reduction that waited for the first
         ...
+        kept1[i3] = e
+        acc2 = add acc2 e
+      ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import Kernel, statements_of
+from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel, PrivateArray, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
+from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.rules import (
+    Elementwise,
     LoweringRuleContext,
     Position,
     Reduction,
@@ -35,6 +46,8 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
 )
 from tinyjax.core.jaxpr import JaxprEqn, Var
+
+KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 
 
 @dataclass(frozen=True)
@@ -94,11 +107,13 @@ class _ReductionNest(NestBuilder):
             self.loops(self.results[:count]) as at,
             self.loops(self.results[count:]) as within,
         ):
-            for level in self._levels():
-                with statements_for(level):
-                    self._combine(level, at, within)
+            levels = self._levels()
             numbers = [v for v in self.outputs if v.aval.size == self.form.results]
             elements = [v for v in self.outputs if v not in numbers]
+            roots = [[v for eqn in level for v in variables(eqn)] for level in levels]
+            for level, keep in zip(levels, self._kept([*roots, elements])):
+                with statements_for(level):
+                    self._combine(level, at, within, keep)
             if elements:
                 with statements_for([self.producer[v] for v in elements]):
                     self._numbers_for(elements, at)
@@ -116,21 +131,30 @@ class _ReductionNest(NestBuilder):
             self.sweeps.append(place.axes)
             yield place
 
-    def _combine(self, level: Sequence[JaxprEqn], at: Position, within: Position) -> None:
-        """The reductions of one level, in one sweep."""
+    def _combine(
+        self, level: Sequence[JaxprEqn], at: Position, within: Position, keep: Sequence[Var]
+    ) -> None:
+        """The reductions of one level, in one sweep, which also keeps these values."""
         result = _joined(at, within)
         self._numbers_for([v for eqn in level for v in variables(eqn)], at)
         accumulators = {}
         for eqn in level:
             with statements_of(eqn):
                 accumulators[eqn] = self.make_accumulator(eqn, self.rules[eqn])
+        arrays = {v: self._row(v, at) for v in keep}
         with self._sweep() as place:
+            for v, array in arrays.items():
+                element = _joined(at, place)
+                with statements_of(self.producer[v]):
+                    value = self.element(v, element.reshaped(v.aval.shape))
+                    self.write(array, element.flat, value)
             for eqn, accumulator in accumulators.items():
                 with statements_of(eqn):
                     (out,), rule = eqn.outvars, self.rules[eqn]
                     ctx = LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
                     term = self.term(ctx, eqn, rule, place.reshaped(axes_sizes(eqn)))
                     self.combine(rule, accumulator, term)
+        self.places |= arrays
         for eqn, accumulator in accumulators.items():
             (out,) = eqn.outvars
             with statements_of(eqn):
@@ -141,15 +165,65 @@ class _ReductionNest(NestBuilder):
         """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""
         if self.form.kind != "rows":
             return
-        needed = set(roots)
-        for eqn in reversed(self.group.eqns):
-            if eqn not in self.rules and not needed.isdisjoint(eqn.outvars):
-                needed.update(variables(eqn))
+        needed = self._needed(roots)
         for v in (v for eqn in self.group.eqns for v in eqn.outvars if v in needed):
             if v.aval.size == self.form.results:
                 self.element(v, at.reshaped(v.aval.shape))
             elif v.aval.size == 1:
                 self.element(v, at.broadcast_from(v.aval.shape))
+
+    # ---- values that several sweeps need ----
+
+    def _kept(self, sweeps: Sequence[Sequence[Var]]) -> list[list[Var]]:
+        """For each sweep, given by what it computes, the costly values to keep for later ones, as long as
+        there is room. If a value is kept, those it is made from may be needed by no other sweep."""
+        kept = dict[Var, int]()  # and which sweep computes it
+        room = KEPT_BYTES // self.form.reduction_size
+
+        def needed_after(number: int) -> set[Var]:
+            return {v for roots in sweeps[number + 1 :] for v in self._elements(roots, kept)}
+
+        can_keep = self.form.kind == "rows" and self.target.group == 1
+        for number, roots in enumerate(sweeps if can_keep else ()):
+            later = needed_after(number)
+            for v in reversed(self._elements(roots, kept)):
+                size, is_complex = v.aval.dtype.itemsize, v.aval.dtype.kind == "c"
+                if v in later and size <= room and not is_complex:
+                    if sum(map(self._cost, self._elements([v], kept))) > CHEAP_WORK:
+                        kept[v], room = number, room - size
+                        later = needed_after(number)
+        return [[v for v, at in kept.items() if at == number] for number in range(len(sweeps))]
+
+    def _elements(self, roots: Sequence[Var], kept: Mapping[Var, int]) -> list[Var]:
+        """The elements that a sweep computes for these, in order, without those that were kept."""
+        needed = self._needed(roots, kept)
+        made = [v for eqn in self.group.eqns for v in eqn.outvars if v in needed and v not in kept]
+        return [v for v in made if v.aval.size == self.form.results * self.form.reduction_size]
+
+    def _cost(self, v: Var) -> int:
+        lowering = lowering_of(self.producer[v], self.target)
+        return lowering.cost if isinstance(lowering, Elementwise) else 0
+
+    def _row(self, v: Var, at: Position) -> MemRef:
+        """A private array for a value's elements in this row, with room for whole vectors."""
+        columns, width = self.form.reduction_size, self.target.width
+        array = PrivateArray(self.fresh("kept"), v.aval.dtype, -(-columns // width) * width)
+        with statements_of(self.producer[v]):
+            self.body.append(Allocate(array, None))
+        return MemRef(array, example=Example((self.form.outer, columns), 0, (at.flat,)))
+
+    def _needed(self, roots: Sequence[Var], kept: Container[Var] = ()) -> set[Var]:
+        """The values that the roots are computed from, totals and kept ones included, but not the operands of
+        these."""
+        needed: set[Var] = set()
+        pending = list(roots)
+        while pending:
+            v = pending.pop()
+            if v not in needed:
+                needed.add(v)
+                if self.producer.get(v) not in (None, *self.rules) and v not in kept:
+                    pending += variables(self.producer[v])
+        return needed
 
 
 def _joined(first: Position, second: Position) -> Position:

@@ -45,9 +45,7 @@ def map_schedule(naive: Kernel, target: Target) -> Chooser:
     axes = [axis_of(loop) for loop in nest]
     grain = max(1, target.grain // iterations(nest[-1].body))
     chooser = Chooser(naive, replace(target, grain=grain))
-    if (
-        target.width == 1
-    ):  # a GPU: a work-item has a few elements, and its neighbours those beside them
+    if target.width == 1:  # a GPU, where neighbouring work-items load neighbouring elements
         axis = chooser.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
         chooser.share_out(axis, grain, in_groups=True)
     elif rows := transposed_axis(naive):

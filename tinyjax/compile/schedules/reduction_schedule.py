@@ -17,11 +17,11 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let
+from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statement
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.compile.kernel.substitution import every_statement, loaded_memory, stored_memory
 from tinyjax.compile.schedules.chooser import Chooser, power_of_two
-from tinyjax.compile.schedules.compute_at import ComputeAt, repeated_work, work_of
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
@@ -41,7 +41,6 @@ from tinyjax.compile.schedules.work_groups import WorkGroups
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long
-KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 COLUMNS = 2048  # columns at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
 LAST = "only the last vector needs a mask"
@@ -91,7 +90,7 @@ class ReductionChooser(Chooser):
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: with little work each, one sum must not wait for another."""
         statements = list(every_statement(loop_over(self.kernel, axis).body))
-        work = sum(work_of(s) for s in statements if isinstance(s, Let))
+        work = sum(map(_work_of, statements))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
 
@@ -113,10 +112,16 @@ class ReductionChooser(Chooser):
         sweeps = [self.fuse_axes(sweep, "a row is contiguous") for sweep in self.axes.sweeps]
         units = self._results_in_vectors(row, sweeps[-1]) if row else ""
         unrolled = [self.unrolled(sweep) for sweep in sweeps]
+        one_by_one = set[
+            str
+        ]()  # kept values: a vector of them may have elements that nobody stored
         for number, sweep in enumerate(sweeps):
-            if vectors := self.vectors_along(sweep, overlap=False):
+            body = loop_over(self.kernel, sweep).body
+            vectors = self.vectors_along(sweep, overlap=False)
+            if vectors and one_by_one.isdisjoint(m.name for m in loaded_memory(body)):
                 sweeps[number] = self.vectorize(vectors, splits_one=True)
-        self._keep(columns, sweeps)
+            else:
+                one_by_one.update(m.name for m in stored_memory(body))
         at_once = min(UNROLLED, self.form.outer) if columns < LONG_ROW else 1
         for sweep, several in zip(sweeps, unrolled):
             if sweep.endswith("_outer") and (columns % self.width or columns == self.width):
@@ -141,7 +146,7 @@ class ReductionChooser(Chooser):
         """
         body = loop_over(self.kernel, row).body
         after = body[body.index(loop_over(self.kernel, sweep)) + 1 :]
-        work = sum(work_of(s) for s in after if isinstance(s, Let))
+        work = sum(map(_work_of, after))
         if work <= CHEAP_WORK or not self.size(row) >= self.width > 1:
             return ""
         why = f"{work} operations follow each row's sums"
@@ -163,20 +168,6 @@ class ReductionChooser(Chooser):
             grain //= self.size(units)
             units = self.fuse_axes(others, "rows are numbered")
         self.share_out(units, grain, "rows do not wait for each other")
-
-    def _keep(self, columns: int, sweeps: Sequence[str]) -> None:
-        """Keeps each costly value that fits in memory, one after the other."""
-        kept = 0
-        while True:
-            for value, axis, cost in repeated_work(self.kernel, sweeps):
-                size = columns * value.dtype.itemsize
-                if cost > CHEAP_WORK and kept + size <= KEPT_BYTES:
-                    why = f"{cost:.0f} operations, and it stays in the cache"
-                    self.apply(ComputeAt(value.name, axis, why=why))
-                    kept += size
-                    break
-            else:
-                return
 
     def _rows_in_groups(self, row: str) -> bool:
         """A group for each row, or an item for each short one; returns whether that can be."""
@@ -314,3 +305,8 @@ class ReductionChooser(Chooser):
         *rows, columns = map(self.size, axes)
         is_long = math.prod(rows) >= PIECES and columns >= self.width
         return self.vectors_along(axes[-1], overlap=False) if is_long else None
+
+
+def _work_of(s: Statement) -> int:
+    """The cost in simple operations; rearranging lanes is free."""
+    return scalar_ops[s.op].cost if isinstance(s, Let) and s.op in scalar_ops else 0

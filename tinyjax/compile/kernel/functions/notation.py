@@ -71,8 +71,7 @@ class StatementWriter(Writer):
 
     def variable(self, name: str, first: Number) -> Array:
         """A variable that can be assigned again, and holds that number first."""
-        made = Array(self, ir.PrivateArray(self.fresh(name), first.dtype, 1))
-        self.body.append(ir.Allocate(made.memory, None))
+        made = self.array(name, first.dtype, initial=None)
         made.now = first
         return made
 

@@ -3,8 +3,10 @@
 import gc
 import importlib.util
 import os
+import sys
 from collections import Counter
 
+import numpy as np
 import pytest
 
 gc.disable()  # while tests are collected: nothing of theirs is rubbish, and all is looked through again
@@ -69,3 +71,14 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """A test that passes leaves the settings of NumPy and of Python as they were."""
+    before, limit = np.geterr(), sys.getrecursionlimit()
+    result = yield
+    after = np.seterr(**before)
+    assert after == before, f"NumPy's settings for errors were {before}, and are now {after}"
+    assert sys.getrecursionlimit() == limit, "Python's recursion limit was changed"
+    return result

@@ -14,13 +14,17 @@ import pytest
 
 from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, Trace, context
+from tinyjax.core.jaxpr import subjaxprs
 
 # A float of 16 bits: bfloat16, but in browsers, which have no ml_dtypes, float16
 SMALL_FLOAT = np.dtype("float16") if find_spec("ml_dtypes") is None else dtypes.bfloat16
 
 
-class Thrown(TypeError, ValueError, IndexError, KeyError, ArithmeticError):
-    """An error that only tests raise, of every kind that a broad `except` catches: nothing may catch it."""
+class Thrown(
+    TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError, FloatingPointError,
+    NotImplementedError, RecursionError, AttributeError,
+):  # fmt: skip
+    """An error that only tests raise, of every kind that an `except` may catch: nothing may catch it."""
 
 
 # What answers catch by mistake: the errors that a rule with a fault raises.
@@ -94,15 +98,42 @@ def error_passes(error: BaseException) -> Iterator[Any]:
     finally:
         after, context.trace = context.trace, trace
         axes_after, context.axis_env = context.axis_env, axes
-    if isinstance(
-        found, NotImplementedError
-    ):  # a rule that is missing, or an exercise to be written
-        raise found
+    if found is not error and isinstance(found, NotImplementedError):
+        raise found  # a rule that is missing, or an exercise to be written
     assert found is error, f"{error!r} must reach the caller, but what came was {found!r}"
     assert after is trace, (
         f"after an error the trace from before must be current again, but {type(after).__name__} is"
     )
     assert axes_after == axes, f"after an error no axis may have a name, but {axes_after} is left"
+
+
+def same_for_all(make: Callable[[], Callable[..., Any]], calls: list[tuple[tuple, dict]]) -> None:
+    """Expects of a function that is made once what a new one gives, in each of these calls."""
+    made = make()
+    for args, keywords in calls:
+        about = f"after other calls, of {args} {keywords or ''}"
+        try:
+            found = made(*args, **keywords)
+        except (TypeError, ValueError) as error:
+            raise AssertionError(f"{about}: {type(error).__name__}: {error}") from error
+        expected = make()(*args, **keywords)
+        np.testing.assert_array_equal(found, expected, err_msg=about)
+
+
+def donates_nothing(closed: Any) -> None:
+    """Expects that no jitted function in a jaxpr eats an argument, which the caller may need again."""
+    for eqn in closed.eqns:
+        assert not any(eqn.params.get("donated_invars", ())), f"an argument is donated: {eqn}"
+
+
+def stays_a_loop(jaxpr: Any) -> None:
+    """Expects scans whose iterations the compiler does not write out one by one."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "scan":
+            most = eqn.params["unroll"]
+            assert most <= 8, f"the compiler writes {most} iterations out: the program grows"
+        for inner in subjaxprs(eqn.params):
+            stays_a_loop(inner)
 
 
 @contextlib.contextmanager

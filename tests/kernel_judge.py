@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from drawn_cases import shown
+from drawn import shown
 
 import tinyjax as jax
 from tinyjax.core.jaxpr import subjaxprs

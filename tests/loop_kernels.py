@@ -26,15 +26,16 @@ def plan_of(f, *args, target=CPU):
 def loop_of(f, *args, target=CPU):
     """The kernel of the only loop in f, or the reason why there is none."""
     plan = plan_of(f, *args, target=target)
-    loops = [n for n, group in enumerate(plan.groups) if hasattr(group, "eqn")]
+    loops = [n for n, group in enumerate(plan.groups) if isinstance(group, LoopGroup)]
     (number,) = loops
-    return plan.kernels.get(number) or plan.reasons[number]
+    return plan.kernels.get(number) or plan.groups[number].reason
 
 
 def interpreted(f, *args, target=CPU, naive=False):
     """f by way of its kernels, or of the naive nests of its loops, without a device."""
     plan = plan_of(f, *args, target=target)
-    assert not plan.reasons, plan.reasons
+    reasons = [group.reason for group in plan.groups if group.reason]
+    assert not reasons, reasons
     jaxpr, consts = plan.closed.jaxpr, plan.closed.consts
     values = map(np.asarray, [*consts, *jax.tree.leaves(args)])
     memory = dict(zip([*jaxpr.constvars, *jaxpr.invars], values))

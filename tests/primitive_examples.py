@@ -18,6 +18,7 @@ from tinyjax.lax.barriers import optimization_barrier
 from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.fourier import fft
+from tinyjax.lax.lowering.fourier import fft_of_axis_p
 from tinyjax.lax.transfer import device_put
 from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.scipy import special
@@ -57,6 +58,7 @@ square = floats(3, 3, low=-0.9, high=0.9)
 block = floats(3, 4, 5)
 one = np.float32(0.7)
 low, high = floats(2, 3, low=-3, high=-1), floats(2, 3, low=1, high=3, seed=1)
+roots_of_unity = np.exp(-2j * np.pi / 3 * np.arange(3)).astype(np.complex64)
 z, w = (x + 0.4j).astype(np.complex64), (positive - 0.3j).astype(np.complex64)
 ints = np.array([[3, -7, 5], [-2, 8, 1]], np.int32)
 other_ints = np.array([[2, 3, -4], [1, 2, 3]], np.int32)
@@ -713,6 +715,9 @@ EXAMPLES: dict[str, list[Example]] = {
         *smooth(lambda a: fft(a, "irfft", (2, 5)), z),
         *step(lambda a: fft(a, "fft", ()), z),
     ],
+    "fft_of_axis": step(
+        lambda a: fft_of_axis_p.bind(a, roots_of_unity, axis=1, to=0, is_inverse=False), z
+    ),
     # ---- random bits ----
     "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),
     "random_seed": step(lambda s: bits_of(random.key(s)), np.int32(7)),

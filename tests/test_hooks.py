@@ -188,9 +188,9 @@ def test_host_steps_says_who_runs_a_kind_of_step(monkeypatch):
 
     steps = []
 
-    def beads_step(builder, eqn, operands, outputs, last_uses):
+    def beads_step(builder, eqn, operands, outputs):
         steps.append(eqn.primitive.name)
-        return HostStep(eqn, operands, [output.slot for output in outputs], last_uses)
+        return HostStep(eqn, operands, [output.slot for output in outputs])
 
     monkeypatch.setitem(host_steps, "beads", beads_step)
     monkeypatch.setitem(lowering_rules, jax.lax.sin_p, ByBeads("for a test"))

@@ -5,10 +5,10 @@
 import numpy as np
 from drawn import (
     SPECIAL,
+    cases,
     drawn_array,
     drawn_number,
     drawn_shape,
-    draws,
     is_about,
     is_exactly,
     one_of,
@@ -53,7 +53,7 @@ class Noting:
 
 
 def test_whatever_is_drawn_bind_hands_it_on_as_it_is():
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         args = things(rng, rng.integers(3 * size + 1))
         names = [str(name) for name in rng.permutation(WORDS)[: rng.integers(3 * size + 1)]]
         params = dict(zip(names, things(rng, len(names))))
@@ -71,7 +71,7 @@ def test_whatever_is_drawn_bind_hands_it_on_as_it_is():
 def test_whatever_is_drawn_the_impl_rule_gets_as_float32():
     seen, sentinel, ours = [], object(), story.Primitive("ours")
     story.impl_rules[ours] = lambda *args, **params: seen.append((args, params)) or sentinel
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         args = []
         for _ in range(rng.integers(size + 2)):
             x = drawn_array(rng, drawn_shape(rng, size), special=True)
@@ -98,7 +98,7 @@ def test_whatever_is_drawn_the_impl_rule_gets_as_float32():
 
 
 def test_whatever_is_drawn_a_difference_is_numpys():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         shape = drawn_shape(rng, size)
         x = drawn_array(rng, shape, special=True).astype(float)
         y = one_of(
@@ -151,7 +151,7 @@ def drawn_tracer(rng, trace, inside):
 
 
 def test_of_traces_that_are_drawn_each_owns_its_own_tracers():
-    for rng, _ in draws(12):
+    for rng, _ in cases(12):
         traces = drawn_traces(rng)
         made = [
             (x, None)
@@ -176,7 +176,7 @@ def drawn_tracer_alone(rng, trace, inside):
 
 
 def test_whatever_is_drawn_a_tracer_of_this_trace_is_taken_apart_once():
-    for rng, _ in draws(12):
+    for rng, _ in cases(12):
         traces = [t for t in drawn_traces(rng) if isinstance(t, story.JVPTrace)]
         made = [
             *map(np.float32, SPECIAL[:4]),
@@ -200,7 +200,7 @@ def test_whatever_is_drawn_a_tracer_of_this_trace_is_taken_apart_once():
 
 
 def test_whatever_is_drawn_the_tangent_is_the_sum_of_the_parts():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         count, shape = int(rng.integers(2 * size + 2)), drawn_shape(rng, size)
         shared, calls = drawn_array(rng, shape), []
         primals = tuple(drawn_array(rng, shape) for _ in range(count))
@@ -254,7 +254,7 @@ def in_numbers(rule, *args):
 
 
 def test_whatever_is_drawn_sine_and_cosine_move_as_numpy_says():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         t, x, _ = moves(rng, size)
         x = x * 1e4 if size == 4 else x * 1
         for rule, slope in ((story.sin_jvp, np.cos(x)), (story.cos_jvp, -np.sin(x))):
@@ -272,7 +272,7 @@ def test_whatever_is_drawn_sine_and_cosine_move_as_numpy_says():
 
 
 def test_whatever_is_drawn_a_product_moves_as_numpy_says():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         t, x, shape = moves(rng, size)
         y = x if rng.integers(4) == 0 else one_of(rng, (0.0, 1, 2.0, drawn_array(rng, shape)))
         for rule, factor in ((story.mul_jvp_x, y), (story.mul_jvp_y, x)):
@@ -288,7 +288,7 @@ def test_whatever_is_drawn_a_product_moves_as_numpy_says():
 
 
 def test_whatever_is_drawn_batch_of_gives_a_batch_of_it():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         trace = story.BatchTrace(story.EvalTrace(), int(rng.integers(size + 1)))
         outer = story.BatchTrace(story.EvalTrace(), one_of(rng, (trace.size, 2)))
         x = drawn_array(rng, drawn_shape(rng, size), special=True)
@@ -315,7 +315,7 @@ def test_whatever_is_drawn_batch_of_gives_a_batch_of_it():
 
 
 def test_whatever_is_drawn_each_example_is_summed_alone():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         shape = drawn_shape(rng, size, most=8, least=1)
         axis, batch = int(rng.integers(len(shape))), drawn_array(rng, (rng.integers(4), *shape))
         each = [example.sum(axis) for example in batch]
@@ -335,7 +335,7 @@ def test_whatever_is_drawn_each_example_is_summed_alone():
 
 
 def test_whatever_is_drawn_each_argument_is_an_input():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         trace, kept = story.JaxprTrace(), [3.0, 0, np.ones((2,) * 9, np.float32)]
         tracers, given = [], []
         for _ in range(5 * size + 3):
@@ -353,7 +353,7 @@ def test_whatever_is_drawn_each_argument_is_an_input():
 
 def test_whatever_is_drawn_each_operation_is_noted():
     ours = story.Primitive("ours")
-    for rng, size in draws(30):
+    for rng, size in cases(30):
         trace = story.JaxprTrace()
         values, noted = [trace.new_arg(np.ones(2, np.float32)), trace.new_arg(3.0), 0.0, 1.0, 2], []
         for _ in range(3 * size + 2):
@@ -390,7 +390,7 @@ def test_whatever_is_drawn_each_operation_is_noted():
 
 
 def test_of_whatever_shape_a_sum_has_the_other_axes():
-    for rng, size in draws(100):
+    for rng, size in cases(100):
         sizes = (0, 1, 1, 2, 2, 3, 7, 64, 100, 1000, 10**6)
         shape = tuple(int(one_of(rng, sizes)) for _ in range(rng.integers(1, 2 * size + 3)))
         axis = int(rng.integers(len(shape)))
@@ -403,7 +403,7 @@ def test_of_whatever_shape_a_sum_has_the_other_axes():
 
 
 def test_whatever_is_drawn_an_equation_is_run_as_it_is():
-    for rng, size in draws(30):
+    for rng, size in cases(30):
         variables = [story.Var((2,)) for _ in range(2 * size + 1)]
         env = {v: x for v, x in zip(variables, things(rng, len(variables)))}
         before = {v: (x, np.copy(x) if isinstance(x, np.ndarray) else x) for v, x in env.items()}
@@ -432,7 +432,7 @@ def test_whatever_is_drawn_an_equation_is_run_as_it_is():
 
 
 def test_a_program_that_is_drawn_gives_the_same_each_time_it_runs():
-    for rng, size in draws(10):
+    for rng, size in cases(10):
         a, b = story.Var((2,)), story.Var(())
         x = drawn_array(rng, (2,))
         env, expected = {a: x, b: 2.0}, {a: x.copy(), b: np.float32(2)}
@@ -460,7 +460,7 @@ def test_a_program_that_is_drawn_gives_the_same_each_time_it_runs():
 
 
 def test_whatever_is_drawn_only_a_tangent_of_this_trace_waits():
-    for rng, size in draws(120):
+    for rng, size in cases(120):
         known, unknown = story.EvalTrace(), story.JaxprTrace()
         for _ in range(one_of(rng, (0, 1, 99)) if size > 3 else 0):
             unknown.eqns.append(story.JaxprEqn(story.sin_p, [0.0], {}, story.Var(())))
@@ -488,7 +488,7 @@ def test_whatever_is_drawn_only_a_tangent_of_this_trace_waits():
 
 
 def test_whatever_is_drawn_a_product_runs_backwards_as_numpy_says():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         ct, factor, shape = moves(rng, size)
         v = story.Var(shape)
         with np.errstate(all="ignore"):
@@ -505,7 +505,7 @@ def test_whatever_is_drawn_a_product_runs_backwards_as_numpy_says():
 
 
 def test_of_whatever_shape_each_element_of_a_sum_counts_as_the_sum():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         shape = drawn_shape(rng, size, most=9, least=1)
         axis = int(rng.integers(len(shape)))
         ct = drawn_array(rng, (*shape[:axis], *shape[axis + 1 :]), special=True)
@@ -521,7 +521,7 @@ def test_of_whatever_shape_each_element_of_a_sum_counts_as_the_sum():
 
 
 def test_whatever_is_drawn_all_uses_are_added():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         shape, one_shape = drawn_shape(rng, size), rng.integers(2)
         variables = [
             story.Var(shape if one_shape else drawn_shape(rng, size)) for _ in range(size + 1)
@@ -586,7 +586,7 @@ BY_NUMPY = {
 
 def test_of_a_program_that_is_drawn_the_pullback_is_numpys():
     operations = {name: getattr(story, name) for name in BY_NUMPY}
-    for rng, size in draws(30):
+    for rng, size in cases(30):
         shape = drawn_shape(rng, min(size, 2), most=2)
         steps, x = drawn_program(rng, size, shape), drawn_array(rng, shape)
         steps = steps if rng.integers(5) else []
@@ -615,7 +615,7 @@ def test_of_a_program_that_is_drawn_the_pullback_is_numpys():
 
 
 def test_of_whatever_name_and_shape_an_input_is_loaded():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         letter = one_of(rng, "abcxyz") + str(one_of(rng, ("", 0, 7, 12, 98)))
         shape = tuple(int(rng.integers(4)) for _ in range(rng.integers(2 * size + 1)))
         item = "item" if len(shape) else "0"
@@ -626,7 +626,7 @@ def test_of_whatever_name_and_shape_an_input_is_loaded():
 
 def test_whatever_is_drawn_an_equation_is_the_form_with_its_operands():
     ours = story.Primitive("ours")
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         variables = [story.Var(()) for _ in range(size + 2)]
         letters = {v: f"{one_of(rng, 'abcxyz')}{k}" for k, v in enumerate(variables)}
 
@@ -651,7 +651,7 @@ def test_whatever_is_drawn_an_equation_is_the_form_with_its_operands():
 
 def test_whatever_is_drawn_a_key_is_of_all_shapes():
     keys = {}
-    for rng, size in draws(400):
+    for rng, size in cases(400):
         sizes = (0, 1, 1, 2, 11, 12, 111, 1111)
         shapes = tuple(
             tuple(int(one_of(rng, sizes)) for _ in range(rng.integers(size + 1)))

@@ -37,7 +37,6 @@ from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
-from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 # %% [markdown]
@@ -467,11 +466,11 @@ lowered = jax.jit(scaled_rows).lower(*(jax.device_put(x, cpu) for x in (table, s
 print(lowered.as_text("loop nests"))
 
 # %% [markdown]
-# `Split("i2", 16)` makes two loops of one: the inner one has 16 iterations, but the last time, when there
-# are four left. (Exercise 12.1 does so in the toy language of lesson 11, 12.2 is the real one.) `Vectorize`
-# makes of these 16 iterations one, in [vectors](glossary.md#vector). If they add up, there are then 16
-# sums, which have to become one (12.3). `Parallelize` shares a loop out among work-items. `with_schedule`
-# takes any others:
+# `Vectorize("i2", 16)` makes two loops of one, and one iteration of the inner one's 16, in
+# [vectors](glossary.md#vector); the last vector holds the four that are left. If the iterations add up,
+# there are then 16 sums, which have to become one (12.3). `Split` is the first step alone: exercise 12.1 does
+# it in the toy language of lesson 11, 12.2 is the real one. `Parallelize` shares a loop out among work-items.
+# `with_schedule` takes any others:
 #
 # <details><summary>A processor that does one statement a cycle, with a number or a vector, has four cores.
 # How many times as fast can a kernel become on it?</summary>
@@ -481,7 +480,7 @@ print(lowered.as_text("loop nests"))
 # </details>
 
 # %%
-own = lowered.with_schedule("k0", [Split("i2", 4), Vectorize("i2_inner", 4)])
+own = lowered.with_schedule("k0", [Vectorize("i2", 4)])
 (naive,) = (kernel.naive for kernel in lowered.compiler_ir("kernel"))
 for name, program in {"vectors of 4": own, "tinyjax's own": lowered}.items():
     (kernel,) = program.compiler_ir("kernel")
@@ -490,7 +489,7 @@ for name, program in {"vectors of 4": own, "tinyjax's own": lowered}.items():
 # %% varies
 table, scale = jax.device_put(numbers.reshape(2000, 2000), cpu), jax.device_put(numbers[:2000], cpu)
 lowered = jax.jit(scaled_rows).lower(table, scale)
-own = lowered.with_schedule("k0", [Split("i2", 4), Vectorize("i2_inner", 4)])
+own = lowered.with_schedule("k0", [Vectorize("i2", 4)])
 for name, program in {
     "naive": lowered.with_schedule("k0", []),
     "vectors of 4": own,

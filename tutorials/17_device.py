@@ -413,7 +413,7 @@ print(lowered.as_text("loop nests"))
 print(lowered.as_text("schedule of k0"))
 
 # %% [markdown]
-# Read it with what you know. `Split` and `Vectorize` make vectors of sixteen neighbours. `Partition` sets a
+# Read it with what you know. `Vectorize` makes vectors of sixteen neighbours. `Partition` sets a
 # row's last vector apart, which is half empty. `Parallelize` shares 300 rows out: 15 work-items of 20.
 # `UnrollAndJam` takes four rows at once, since adding up waits for the addition before, and four sums can
 # wait together.

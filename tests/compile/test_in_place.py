@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from lowering import aval
 
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
-from tinyjax.compile.memory_plan import MemoryPlan, _dying, _take_free, plan_memory
-from tinyjax.compile.plan import make_plan
+from tinyjax.compile.memory_plan import _dying, _take_free, with_memory
+from tinyjax.compile.plan import MemoryPlan, make_plan
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.tracing import make_jaxpr
@@ -59,6 +59,8 @@ def test_a_value_of_three_readers_lives_until_the_last_and_three_may_die_togethe
     more = [Var(ShapedArray((10,), F32)) for _ in range(12)]
     group = SimpleNamespace(inputs=more, outputs=[])
     assert _dying(SimpleNamespace(groups=[group]), 0, dict.fromkeys(more, 0)) == more, "all twelve"
+    late = dict.fromkeys(more, int("1000"))  # equal to 1000, and another object
+    assert _dying(SimpleNamespace(groups={1000: group}), 1000, late) == more, "in group 1000 too"
 
 
 # ---- who takes over ----
@@ -105,6 +107,8 @@ def test_memory_of_fewer_or_more_bytes_is_not_taken():
 def test_bytes_count_whatever_shape_and_dtype_are():
     halves = Var(ShapedArray((4, 5), F16))
     assert taken([C], [halves]) == ({C: halves}, [])
+    large, wide = Var(ShapedArray((1000,), F32)), Var(ShapedArray((20, 100), F16))
+    assert taken([large], [wide]) == ({large: wide}, [])
 
 
 def test_who_must_not_take_over_something_takes_the_next():
@@ -133,17 +137,17 @@ def planned(count, keep=False):
             y = stored(y)
         return lax.add(y, lax.rev(first, (0,))) if keep else y
 
-    return plan_memory(make_plan(make_jaxpr(f)(aval(100)), CPU))
+    return with_memory(make_plan(make_jaxpr(f)(aval(100)), CPU))
 
 
 def test_values_that_are_never_live_together_take_turns_in_two_buffers():
-    memory = planned(6)
-    assert len(memory.kernels) - len(memory.reuses_buffer_of) == 2
-    assert max(memory.live) == 3 * 400, "the argument, and two buffers"
+    plan = planned(6)
+    assert len(plan.kernels) - len(plan.memory.reuses_buffer_of) == 2
+    assert max(plan.memory.live) == 3 * 400, "the argument, and two buffers"
 
 
 def test_what_is_read_later_keeps_its_memory():
-    assert max(planned(6, keep=True).live) == 4 * 400
+    assert max(planned(6, keep=True).memory.live) == 4 * 400
 
 
 # ---- programs that are drawn ----

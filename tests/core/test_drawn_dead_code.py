@@ -1,6 +1,6 @@
 """Dead code elimination, on jaxprs drawn at random."""
 
-from drawn_programs import draws
+from drawn import draws
 from judged import unchanged
 
 from tinyjax.core.array import ShapedArray

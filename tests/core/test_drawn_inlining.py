@@ -1,6 +1,6 @@
 """Inlining, of calls drawn at random: within each other, several times, kept or not."""
 
-from drawn_programs import draws
+from drawn import draws
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive

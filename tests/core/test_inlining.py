@@ -291,6 +291,10 @@ def test_calls_that_keep_names_stay_and_read_what_was_opened_before():
 
     within = inline_calls(jax.make_jaxpr(jax.jit(opened_one))(3.0), keep)
     assert names(within) == ["sin", "mul", "jit"], "keep is asked of calls within calls too"
+    before = jax.make_jaxpr(lambda x: wave(wave(primitives.cos(x))))(3.0)
+    last = before.eqns[2]
+    found = names(inline_calls(before, lambda eqn: eqn is last))
+    assert found == ["cos", "sin", "mul", "jit"], "keep is asked of the equation that was given"
 
 
 def test_what_moves_a_value_to_a_device_is_gone_as_a_program_runs_on_one():

@@ -3,7 +3,7 @@ trees. That the numbers are JAX's, test_golden_values says."""
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
+from drawn import drawn, floats, same, shape_of_rank, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

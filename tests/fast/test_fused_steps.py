@@ -9,7 +9,7 @@ from tinyjax import lax
 from tinyjax.compile import plan
 from tinyjax.fast import launch_fusion
 from tinyjax.runtime.devices import devices
-from tinyjax.runtime.loops import ScanStep
+from tinyjax.runtime.loops import LoopStep
 from tinyjax.runtime.step_program_builder import text_of
 
 CPU = devices("cpu")[0]
@@ -131,7 +131,7 @@ def test_arguments_stay_as_they_were_and_donated_ones_become_results():
 def test_a_host_step_in_the_body_leaves_the_loop_to_the_host():
     program = lambda a, xs: lax.scan(lambda c, x: (jnp.sort(c @ a), c[0]), xs, None, length=3)  # noqa: E731
     executable = jax.jit(program).lower(A, X).compile().runtime_executable()
-    assert [type(step) for step in executable.step_program.steps] == [ScanStep]
+    assert [type(step) for step in executable.step_program.steps] == [LoopStep]
 
 
 def test_which_work_items_share_a_kernel(sharing):

@@ -56,9 +56,9 @@ def test_the_kernels_are_functions_of_one():
 
 def test_what_only_the_stretch_sees_is_a_temporary():
     lowered = lower_jaxpr(jax.make_jaxpr(network)(*ARGS), CPU)
-    plan, memory = lowered.plan, lowered.memory
-    assert temporaries_of(plan, memory, [0, 1]) == list(plan.groups[0].outputs)
-    assert temporaries_of(plan, memory, [0]) == temporaries_of(plan, memory, [1]) == []
+    plan = lowered.plan
+    assert temporaries_of(plan, [0, 1]) == list(plan.groups[0].outputs)
+    assert temporaries_of(plan, [0]) == temporaries_of(plan, [1]) == []
 
 
 def test_a_result_of_an_inner_kernel_is_not():
@@ -132,9 +132,9 @@ def test_a_launch_has_so_many_parameters_at_most():
     xs = [np.full((5, 6), i, np.float32) for i in range(64)]
     products = lambda *xs: [jnp.tanh(x @ y.T) @ y for x, y in zip(xs, xs[1:])]  # noqa: E731
     lowered = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU)
-    plan, memory = lowered.plan, lowered.memory
+    plan = lowered.plan
     launches = fused(plan, list(plan.kernels))
-    counts = [len(fused_launch(plan, memory, n).kernel.buffers) for n in launches]
+    counts = [len(fused_launch(plan, n).kernel.buffers) for n in launches]
     assert len(counts) > 1 and max(counts) <= 1024 / 8
     for found, wanted in zip(jax.jit(products)(*xs), products(*xs)):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)

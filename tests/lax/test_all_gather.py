@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shape_of_rank, shown
+from drawn import drawn, same, shape_of_rank, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

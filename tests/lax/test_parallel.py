@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -275,7 +275,7 @@ REDUCTIONS = {"psum": np.sum, "pmax": np.max, "pmin": np.min}
 @drawn(24, most=4)
 def test_drawn_reductions_over_names_and_positions_are_those_of_numpy(rng, most):
     """Nested vmaps, the outermost first; of a name without a dim all examples have one x."""
-    names, sizes = ["i", "", "k", "l"][:most], rng.integers(1, 4, most).tolist()
+    names, sizes = ["rows", "", "k", "l"][:most], rng.integers(1, 4, most).tolist()
     own, mapped = rng.integers(1, 4, rng.integers(0, 3)).tolist(), rng.random(most) < 0.7
     whole = rng.integers(-9, 9, [*(n for n, m in zip(sizes, mapped) if m), *own])
     whole = whole.astype(str(rng.choice(["float32", "int32"])))
@@ -287,6 +287,7 @@ def test_drawn_reductions_over_names_and_positions_are_those_of_numpy(rng, most)
             given = np.moveaxis(given, place, place + dims[n])
     axes = [axis for axis in (*names, *range(len(own))) if rng.random() < 0.6] or names[-1:]
     axes = tuple(axes[i] for i in rng.permutation(len(axes)))
+    axes = tuple("".join([*a]) if isinstance(a, str) else a for a in axes)  # other objects
     reduction = list(REDUCTIONS)[rng.integers(3)]
     with shown(reduction=reduction, axes=axes, names=names, sizes=sizes, dims=dims, own_axes=own):
         fun = lambda x, _: getattr(lax, reduction)(x, axes)  # noqa: E731

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
+from drawn import drawn, floats, same, shape_of_rank, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

@@ -1,7 +1,7 @@
 """Adam with a decay of weights that no mean sees."""
 
 import numpy as np
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
+from drawn import drawn, floats, same, shape_of_rank, shown
 from judged import unchanged
 from practice.adamw import adamw
 

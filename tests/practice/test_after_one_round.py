@@ -2,7 +2,7 @@
 
 import functools
 
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import unchanged
 from practice.after_one_round import Body, after_one_round
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
-from judged import Thrown, error_passes, raises
+from drawn import drawn, shown
+from judged import SMALL_FLOAT, Thrown, error_passes, raises
 from practice import bisection
 
 import tinyjax as jax
@@ -65,6 +65,11 @@ def test_the_middle_of_the_last_interval_is_the_place():
 def test_whole_numbers_may_be_bounds():
     place, _ = bisection.bisect(lambda x: x * x - 2, np.int32(0), np.int32(2))
     assert place.dtype == np.float32, f"the place is a float32, not {place.dtype}"
+    for dtype in ("float16", SMALL_FLOAT.name, "int8"):
+        short, _ = bisection.bisect(lambda x: x * x - 2, jnp.zeros((), dtype), np.float32(2))
+        assert short.dtype == np.float32 and abs(float(short) - np.sqrt(2)) <= 1e-4, (
+            f"also of a bound of {dtype} it is a float32 near the root of 2, not {short!r}"
+        )
     assert abs(float(place) - np.sqrt(2)) <= 1e-4, f"the root of 2 is 1.41421, not {place}"
 
 

@@ -4,8 +4,8 @@
 
 import numpy as np
 import pytest
-from drawn import drawn_array, drawn_shape, draws, is_about, one_of
-from judged import SMALL_FLOAT
+from drawn import cases, drawn_array, drawn_shape, is_about, one_of
+from judged import SMALL_FLOAT, same_for_all
 from practice import moving_mean
 from practice.each_with_each import distances, predictions
 from practice.line_up import batch_product
@@ -33,6 +33,11 @@ def at(x, size, dim, rng):
     return np.moveaxis(x, 0, dim), dim
 
 
+def emptied(x, dim):
+    """An operand with none of its examples."""
+    return x if dim is None else np.take(x, [], dim)
+
+
 def new_primitive(fun, seen, multiple=False):
     """A primitive that computes by NumPy, and notes the parameters that it is bound with."""
     p = Primitive("p")
@@ -56,7 +61,7 @@ def new_primitive(fun, seen, multiple=False):
 
 
 def test_whatever_is_drawn_an_axis_is_moved_as_numpy_does():
-    for rng, size in draws(200):
+    for rng, size in cases(200):
         x = drawn_array(rng, drawn_shape(rng, size, most=7, least=1))
         source, destination = (int(rng.integers(-x.ndim, x.ndim)) for _ in "sd")
         got, want = batching.moveaxis(x, source, destination), np.moveaxis(x, source, destination)
@@ -70,7 +75,7 @@ def test_whatever_is_drawn_an_axis_is_moved_as_numpy_does():
 
 
 def test_whatever_is_drawn_axes_are_those_of_an_example():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         shape = drawn_shape(rng, size, most=6, least=1)
         x, dim = at(drawn_array(rng, (2, *shape)), 2, None, rng)
         axes = tuple(int(a) for a in rng.permutation(len(shape))[: rng.integers(len(shape) + 1)])
@@ -88,6 +93,7 @@ def test_whatever_is_drawn_axes_are_those_of_an_example():
         out, out_dim = batching._transpose_rule((x,), (dim,), permutation=permutation)
         want = [part(x, dim, i).transpose(permutation) for i in range(2)]
         about = f"{permutation} of examples of shape {shape}, batch dim {dim}"
+        assert out_dim == 0, f"{about}: the batch dim comes in front, not at {out_dim}"
         assert is_about(np.moveaxis(np.asarray(out), out_dim, 0), want), (
             f"{about}: {out}, {out_dim}"
         )
@@ -98,7 +104,7 @@ def test_whatever_is_drawn_axes_are_those_of_an_example():
 
 def test_whatever_is_drawn_the_batch_has_the_products_of_the_examples():
     kinds = (np.float32, np.float64, np.int32, np.float16, np.complex64, np.bool_)
-    for rng, size in draws(100):
+    for rng, size in cases(100):
         full, n = drawn_shape(rng, size, most=4), int(rng.integers(1, 4))
         operands, dims = [], []
         for _ in "xy":
@@ -123,10 +129,14 @@ def test_whatever_is_drawn_the_batch_has_the_products_of_the_examples():
         )
         assert np.array_equal(got, want, equal_nan=True), f"{about}: {got}, not {want}"
         assert np.array_equal(x, before[0]) and np.array_equal(y, before[1]), f"{about}: changed"
+        none = batch_product(emptied(x, dims[0]), dims[0], emptied(y, dims[1]), dims[1])
+        assert (none.shape, none.dtype) == ((0, *want.shape[1:]), want.dtype), (
+            f"{about}, of which there is no example: {none!r}"
+        )
 
 
 def test_of_whatever_operands_the_rule_computes_each_example():
-    for rng, size in draws(100):
+    for rng, size in cases(100):
         count, n, seen = int(rng.integers(1, size + 2)), int(rng.integers(1, 4)), []
         full, multiple = drawn_shape(rng, size, most=3), bool(rng.integers(2))
         if rng.integers(3) == 0:  # sizes that may be taken for one another
@@ -153,9 +163,15 @@ def test_of_whatever_operands_the_rule_computes_each_example():
             return fun(*xs)
 
         p, params = new_primitive(strict, seen, multiple), one_of(rng, PARAMS)
+        if rng.integers(6) == 0:
+            vals, n = [emptied(x, d) for x, d in zip(vals, dims)], 0
         out, out_dim = batching._broadcasting_rule(p, tuple(vals), tuple(dims), **params)
         about = f"operands of shapes {[np.shape(x) for x in vals]} with batch dims {dims}"
         assert seen == [params], f"{about}: {p} is bound with {seen}, not once with {params}"
+        if n == 0:
+            for y, d in zip(out, out_dim) if multiple else [(out, out_dim)]:
+                assert np.shape(y)[d] == 0, f"{about}: of no examples, a result of {np.shape(y)}"
+            continue
         wants = [fun(*[part(np.asarray(x), d, i) for x, d in zip(vals, dims)]) for i in range(n)]
         if multiple:
             for k, (y, d) in enumerate(zip(out, out_dim, strict=True)):
@@ -179,7 +195,7 @@ class Parent(Trace):
 
 
 def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
-    for rng, size in draws(150):
+    for rng, size in cases(150):
         name = one_of(rng, (None, "i", 0, ""))
         trace, p, seen = BatchTrace(Parent(), AxisData(name, 2)), Primitive("p"), []
         p.multiple_results, p.takes_functions = bool(rng.integers(2)), rng.integers(5) == 0
@@ -248,7 +264,7 @@ def test_whatever_is_drawn_the_rule_or_the_parent_gets_the_primitive():
 
 
 def test_of_whatever_arguments_the_results_are_those_of_a_loop():
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         n, count = int(rng.integers(1, 4)), int(rng.integers(1, 2 * size + 2))
         args, in_axes = [], []
         for _ in range(count):
@@ -335,6 +351,20 @@ def test_one_axis_of_the_results_is_that_of_all():
                 )
 
 
+def test_each_call_has_its_own_number_of_arguments_and_its_own_shapes():
+    def fun(*xs, **keywords):
+        return sum([x.sum() for x in xs], start=0.0) + sum(k.sum() for k in keywords.values())
+
+    one, two = np.ones((2, 3), np.float32), np.ones((4, 2, 2), np.float32)
+    calls = [((one,), {}), ((one, one), {"a": one}), ((two,) * 3, {}), ((one,), {"b": one})]
+    same_for_all(lambda: jax.vmap(fun), [*calls, ((), {"a": two})])
+    same_for_all(
+        lambda: jax.vmap(fun, in_axes=-1, axis_name="i"), [*calls[:1], *calls[2:3], *calls[:1]]
+    )
+    same_for_all(lambda: jax.vmap(fun, in_axes=None, axis_size=2), calls)
+    same_for_all(lambda: jax.vmap(jax.vmap(fun)), [calls[1], calls[2], calls[0]])
+
+
 def test_the_size_that_is_given_may_be_0_and_axes_are_no_bools():
     for size in (0, 1, 3):
         got = jax.vmap(lambda: 2.0, axis_size=size)()
@@ -372,8 +402,8 @@ def are_equal(found, want):
 
 
 def test_of_whatever_points_the_table_is_that_of_two_loops():
-    for rng, size in draws(20):
-        shape, m, n = drawn_shape(rng, size, most=3), *(int(rng.integers(1, 4)) for _ in "mn")
+    for rng, size in cases(20):
+        shape, m, n = drawn_shape(rng, size, most=3), *(int(rng.integers(4)) for _ in "mn")
         points = {"at": drawn_array(rng, (m, *shape)), "w": drawn_array(rng, (m,))}
         others = {"at": drawn_array(rng, (n, *shape)), "w": drawn_array(rng, (n,))}
         others = points if rng.integers(3) == 0 else others
@@ -386,6 +416,7 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
 
         got = distances(fun, points, others)
         assert calls == [(shape, shape)], f"the distance is asked for once, of points, not {calls}"
+        assert [*map(jnp.shape, jax.tree.leaves(got))][-1][:2] == (m, len(others["w"]))
         for i in range(m):
             for j in range(len(others["w"])):
                 want = fun(
@@ -398,7 +429,7 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
 
 
 def test_of_whatever_models_the_table_is_that_of_two_loops():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         m, n, k = (int(rng.integers(1, size + 2)) for _ in "mnk")
         models = {"weight": drawn_array(rng, (m, k)), "bias": drawn_array(rng, (m,))}
         models["scale"] = one_of(rng, (2.0, np.float32(-0.5), jnp.asarray(3.0)))
@@ -442,7 +473,7 @@ def test_whatever_is_drawn_the_means_are_those_of_each_example():
                 return primitive.bind(*args, **params)
 
     before = bind.context.trace
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         shape = (*drawn_shape(rng, size, most=3), int(rng.integers(1, 6)))
         window, n = int(rng.integers(1, shape[-1] + 1)), int(rng.integers(4))
         x = drawn_array(rng, (n, *shape)).astype(one_of(rng, kinds))

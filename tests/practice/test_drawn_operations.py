@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn import drawn_array, drawn_shape, draws, is_about, is_exactly, one_of
+from drawn import cases, drawn_array, drawn_shape, is_about, is_exactly, one_of
 from judged import SMALL_FLOAT
 from practice import moving_mean
 from practice.instead import instead
@@ -49,7 +49,7 @@ class Terms(Trace):
 
 def test_whatever_is_drawn_bind_hands_it_on_as_it_is():
     p = Primitive("p")
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         pool = (0, 0.0, True, None, (), [1], {}, np.zeros(2), np.float64(3), "x", -2.5, object())
         args = [one_of(rng, pool) for _ in range(rng.integers(3 * size + 1))]
         names = [str(name) for name in rng.permutation(NAMES)[: rng.integers(2 * size + 1)]]
@@ -85,7 +85,7 @@ def test_blocks_that_are_drawn_end_as_they_began_whatever_is_raised():
             after, context.trace = context.trace, before
             assert after is before, f"after a block, of which the error is {error!r}"
 
-    for rng, size in draws(30):
+    for rng, size in cases(30):
         traces, raised = [Terms() for _ in range(3)] + [context.trace], []
         error = one_of(rng, errors)("of a block")
         enter(size)
@@ -150,7 +150,7 @@ def test_of_answers_that_are_drawn_each_is_given_by_the_innermost_trace_that_has
             args = (term(outer, way, args, params | {"k": k}),)
         return args[0] if ways[p] else args
 
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         levels = [
             {p: [one_of(rng, ps) for _ in range(rng.integers(3))] for p in ps if rng.integers(2)}
             for _ in range(rng.integers(size + 1))
@@ -192,7 +192,7 @@ def test_an_error_of_an_answer_is_the_functions(error):
 
 
 def test_of_whatever_value_the_aval_is_its_shape_and_dtype():
-    for rng, size in draws(120):
+    for rng, size in cases(120):
         x, x64 = drawn_kind(rng, drawn_shape(rng, size)), bool(rng.integers(2))
         if rng.integers(4) == 0:
             x = one_of(rng, (0, 1, -2.5, 0.0, 1j, True, False, np.inf))
@@ -240,7 +240,7 @@ def fits(shapes):
 
 
 def test_whatever_shapes_are_drawn_they_fit_as_size_by_size():
-    for rng, size in draws(300):
+    for rng, size in cases(300):
         full = tuple(int(one_of(rng, (0, 1, 2, 3, 7))) for _ in range(rng.integers(size + 2)))
         shapes = []
         for _ in range(rng.integers(size + 3)):
@@ -265,7 +265,7 @@ def test_whatever_shapes_are_drawn_they_fit_as_size_by_size():
 
 
 def test_whatever_is_drawn_each_dimension_is_put_where_it_belongs():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         shape = drawn_shape(rng, size)
         if rng.integers(5) == 0:
             shape = one_of(rng, ((120, 1, 120), (101, 100), (2, 8000), (3,) * 9))
@@ -291,7 +291,7 @@ def test_whatever_is_drawn_each_dimension_is_put_where_it_belongs():
 
 
 def test_whatever_is_drawn_the_rules_are_given_it_and_their_results_are_arrays():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         p, x64, seen = Primitive("p"), bool(rng.integers(2)), []
         p.multiple_results = bool(rng.integers(2))
         has_aval = bool(rng.integers(3))
@@ -349,7 +349,7 @@ def test_whatever_is_drawn_the_rules_are_given_it_and_their_results_are_arrays()
 
 
 def test_whatever_is_drawn_each_mean_is_of_its_own_window():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         shape = (*drawn_shape(rng, size, most=3), int(rng.integers(1, 4 + 2 * size)))
         window = int(rng.integers(1, shape[-1] + 1))
         x = drawn_array(rng, shape).astype(one_of(rng, KINDS[:3] + KINDS[8:]))
@@ -376,7 +376,7 @@ def test_whatever_is_drawn_each_mean_is_of_its_own_window():
 
 
 def test_whatever_window_or_dtype_is_drawn_what_does_not_fit_is_refused():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         shape = (*drawn_shape(rng, size, most=3), int(rng.integers(1, 5)))
         window, dtype = int(rng.integers(-2, 8)), one_of(rng, KINDS)
         aval = ShapedArray(shape, dtype)

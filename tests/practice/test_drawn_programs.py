@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from drawn import drawn_array, drawn_shape, draws, one_of
+from drawn import cases, drawn_array, drawn_shape, one_of
 from judged import SMALL_FLOAT
 from practice.count_multiplications import count_multiplications
 from practice.note_trace import NoteTrace
@@ -63,7 +63,7 @@ def are(got, want):
 
 
 def test_whatever_operations_are_drawn_each_is_noted_as_it_is():
-    for rng, size in draws(30):
+    for rng, size in cases(30):
         trace, seen = NoteTrace(), []
         pool = [trace.new_note(SCALAR), trace.new_note(ShapedArray((2,), F32))]
         values = [0.0, 2, True, np.float32(1), np.ones(3), np.array(2.0)]
@@ -116,7 +116,7 @@ class Handed(Trace):
 
 
 def test_whatever_equations_are_drawn_each_runs_once_in_order():
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         ps, handed = [Primitive("p") for _ in range(3)], Handed(rng)
         values = {
             name: one_of(rng, (0.0, None, np.ones(2), "b", "zz")) for name in "abc"[: size + 1]
@@ -158,7 +158,7 @@ def test_whatever_equations_are_drawn_each_runs_once_in_order():
 def test_whatever_is_drawn_a_scalar_is_a_literal_and_all_else_a_variable():
     kinds = tuple(map(np.dtype, ("float32", "float64", "float16", "int8", "int64", "uint64", "bool",
                                  "complex64", "complex128", SMALL_FLOAT)))  # fmt: skip
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         trace, outer = JaxprTrace(), JaxprTrace()
         x = (drawn_array(rng, drawn_shape(rng, size)) * 3).astype(one_of(rng, kinds))
         is_array = bool(rng.integers(4) == 0)
@@ -192,7 +192,7 @@ def here():
 
 
 def test_whatever_is_drawn_each_operation_is_an_equation_of_its_line():
-    for rng, size in draws(30):
+    for rng, size in cases(30):
         ps, trace = new_primitives(rng), JaxprTrace()
         values = [
             trace.new_arg(SCALAR),
@@ -244,7 +244,7 @@ def test_whatever_is_drawn_each_operation_is_an_equation_of_its_line():
 
 
 def test_a_function_that_is_drawn_is_traced_as_it_runs():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         ps, steps = new_primitives(rng), []
         avals = [ShapedArray(drawn_shape(rng, size), F32) for _ in range(rng.integers(size + 2))]
         for _ in range(2 * size):
@@ -304,7 +304,7 @@ def drawn_jaxpr(rng, size):
 
 
 def test_a_jaxpr_that_is_drawn_runs_equation_by_equation():
-    for rng, size in draws(50):
+    for rng, size in cases(50):
         jaxpr, handed = drawn_jaxpr(rng, size), Handed(rng)
         things = (0.0, None, (), np.ones(2), 3, "x")
         consts = [one_of(rng, things) for _ in jaxpr.constvars]
@@ -391,7 +391,7 @@ def faults(rng, jaxpr):
 
 
 def test_of_a_jaxpr_that_is_drawn_each_fault_is_found():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         jaxpr = drawn_jaxpr(rng, size)
         try:
             check_jaxpr(jaxpr)
@@ -468,7 +468,7 @@ def drawn_count(rng, depth):
 
 
 def test_of_a_program_that_is_drawn_all_multiplications_count():
-    for rng, size in draws(450):
+    for rng, size in cases(450):
         jaxpr, want = drawn_count(rng, min(size, 3))
         try:
             got = count_multiplications(jaxpr)
@@ -582,7 +582,7 @@ def run_steps(steps, x, number):
 
 
 def test_a_program_that_is_drawn_is_precise_where_it_can_be():
-    for rng, size in draws(12):
+    for rng, size in cases(12):
         steps = drawn_steps(rng, min(size, 2), min(size, 3) + 2)
         number = one_of(rng, (1.0, 1, np.float32(1), 1.0, 1.0009765625))
         scale = one_of(rng, (1e-9, 1e-3, 1.0))

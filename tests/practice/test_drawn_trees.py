@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from drawn import draws, one_of
+from drawn import cases, one_of
 from practice.layer import Layer
 from practice.spread import spread
 
@@ -158,7 +158,7 @@ def are(got, want):
 
 
 def test_of_a_tree_that_is_drawn_leaves_and_structure_are_those_of_the_walk():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         spec, leaves, tree = drawn_tree(rng, size)
         found = []
         structure = pytrees._flatten(tree, None, found)
@@ -175,7 +175,7 @@ def test_of_a_tree_that_is_drawn_leaves_and_structure_are_those_of_the_walk():
 
 
 def test_of_a_tree_that_is_drawn_is_leaf_is_asked_of_each_subtree_once():
-    for rng, size in draws(40):
+    for rng, size in cases(40):
         spec, _, tree = drawn_tree(rng, size)
         stop = one_of(rng, (list, dict, Box, type(None), int, Point))
         asked, leaves = [], []
@@ -209,7 +209,7 @@ class Key:
 
 
 def test_whatever_keys_are_drawn_a_dict_is_in_their_order_or_an_error():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         numbers = (0, -1, 1.5, 2, True, 0.25, -3.5, 7, Fraction(1, 3))
         kinds = (
             numbers,
@@ -234,7 +234,7 @@ def test_whatever_keys_are_drawn_a_dict_is_in_their_order_or_an_error():
 
 
 def test_whatever_leaves_are_drawn_they_stand_in_the_structure_in_order():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         spec, leaves, tree = drawn_tree(rng, size)
         structure = pytrees.tree_structure(tree)
         new = [one_of(rng, (x, x, None, ..., ())) for x in new_leaves(rng, len(leaves))]
@@ -247,7 +247,7 @@ def test_whatever_leaves_are_drawn_they_stand_in_the_structure_in_order():
         for count in {0, len(leaves) - 1, len(leaves) + 1, len(leaves) + 3} - {-1, len(leaves)}:
             few = "few" if count < len(leaves) else "many"
             with pytest.raises(ValueError, match=f"Too {few} leaves") as raised:
-                made = structure.unflatten(new_leaves(rng, count))
+                made = structure.unflatten([one_of(rng, (x, None)) for x in new_leaves(rng, count)])
                 pytest.fail(f"{structure} of {count} leaves is {made!r}, but should be an error")
             assert f"expected {len(leaves)}" in str(raised.value) and str(count) in str(
                 raised.value
@@ -258,7 +258,7 @@ def test_whatever_leaves_are_drawn_they_stand_in_the_structure_in_order():
 
 
 def test_of_trees_that_are_drawn_what_stands_in_one_place_goes_together():
-    for rng, size in draws(60):
+    for rng, size in cases(60):
         spec, leaves, tree = drawn_tree(rng, size)
         rest, wants = [], [leaves]
         for _ in range(rng.integers(size + 2)):
@@ -299,7 +299,7 @@ def counts(spec, full):
 
 
 def test_for_each_leaf_that_is_drawn_the_entry_above_it_stands():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         spec = deep(drawn_spec(rng, size), one_of(rng, (0, 0, 0, size)))
         full = grown(rng, spec, one_of(rng, (2, 2, 6)))
         entries = [e if not isinstance(e, list) else 0 for e in new_leaves(rng, leaves_in(spec))]
@@ -322,7 +322,7 @@ def test_for_each_leaf_that_is_drawn_the_entry_above_it_stands():
 
 
 def test_under_each_leaf_of_a_prefix_that_is_drawn_the_leaves_are_counted():
-    for rng, size in draws(80):
+    for rng, size in cases(80):
         spec = drawn_spec(rng, size)
         for full in (grown(rng, spec), grown(rng, spec), broken(rng, spec)):
             if full is None and spec is not None:
@@ -351,7 +351,7 @@ def _is_prefix(spec, full):
 
 
 def test_of_trees_that_are_drawn_each_result_moves_as_numpy_says():
-    for rng, size in draws(20):
+    for rng, size in cases(20):
         spec = drawn_spec(rng, min(size, 2) + 1, 2)
         count = leaves_in(spec)
         xs = [np.float32(one_of(rng, (0.5, -2.0, 0.0, 3.0))) for _ in range(count)]
@@ -407,7 +407,7 @@ def test_an_aux_that_an_outer_jvp_differentiates_still_moves():
 
 
 def test_whatever_is_in_a_layer_that_is_drawn_comes_back_itself():
-    for rng, _ in draws(40):
+    for rng, _ in cases(40):
         pool = (None, 0, "", np.zeros((2, 3)), np.float64(1), object(), (), [], 0.0, "x")
         pool = one_of(rng, (pool, [np.zeros(shape) for shape in ((), (1,), (3,), (2, 3), (0, 2))]))
         weight, bias = one_of(rng, pool), one_of(rng, pool)

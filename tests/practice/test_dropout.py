@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import SMALL_FLOAT, unchanged
 from practice.dropout import dropout, key_for
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import Thrown, error_passes, raises, unchanged
 from practice.fixed_point import fixed_point
 
@@ -130,16 +130,16 @@ def test_of_any_size_derivatives_are_those_of_the_inverse():
         first = inverse @ slopes @ x
         second = 2 * inverse @ slopes @ first
         about = {"slopes": slopes, "scale": scale, "shift": shift}
-        same(fun(scale, shift), x, 1e-3, **about)
+        equal(fun(scale, shift), x, 1e-3, **about)
         _, by_scale = jax.jvp(lambda s, f=fun, b=shift: f(s, b), (scale,), (1.0,))
-        same(by_scale, first, 5e-3, **about, derivative="by scale")
+        equal(by_scale, first, 5e-3, **about, derivative="by scale")
         weights = draw.whole((n,))
         total = lambda s, b, f=fun, w=weights: jnp.sum(w * f(s, b))  # noqa: E731
         by_scale, by_shift = jax.grad(total, (0, 1))(scale, shift)
-        same(by_scale, weights @ first, 1e-2, **about, weights=weights, derivative="by scale")
-        same(by_shift, inverse.T @ weights, 5e-3, **about, weights=weights, derivative="by shift")
+        equal(by_scale, weights @ first, 1e-2, **about, weights=weights, derivative="by scale")
+        equal(by_shift, inverse.T @ weights, 5e-3, **about, weights=weights, derivative="by shift")
         twice = jax.grad(lambda s, t=total, b=shift: jax.jvp(lambda s: t(s, b), (s,), (1.0,))[1])
-        same(twice(scale), weights @ second, 2e-2, **about, weights=weights, derivative="second")
+        equal(twice(scale), weights @ second, 2e-2, **about, weights=weights, derivative="second")
 
 
 def test_derivatives_of_64_bits_are_exact_where_the_powers_of_the_slopes_end():

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
+from drawn import drawn, floats, same, shape_of_rank, shown
 from practice.fully_sharded import fully_sharded_step
 
 import tinyjax as jax

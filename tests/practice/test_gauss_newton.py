@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import each_error, error_passes, raises, unchanged
 from practice.gauss_newton import gauss_newton_product, gauss_newton_step
 
@@ -162,7 +162,7 @@ def test_of_any_trees_the_step_is_that_of_the_matrix():
             assert jax.tree.structure(found) == structure, f"of {tree}: found {found}"
             expected = curvature @ np.concatenate([np.ravel(d) for d in direction])
             about = {"x": tree, "linear": linear, "curved": curved}
-            same(vector(found), expected, 1e-9, **about, direction=direction)
+            equal(vector(found), expected, 1e-9, **about, direction=direction)
 
             if draw.number % 2:  # each second one, as a step takes long
                 continue
@@ -172,7 +172,7 @@ def test_of_any_trees_the_step_is_that_of_the_matrix():
             with unchanged(tree=tree):
                 found = gauss_newton_step(fun, tree, damping)
             assert jax.tree.structure(found) == structure, f"of {tree}: found {found}"
-            same(vector(found), expected, 1e-4, dtype=np.float64, **about, damping=damping)
+            equal(vector(found), expected, 1e-4, dtype=np.float64, **about, damping=damping)
 
 
 def test_a_problem_may_have_any_scale_and_many_unknowns():

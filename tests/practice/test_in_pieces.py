@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
+from drawn import drawn, floats, same, shape_of_rank, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.in_pieces import value_and_grad_in_pieces
 

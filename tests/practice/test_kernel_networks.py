@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 from kernel_judge import (
     agree,
     agree_for_drawn_sizes,

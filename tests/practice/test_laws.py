@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from judged import Thrown, error_passes, raises, unchanged
 from practice.laws import DTYPES, LAWS, Law, entry, hard_numbers, same_bits
 
@@ -171,7 +171,8 @@ def test_an_error_of_a_law_goes_on_and_numpys_settings_are_left():
 
 def test_of_any_bits_arrays_are_compared_one_element_after_another():
     for draw in draws(60):
-        dtype = np.dtype(draw.choice([np.float32, np.float64, np.float16, np.int32, np.uint32]))
+        kinds = [np.float32, np.float64, np.float16, np.int32, np.uint32, np.int64, np.uint8]
+        dtype = np.dtype(draw.choice(kinds))
         size = dtype.itemsize
 
         def bits(draw=draw, dtype=dtype):
@@ -182,6 +183,9 @@ def test_of_any_bits_arrays_are_compared_one_element_after_another():
         count = draw.randint(0, 2 * draw.size)
         a = [bits() for _ in range(count)]
         b = [x if draw.random() < 0.9 else bits() for x in a]
+        if count and draw.random() < 0.2:
+            k = draw.randrange(count)
+            b[k] = bytes([a[k][0] ^ 1, *a[k][1:]])  # the last bit alone is another
         if dtype.kind == "f" and draw.random() < 0.3 and count:
             a[0] = np.array([np.nan], dtype).tobytes()
             b[0] = draw.choice([(-np.array([np.nan], dtype)).tobytes(), a[0], bits()])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import SMALL_FLOAT
 from practice.limit_gradient import limit_gradient
 
@@ -117,15 +117,23 @@ def test_of_any_tree_and_batch_the_length_of_the_whole_is_limited():
         found = pull(form(cts))
         assert jax.tree.structure(found) == structure, f"of {about}: found {found}"
         expected = [ct * factor for ct in jax.tree.leaves(form(cts))]
-        same(jax.tree.leaves(found), expected, rtol, dtype, **about)
+        equal(jax.tree.leaves(found), expected, rtol, dtype, **about)
         if factor == 1:
-            same(jax.tree.leaves(found), jax.tree.leaves(form(cts)), **about)
+            equal(jax.tree.leaves(found), jax.tree.leaves(form(cts)), **about)
         batch = form([np.stack([ct, 0 * ct, 4 * ct]) for ct in cts])  # each has a length of its own
         found = jax.vmap(pull)(batch)
         for i, times in enumerate((1, 0, 4)):
             factor = min(1, limit / (times * length)) if times * length else 1
             expected = [ct * times * factor for ct in jax.tree.leaves(form(cts))]
-            same([x[i] for x in jax.tree.leaves(found)], expected, rtol, **about, in_batch=i)
+            equal([x[i] for x in jax.tree.leaves(found)], expected, rtol, **about, in_batch=i)
+
+
+def test_of_leaves_of_several_dtypes_each_is_as_exact_as_its_own():
+    tree = {"a": jnp.zeros(3, "float16"), "b": jnp.zeros(3, "float32")}
+    pull = jax.vjp(lambda t: limit_gradient(t, 0.3), tree)[1]
+    (found,) = pull(jax.tree.map(lambda x: x + 7, tree))
+    np.testing.assert_allclose(found["b"], np.full(3, 0.3 / np.sqrt(6)), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(found["a"], float), found["b"], rtol=1e-3)
 
 
 def test_its_derivative_by_the_gradient_is_that_of_the_limited_one():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import each_error, error_passes, raises, unchanged
 from practice.loop_backwards import backwards, forwards
 

@@ -1,8 +1,8 @@
 """The moving average: a recurrence, one scan, and gradients without nan."""
 
 import numpy as np
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
-from judged import SMALL_FLOAT, unchanged
+from drawn import drawn, floats, same, shape_of_rank, shown
+from judged import SMALL_FLOAT, stays_a_loop, unchanged
 from practice.moving_average import moving_average
 
 import tinyjax as jax
@@ -46,6 +46,7 @@ def test_the_program_is_as_long_for_a_thousand_as_for_three():
         n: str(jax.make_jaxpr(moving_average)(jnp.ones(n), 0.5)).count("=") for n in (3, 1000)
     }
     assert lengths[3] == lengths[1000], "the jaxpr grows with the number of xs: it is no scan"
+    stays_a_loop(jax.make_jaxpr(moving_average)(jnp.ones(1000), 0.5))
     names = [eqn.primitive.name for eqn in jax.make_jaxpr(moving_average)(jnp.ones(3), 0.5).eqns]
     assert names.count("scan") == 1, f"one scan is asked for; the equations are {names}"
 

@@ -1,5 +1,5 @@
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from judged import unchanged
 from practice.naive_nest import naive_nest
 from practice.toy_kernel import Add, For, Let, Load, Store, run
@@ -92,6 +92,36 @@ def test_what_is_given_stays_and_an_operation_may_have_one_operand_or_three():
         start, loop = naive_nest(eqns, "k", size, total=True)
         assert start == Store("k_out", 0, 0.0) and loop.body[-1] == Add("k_out", 0, "k")
         assert loop.stop == size, f"of {size} elements too there is a loop"
+
+
+class Operands(tuple):
+    """Counts how often they are gone through."""
+
+    visits = 0
+
+    def __iter__(self):
+        Operands.visits += 1
+        return super().__iter__()
+
+
+def test_the_work_grows_with_the_number_of_equations_and_not_with_that_of_paths():
+    eqns = [("mul", Operands((f"v{i}", f"v{i}")), f"v{i + 1}") for i in range(10)]
+    before = Operands.visits
+    (loop,) = naive_nest(eqns, "v10", 6)
+    visits = Operands.visits - before
+    assert len(loop.body) == 12 and visits < 100, (
+        f"v10 is made of v0 by 10 squarings, whose operands were looked at {visits} times"
+    )
+
+
+def test_names_may_begin_alike_and_need_not_be_one_object():
+    eqns = [("add", ("aa", "a"), "ab"), ("mul", ("ab", "aab"), "abc"), ("sin", ("abc",), "a_")]
+    again = [(op, tuple("".join(v) for v in operands), "".join(out)) for op, operands, out in eqns]
+    for size in (1, 6):
+        body = only_loop(naive_nest(again[::-1], "".join("a_"), size)).body
+        loads = sorted(s.target for s in body if isinstance(s, Load))
+        lets = [s.target for s in body if isinstance(s, Let)]
+        assert loads == ["a", "aa", "aab"] and lets == ["ab", "abc", "a_"], f"found {body}"
 
 
 def test_of_any_equations_in_any_order_what_is_needed_runs_once_for_each_element():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import each_error, error_passes, raises, unchanged
 from practice.newton import find_root
 
@@ -115,7 +115,7 @@ def test_of_any_shape_each_step_is_newtons():
             with unchanged(guess=given):
                 found = find_root(g, given, steps)
             about = {"matrix": matrix, "right": right, "cubes": cubes, "steps": steps}
-            same(found, expected.reshape(shape), 1e-5, guess=guess, **about)
+            equal(found, expected.reshape(shape), 1e-5, guess=guess, **about)
             assert found.dtype == np.float64, "the guess has 64 bits, and so has the root"
 
 

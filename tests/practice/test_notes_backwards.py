@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import each_error, error_passes, raises, unchanged
 from practice.note_trace import Equation
 from practice.notes_backwards import backwards, run_backwards
@@ -123,4 +123,4 @@ def test_of_any_notes_a_name_counts_what_the_result_moves_by():
             found = run_backwards(notes, result, ct)
         assert found.keys() == expected.keys(), f"of {about}: expected {expected}, found {found}"
         for name, count in expected.items():
-            same(found[name], count, **about, ct=ct, name=name)
+            equal(found[name], count, **about, ct=ct, name=name)

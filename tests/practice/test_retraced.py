@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from drawn_programs import draws, same
-from judged import SMALL_FLOAT, Thrown, error_passes, raises, unchanged
+from drawn import draws, equal
+from judged import SMALL_FLOAT, Thrown, donates_nothing, error_passes, raises, unchanged
 from practice.retraced import fit, fit_slowly, step
 
 import tinyjax as jax
@@ -82,6 +82,7 @@ def test_step_is_jitted():
     closed = jax.make_jaxpr(lambda w: fit(step, w, batches(8, 8), RATES))(W)
     calls = [eqn for eqn in closed.eqns if eqn.primitive.name == "jit"]
     assert len(calls) >= 2, "each step is a call of a jitted function"
+    donates_nothing(closed)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "float16", SMALL_FLOAT.name, "int32"])
@@ -162,4 +163,4 @@ def test_of_any_batches_the_steps_are_those_of_the_loop_and_traced_once():
             assert counted.count == 1, f"{about}: traced {counted.count} times"
         with jax.disable_jit(), unchanged(given=given, w=w):
             found = fit(step, w, given, rates)
-        same(found, expected, 1e-4, dtype=np.float32, batches=given, rates=rates, w=w)
+        equal(found, expected, 1e-4, dtype=np.float32, batches=given, rates=rates, w=w)

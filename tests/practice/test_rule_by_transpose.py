@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 from judged import each_error, error_passes, raises, unchanged
 from practice.rule_by_transpose import jvp_of_with_vjp, linear_p, transpose_of_linear, with_vjp_p
 
@@ -137,7 +137,7 @@ def test_of_any_chain_of_calls_each_runs_its_own_rules_once():
         for _, _, after, back in stages:  # a residual is twice what the stage was called with
             expected, value = expected * back * 2 * value, value * after
         about = {"x": x, "ct": ct, "factors": [stage[2:] for stage in stages]}
-        same(out, value, **about)
+        equal(out, value, **about)
         assert ran == [f"fwd {i}" for i in range(count)], f"of {about}: first {ran} ran"
-        same(pull_back(ct)[0], expected, 1e-5, **about)
+        equal(pull_back(ct)[0], expected, 1e-5, **about)
         assert ran[count:] == [f"bwd {i}" for i in range(count)][::-1], f"of {about}: {ran} ran"

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from drawn_cases import draw_body, drawn, floats, same, shape_of_rank, shown
-from judged import Thrown, error_passes, raises, unchanged
+from drawn import draw_body, drawn, floats, same, shape_of_rank, shown
+from judged import Thrown, error_passes, raises, stays_a_loop, unchanged
 from practice.scan_in_segments import scan_in_segments
 
 import tinyjax as jax
@@ -66,6 +66,39 @@ def test_the_gradient_keeps_a_state_for_each_segment(length, states):
         f"in segments of {length}, 12 xs and {states} states are kept for the way back: {12 + states} "
         f"numbers. Here it is {numbers}"
     )
+
+
+def mixed(h, x):
+    """A step of products, a sum, and functions: none of their results may be kept for each step."""
+    h = jnp.exp(jnp.sin(W @ h) / 2) * x
+    return jax.nn.relu(h - h.mean()) + jnp.einsum("i,ij->j", h, W), None
+
+
+W = jnp.array([[0.5, -0.25], [0.125, 0.75]])
+
+
+def test_whatever_a_step_computes_is_computed_again_and_not_kept():
+    def of_segments(h, xs):
+        return scan_in_segments(mixed, h, xs, 4)[0].sum()
+
+    numbers = kept(lambda h: of_segments(h, XS), jnp.ones(2))
+    assert numbers <= 12 + 3 * 2 + W.size, (
+        f"12 xs and 3 states of 2 numbers are kept, and a matrix perhaps, not {numbers} numbers"
+    )
+
+
+def test_arrays_of_other_lengths_are_refused_as_by_a_scan():
+    for others in (16, 8):
+        xs = {"a": jnp.zeros(12), "b": jnp.zeros((others, 2))}
+        with pytest.raises((TypeError, ValueError)):
+            got = scan_in_segments(lambda h, x: (h + x["a"], x["b"]), 0.0, xs, 4)
+            pytest.fail(
+                f"there are 12 xs and {others}, but {jax.tree.map(np.shape, got)} was given"
+            )
+
+
+def test_the_program_does_not_grow_with_the_number_of_steps():
+    stays_a_loop(jax.make_jaxpr(lambda xs: last(H, xs, 64))(jnp.zeros(4096)))
 
 
 def test_a_number_of_steps_that_is_no_multiple_is_refused():

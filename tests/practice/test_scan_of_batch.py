@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, floats, same, shape_of_rank, shown
-from judged import Thrown, error_passes, raises, unchanged
+from drawn import drawn, floats, same, shape_of_rank, shown
+from judged import Thrown, error_passes, raises, stays_a_loop, unchanged
 from practice.scan_of_batch import scan_of_batch
 
 import tinyjax as jax
@@ -51,9 +51,16 @@ def run(monkeypatch):
     return run
 
 
+def many_steps(run):
+    """The program of a hundred steps of each example."""
+    given = W, H, np.zeros((3, 100), np.float32)
+    return jax.make_jaxpr(lambda *given: run((0, 0, 0), *given))(*given)
+
+
 def loops(run, dims):
     """The shapes of states and xs of each scan in the program."""
     program = jax.make_jaxpr(lambda *given: run(dims, *given))(*operands(dims))
+    stays_a_loop(many_steps(run))
     found = []
     for eqn in program.eqns:
         if eqn.primitive is lax.scan_p:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from practice.schedules import cycles, own_schedule, scaled_rows
 
 from tinyjax.compile.codegen.codegen import CPU

@@ -1,7 +1,7 @@
 """The toy of lesson 7 that separates what runs now from what waits."""
 
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from judged import unchanged
 from practice.note_trace import Equation
 from practice.split_notes import filled_in, split_notes

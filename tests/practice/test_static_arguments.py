@@ -2,8 +2,8 @@ import functools
 
 import numpy as np
 import pytest
-from drawn_programs import draws
-from judged import Thrown, error_passes, raises, unchanged
+from drawn import draws
+from judged import Thrown, donates_nothing, error_passes, raises, unchanged
 from practice import static_arguments
 from practice.static_arguments import blurred, compiled, traces
 
@@ -34,6 +34,10 @@ def test_a_program_is_blurring_so_often_at_such_an_edge(runs):
         with jax.disable_jit():
             (found,) = eval_jaxpr(closed.jaxpr, closed.consts, X, 0.5)
             np.testing.assert_allclose(found, blurred(X, times, 0.5, edge), rtol=1e-6)
+
+
+def test_no_argument_is_donated():
+    donates_nothing(jax.make_jaxpr(lambda x: compiled()(x, 2, 0.5, "zero"))(X))
 
 
 def test_another_rate_is_no_new_trace(runs):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from practice.step_size import warm_up_and_cosine
 
 import tinyjax as jax

@@ -1,7 +1,7 @@
 """A function for each example: chosen results, and gradients that no other function spoils."""
 
 import numpy as np
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 from judged import Thrown, error_passes, raises, unchanged
 from practice.switch_of_many import switch_of_many
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from practice.toy_kernel import Add, For, Let, Load, Store, c_lines, run
 
 WAVE = For(

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_programs import draws
+from drawn import draws
 from judged import unchanged
 from practice.toy_kernel import Add, For, Let, Load, Store, run
 from practice.vectors import vectors_and_rest
@@ -118,7 +118,7 @@ def test_wherever_it_adds_up_and_whatever_was_before_a_loop_that_does_stays_whol
 
 def test_of_any_loop_each_iteration_is_run_once_and_what_is_at_its_variable_is_wide():
     for draw in draws(60):
-        name, width = draw.choice(["i", "j"]), draw.choice([1, 2, 3, 4, 8, 16])
+        name, width = draw.choice(["i", "j", "row"]), draw.choice([1, 2, 3, 4, 8, 16])
         start, body = draw.randint(0, 9), []
         stop = start + draw.choice([0, 1, draw.randint(0, 40), width, 2 * width])
         for k in range(draw.randint(1, 5)):
@@ -136,7 +136,7 @@ def test_of_any_loop_each_iteration_is_run_once_and_what_is_at_its_variable_is_w
             target = next(s.target for s in body if isinstance(s, Load))
             body.insert(draw.randint(1, len(body)), Add("b_out", draw.choice([0, name]), target))
             body.sort(key=lambda s: isinstance(s, Add | Store))
-        loop = For(name, start, stop, body)
+        loop = For("".join([*name]), start, stop, body)  # an equal name, not the same object
         with unchanged(loop=loop):
             found = vectors_and_rest(loop, width)
         about = f"of {loop} in vectors of {width}: found {found}"

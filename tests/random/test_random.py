@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shape_of_rank, shown
+from drawn import drawn, same, shape_of_rank, shown
 from judged import SMALL_FLOAT, unchanged
 
 import tinyjax as jax

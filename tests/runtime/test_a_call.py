@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import each_error, error_passes, raises, unchanged
 
 from tinyjax.runtime.queue import Queue
@@ -43,7 +43,7 @@ class Events:
 
 def kernel_step(arguments, outputs=(), inline=False):
     made = [Output(slot, (3,), F32, is_result=True) for slot in outputs]
-    return KernelStep("kernel", 100, 4, inline, arguments, made, [])
+    return KernelStep("kernel", 100, 4, inline, arguments, made)
 
 
 def test_a_kernel_is_launched_on_the_memory_of_its_arguments_in_their_order():
@@ -108,6 +108,9 @@ def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_betwee
     memories = (SimpleNamespace(cl=f"buffer {n}") for n in range(12))
     queue.launch(kernel, 101, 4, memories, inline)
     assert seen == [(kernel, 101, 4, inline, {n: f"buffer {n}" for n in range(12)})]
+    queue.launch(kernel, 7, 4, [SimpleNamespace(cl=None)] * 12, inline)
+    told = "what has no elements has no buffer, and is an argument too"
+    assert seen[1:] == [(kernel, 7, 4, inline, dict.fromkeys(range(12)))], told
     assert not queue.lock.held
 
 
@@ -163,6 +166,31 @@ def test_each_call_has_a_list_of_its_own():
     step_program.run(["x", "y"])
     assert step_program.template == ["constant", None, None, None], "the template has changed"
     assert step_program.run(["v", "w"]) == ["made by step", "w"]
+
+
+def test_a_call_within_a_call_and_what_the_queue_keeps_have_lists_of_their_own():
+    step_program = step_program_of(Step("step", 3), results=(3, 1, 2))
+    kept = []
+    for args in (["x", "y"], ["v", "w"]):
+        step_program.run(args)
+        kept.append(step_program.queue.kept[0][1])
+    assert [slots[1:3] for slots in kept] == [["x", "y"], ["v", "w"]], (
+        "the queue still needs what the first call worked on when a second one begins"
+    )
+    inner = []
+
+    class Again(Step):
+        """A step that runs its own program once more, as another thread may."""
+
+        def run(self, queue, slots):
+            if not inner:
+                inner.append(None)
+                inner[0] = step_program.run(["v", "w"])
+            super().run(queue, slots)
+
+    step_program.steps.append(Again("again"))
+    assert step_program.run(["x", "y"]) == ["made by step", "x", "y"], "a call began within a call"
+    assert inner == [["made by step", "v", "w"]]
 
 
 def test_what_dies_with_a_step_is_recycled_right_after_it():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 from judged import each_error, error_passes, raises, unchanged
 
 import tinyjax as jax
@@ -36,7 +36,7 @@ def run(function, *args):
     queue = ListeningQueue()
     slots = [Memory(queue, None, x, x.shape, x.dtype, None) for x in map(np.asarray, args)]
     outputs = range(len(args), len(args) + len(eqn.outvars))
-    step = HostStep(eqn, list(range(len(args))), list(outputs), [])
+    step = HostStep(eqn, list(range(len(args))), list(outputs))
     slots += [None] * len(eqn.outvars)
     step.run(queue, slots)
     return queue, slots
@@ -62,7 +62,7 @@ def test_a_value_may_be_each_of_two_operands():
     (eqn,) = jax.make_jaxpr(lax.mul)(X, X).eqns
     queue = ListeningQueue()
     slots = [Memory(queue, None, X, X.shape, X.dtype, None), None]
-    HostStep(eqn, [0, 0], [1], []).run(queue, slots)
+    HostStep(eqn, [0, 0], [1]).run(queue, slots)
     np.testing.assert_array_equal(slots[1].host, X * X)
 
 

@@ -3,7 +3,7 @@ import threading
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16, key_dtype
@@ -146,6 +146,23 @@ def test_arrays_may_end_in_other_threads(pool):
     pool.collect()
     assert not pool.lent
     assert pool.free_bytes == 100 * 64
+
+
+def test_what_ends_while_others_are_taken_back_is_taken_back_too(pool):
+    arrays = [pool.array((16,), F32)[0] for _ in range(3)]
+
+    class Busy(dict):
+        """As blocks are taken back, another array ends, as in another thread."""
+
+        def __delitem__(self, key):
+            super().__delitem__(key)
+            arrays[:1] = []
+
+    pool.lent = Busy(pool.lent)
+    arrays[:1] = []
+    pool.collect()
+    told = "of three arrays, two ended while the first was taken back"
+    assert (pool.lent, pool.free_bytes) == ({}, 3 * 64), f"{told}: {pool.free_bytes} bytes are free"
 
 
 @each_error

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, same, shown
+from drawn import drawn, same, shown
 from judged import each_error, error_passes, raises
 
 from tinyjax.core.dtypes import bfloat16

@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same, shown
+from drawn import draws, equal, listed
+from judged import SMALL_FLOAT
 
 import tinyjax as jax
 from tinyjax.core import bind, dtypes
@@ -119,7 +120,7 @@ def test_a_new_operation_of_any_operands_and_results_is_parted(monkeypatch):
         closed = trace.unknown.finish([x.tangent for x in pick(found, vary)])
         steps = [10.0**i for i in range(sum(moves))]
         numbers = [sum(s * c for s, c in zip(steps, pick(row, moves))) for row in mixed.matrix]
-        same(eval_jaxpr(closed.jaxpr, closed.consts, *steps), pick(numbers, vary), about=about)
+        equal(eval_jaxpr(closed.jaxpr, closed.consts, *steps), pick(numbers, vary), about=about)
 
 
 class Chosen:
@@ -127,7 +128,7 @@ class Chosen:
 
     def __init__(self, draw, primals, constant):
         self.avals, self.constant = [bind.get_aval(x) for x in primals], constant
-        self.moves = [aval.dtype.kind in "fc" for aval in self.avals]
+        self.moves = [dtypes.is_inexact(aval.dtype) for aval in self.avals]
         places = [*range(len(primals)), None]
         self.places = [draw.choice(places) for _ in range(draw.randint(0, 2 * draw.size))]
         self.factors = [draw.choice([None, 2.0, -1.0]) for _ in self.places]
@@ -148,6 +149,7 @@ def drawn_primals(draw):
         lambda: 2.0,
         lambda: draw.whole((2,), np.float16),
         lambda: draw.whole((0, 3), np.complex64),
+        lambda: draw.whole((2,), SMALL_FLOAT),
         lambda: draw.randint(0, 9),
         lambda: True,
         lambda: draw.whole((2,), np.uint8),
@@ -167,19 +169,19 @@ def test_of_any_function_each_argument_and_each_result_is_told_apart():
         about = {"primals": primals, "results": list(zip(fun.places, fun.factors))}
         pairs = list(zip(fun.avals, fun.moves))
         want = [aval if move else aval.update(dtype=dtypes.float0) for aval, move in pairs]
-        assert linearized.in_avals == want, f"{shown(about)}: in_avals {linearized.in_avals}"
+        assert linearized.in_avals == want, f"{listed(about)}: in_avals {linearized.in_avals}"
         ins = [v.aval for v in linearized.jaxpr.invars]
-        assert ins == pick(want, fun.moves), f"{shown(about)}: the linear jaxpr takes {ins}"
+        assert ins == pick(want, fun.moves), f"{listed(about)}: the linear jaxpr takes {ins}"
         flags = [i is not None and fun.moves[i] for i in fun.places]
-        assert linearized.nonzero_outs == flags, f"{shown(about)}: {linearized.nonzero_outs}"
+        assert linearized.nonzero_outs == flags, f"{listed(about)}: {linearized.nonzero_outs}"
         for out, expected in zip(outs, fun(*primals), strict=True):
             if expected is outer:
-                assert out is outer, f"{shown(about)}: a pair of another trace is known, not {out}"
+                assert out is outer, f"{listed(about)}: a pair of another trace is known, not {out}"
             else:
-                same(out, expected, **about)
+                equal(out, expected, **about)
         tangents = [np.full(a.shape, 3 + i, a.dtype) for i, a in enumerate(fun.avals)]
         found = eval_jaxpr(linearized.jaxpr, linearized.residuals, *pick(tangents, fun.moves))
-        same(found, pick(fun(*tangents), flags), **about)
+        equal(found, pick(fun(*tangents), flags), **about)
 
 
 def derived(way, f, n):
@@ -213,7 +215,7 @@ def test_in_any_nest_linearize_gives_the_derivatives_of_any_program(dtype):
                 expected = sum(program.with_tangents(half, args[n:]), [])
             else:
                 expected = [np.asarray(x) for x in derived("jvp", g, n)(*args)]
-            same(f(*args), expected, dtype=dtype, program=program, nest=ways, args=args)
+            equal(f(*args), expected, dtype=dtype, program=program, nest=ways, args=args)
 
 
 def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
@@ -229,26 +231,26 @@ def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
         forced = tuple(draw.flags(len(closed.out_avals))) if draw.random() < 0.6 else ()
         parts = linearize_jaxpr(closed, nonzeros, forced)
         about = {"program": program, "nonzeros": nonzeros, "instantiate": forced, "args": given}
-        assert list(parts.known.in_avals) == list(closed.in_avals), shown(about)
+        assert list(parts.known.in_avals) == list(closed.in_avals), listed(about)
         outs, residuals = parts.values(given, jaxpr_as_fun(parts.known)(*given))
         tangents = [draw.whole(x.shape, most=3) if m else 0 * x for x, m in zip(args, nonzeros)]
         primals_out, tangents_out = program.with_tangents(args, tangents)
-        same(outs, [*primals_out, *consts], **about)
+        equal(outs, [*primals_out, *consts], **about)
         linear = [*program.moving_results(nonzeros), *[False for _ in consts]]
         flags = tuple(a or b for a, b in zip(linear, forced or [False] * len(linear)))
-        assert tuple(parts.later_outs) == flags, f"{shown(about)}: later_outs {parts.later_outs}"
+        assert tuple(parts.later_outs) == flags, f"{listed(about)}: later_outs {parts.later_outs}"
         found = jaxpr_as_fun(parts.later)(*residuals, *pick(tangents, nonzeros))
         tangents_out += [np.zeros(2) for _ in consts]
-        same(found, pick(tangents_out, flags), **about)
+        equal(found, pick(tangents_out, flags), **about)
         for origins in (parts.known_outs, parts.residuals):
-            assert {kind for kind, _ in origins} <= {"in", "out", "const"}, shown(about)
+            assert {kind for kind, _ in origins} <= {"in", "out", "const"}, listed(about)
         asked = {i for kind, i in [*parts.known_outs, *parts.residuals] if kind == "out"}
         outvars = parts.known.jaxpr.outvars
-        assert asked == set(range(len(outvars))), f"{shown(about)}: outputs {asked}"
-        assert not set(outvars) & set(parts.known.jaxpr.invars), f"{shown(about)}: an input"
+        assert asked == set(range(len(outvars))), f"{listed(about)}: outputs {asked}"
+        assert not set(outvars) & set(parts.known.jaxpr.invars), f"{listed(about)}: an input"
         inputs, constvars = closed.jaxpr.invars, closed.jaxpr.constvars
         for v, (kind, origin) in zip(closed.jaxpr.outvars, parts.known_outs, strict=True):
             if v in inputs or v in constvars:
                 want = ("in", inputs.index(v)) if v in inputs else ("const", closed.consts[0])
                 is_right = kind == want[0] and (origin is want[1] or origin == want[1])
-                assert is_right, f"{shown(about)}: a result is from {(kind, origin)}, not {want}"
+                assert is_right, f"{listed(about)}: a result is from {(kind, origin)}, not {want}"

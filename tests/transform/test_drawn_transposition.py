@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same, shown
+from drawn import draws, equal, listed
+from judged import SMALL_FLOAT
 
 import tinyjax as jax
 from tinyjax.core import bind, primitives
@@ -22,7 +23,7 @@ from tinyjax.transform.transposition import (
 )
 
 scalar = ShapedArray((), np.dtype("float32"))
-DTYPES = [np.float32, np.float16, np.complex64]
+DTYPES = [np.float32, np.float16, np.complex64, SMALL_FLOAT.type]
 
 
 def linear(draw, shape, dtype=np.float32):
@@ -54,14 +55,14 @@ def test_of_any_axes_sums_and_copies_are_transposed():
         ct = draw.whole(kept, dtype)
         found = transpose_rules[primitives.reduce_sum_p](ct, linear(draw, shape, dtype), axes=axes)
         expected = np.broadcast_to(np.expand_dims(ct, axes), shape)
-        same(found, [expected], dtype=dtype, sum_of=shape, axes=axes, ct=ct)
+        equal(found, [expected], dtype=dtype, sum_of=shape, axes=axes, ct=ct)
 
         places = tuple(axis for axis in range(len(shape)) if axis not in axes)
         operand = tuple(draw.choice([1, shape[axis]]) for axis in places)
         ct, x = draw.whole(shape, dtype), linear(draw, operand, dtype)
         params = {"shape": shape, "broadcast_dimensions": places}
         found = transpose_rules[primitives.broadcast_in_dim_p](ct, x, **params)
-        same(found, [summed(ct, operand, places)], dtype=dtype, copied=operand, ct=ct, **params)
+        equal(found, [summed(ct, operand, places)], dtype=dtype, copied=operand, ct=ct, **params)
 
 
 def test_of_any_shapes_what_was_stretched_is_summed():
@@ -70,7 +71,7 @@ def test_of_any_shapes_what_was_stretched_is_summed():
         ct = draw.whole(to, dtype)
         expected = summed(ct, shape, range(len(shape)))
         found = unbroadcast(ShapedArray(shape, np.dtype(dtype)), ct)
-        same(found, expected, dtype=dtype, operand=shape, ct=ct)
+        equal(found, expected, dtype=dtype, operand=shape, ct=ct)
         other = draw.choice([(), to, tuple(draw.choice([1, n]) for n in to)])
         shapes, known = (shape, other), draw.flags(2, 0.2)
         if draw.random() < 0.5:
@@ -82,10 +83,10 @@ def test_of_any_shapes_what_was_stretched_is_summed():
             shapes, known, operands = (shapes[0],) * 2, [known[0]] * 2, [operands[0]] * 2
         about = {"shapes": shapes, "known": known, "ct": ct}
         found = transpose_rules[primitives.add_p](ct, *operands)
-        assert [x is None for x in found] == known, f"{shown(about)}: found {found}"
+        assert [x is None for x in found] == known, f"{listed(about)}: found {found}"
         for x, s, k in zip(found, shapes, known):
             if not k:
-                same(x, summed(ct, s, range(len(s))), dtype=dtype, **about)
+                equal(x, summed(ct, s, range(len(s))), dtype=dtype, **about)
 
 
 def test_of_any_shapes_the_factor_that_is_linear_is_found_and_summed():
@@ -100,14 +101,14 @@ def test_of_any_shapes_the_factor_that_is_linear_is_found_and_summed():
         product = np.broadcast_to(ct * factor, to)
         expected = summed(product, shape, range(len(shape)))
         about = {"shape": shape, "other factor": factor, "ct": ct}
-        same(mul_transpose_x(ct, x, factor), expected, dtype=dtype, **about)
-        same(mul_transpose_y(ct, factor, x), expected, dtype=dtype, **about)
+        equal(mul_transpose_x(ct, x, factor), expected, dtype=dtype, **about)
+        equal(mul_transpose_y(ct, factor, x), expected, dtype=dtype, **about)
         rules = [lambda *args, side=side, **params: (side, args, params) for side in "xy"]
         for place, operands in enumerate([(x, factor), (factor, x)]):
             found = product_transpose(primitives.mul_p, *rules, ct, *operands, **params)
             want = [None, None]
             want[place] = ("xy"[place], (ct, *operands), params)
-            assert found == tuple(want), f"{shown(about)}: expected {want}, found {found}"
+            assert found == tuple(want), f"{listed(about)}: expected {want}, found {found}"
         with pytest.raises(NotImplementedError, match="not linear"):
             both = draw.choice([x, linear(draw, to, dtype)])
             product_transpose(primitives.mul_p, *rules, ct, x, both)
@@ -235,34 +236,39 @@ def moved_one_by_one(program, args, weights):
 
 def test_of_any_program_what_comes_back_is_the_transpose_of_what_goes_forwards():
     for draw in draws(50):
-        program = draw.program()
-        args = draw.args(program)
+        dtype = draw.choice([np.float32, np.float32, SMALL_FLOAT.type])
+        program = draw.program(constants=dtype is np.float32)
+        args = draw.args(program, dtype)
         kinds = [draw.choice([None, None, np.int32, np.bool_]) for _ in args]  # None: a float
         given = [x if kind is None else np.ones(x.shape, kind) for x, kind in zip(args, kinds)]
         numbers = [x if kind is None else np.ones(()) for x, kind in zip(args, kinds)]
 
-        def fun(*xs, program=program, kinds=kinds):
-            outs = program(*[x if kind is None else 1.0 for x, kind in zip(xs, kinds)])
+        def fun(*xs, program=program, kinds=kinds, dtype=dtype):
+            outs = program(*[x if kind is None else dtype(1) for x, kind in zip(xs, kinds)])
             return [*outs, 3, *[x for x, kind in zip(xs, kinds) if kind is not None]]
 
         outs, pull_back = jax.vjp(fun, *given)
         cts = [
-            draw.whole(np.shape(x)) if i < len(program.results) else np.zeros(np.shape(x), float0)
+            draw.whole(np.shape(x), bind.get_aval(x).dtype)
+            if i < len(program.results)
+            else np.zeros(np.shape(x), float0)
             for i, x in enumerate(outs)
         ]
         about = {"program": program, "args": given, "cts": cts}
         found = pull_back(cts)
-        assert len(found) == len(args), f"{shown(about)}: {len(found)} cotangents"
+        assert len(found) == len(args), f"{listed(about)}: {len(found)} cotangents"
         expected = moved_one_by_one(program, numbers, cts)
         for i, (x, kind) in enumerate(zip(given, kinds)):
             if kind is None:
-                same(found[i], expected[i], dtype=np.float32, **about, argument=i)
+                equal(found[i], expected[i], dtype=dtype, **about, argument=i)
             else:
                 what = found[i].dtype, found[i].shape
-                assert what == (float0, x.shape), f"{shown(about)}, argument {i}: {found[i]!r}"
+                assert what == (float0, x.shape), f"{listed(about)}, argument {i}: {found[i]!r}"
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.float16, np.complex64, SMALL_FLOAT.type]
+)
 def test_of_any_program_and_dtype_the_gradient_is_how_the_value_moves(dtype):
     with jax.enable_x64(dtype is np.float64):
         for draw in draws(20, 4):
@@ -275,9 +281,9 @@ def test_of_any_program_and_dtype_the_gradient_is_how_the_value_moves(dtype):
             weights = [0] * (len(program.results) - 1) + [1]
             expected = moved_one_by_one(program, args, weights)
             about = {"program": program, "args": args, "argnums": numbers}
-            same(value, program.in_numpy(*args)[-1], dtype=dtype, **about)
-            assert type(found) is tuple, f"{shown(about)}: found {found}"
-            same(list(found), [expected[i] for i in numbers], dtype=dtype, **about)
+            equal(value, program.in_numpy(*args)[-1], dtype=dtype, **about)
+            assert type(found) is tuple, f"{listed(about)}: found {found}"
+            equal(list(found), [expected[i] for i in numbers], dtype=dtype, **about)
 
 
 def test_in_any_nest_a_vjp_gives_the_derivatives_of_any_program():
@@ -294,4 +300,4 @@ def test_in_any_nest_a_vjp_gives_the_derivatives_of_any_program():
         second = jax.jvp(moved, (args,), (us,))[1]
         expected = sum(float(np.sum(c * np.asarray(x))) for c, x in zip(cts, second))
         about = {"program": program, "args": args, "cts": cts, "directions": (ts, us)}
-        same(found, expected, **about)
+        equal(found, expected, **about)

@@ -25,6 +25,7 @@ from typing import Any
 from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, in_clone, load
 from tinyjax.studio.learn.functions import function_text, functions_of
+from tinyjax.studio.learn.signature import differences
 from wrong_answers.changes import changes
 from wrong_answers.kinds import kinds
 
@@ -130,7 +131,7 @@ def of_lesson(lesson: int, most: int = MADE) -> list[Mutant]:
 
 def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     """For each, what the first test that fails says: its "test", the "kind" of error, "where" it was raised,
-    the "message"; None where all tests pass.
+    the "message"; else how its signature differs. None where all tests pass.
 
     Only the lesson on devices looks for them; jitted functions of other lessons are evaluated by NumPy."""
     needs_devices = any(NAMES[m.exercise.lesson] == "17_device" for m in mutants)
@@ -155,7 +156,18 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     report = json.loads(said[-1])
     if report["errors"] or len(report["results"]) != len(answers):
         raise RuntimeError("\n".join([*report["errors"], done.stderr]))
-    return report["results"]
+    return [found or signature_failure(m) for found, m in zip(report["results"], mutants)]
+
+
+def signature_failure(mutant: Mutant) -> dict[str, str] | None:
+    """How a signature differs from the exercise's; the tests see only the code of a function."""
+    for file, name, text in mutant.functions:
+        wanted = functions_of(read(in_clone(file)))[name]
+        (yours,) = functions_of(text).values()
+        if lines := differences(wanted, yours):
+            about = {"test": "", "kind": "signature", "where": "answer"}
+            return about | {"message": " / ".join(lines)}
+    return None
 
 
 UNCLEAR = ("SyntaxError", "ImportError", "ModuleNotFoundError", "skipped")

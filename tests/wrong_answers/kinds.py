@@ -6,7 +6,8 @@
 Where changes.py turns around an operator, a kind changes what nobody looks at while all goes well: a trace
 that is put in charge without a `finally`, an error that is caught, elements after the second, what stands
 there twice, a 0 that is not None, parameters, a dtype, the caller's list or array, the result of an earlier
-call.
+call, settings of the whole process, equal things that are not one object, a loop that is written out, an
+argument that is donated, what is kept for the way back.
 """
 
 from __future__ import annotations
@@ -186,6 +187,55 @@ def _arguments_changed(function: ast.AST) -> Iterator[Changed]:
         yield f"argument changed: {name}", copied
 
 
+def _settings_left(function: ast.AST) -> Iterator[Changed]:
+    """`with np.errstate(...):` as np.seterr, which stays."""
+    for copied, block in _each(function, ast.With):
+        for item in block.items:  # type: ignore[attr-defined]
+            text = ast.unparse(item)
+            if text.startswith("np.errstate(") and len(block.items) == 1:  # type: ignore[attr-defined]
+                setting = _statements(text.replace("errstate", "seterr"))
+                yield f"left: {text}", _replaced(copied, block, [*setting, *block.body])  # type: ignore
+
+
+def _identity(function: ast.AST) -> Iterator[Changed]:
+    """`is` in place of `==`: what is equal must be one object."""
+    for copied, node in _each(function, ast.Compare):
+        sides = [node.left, *node.comparators]  # type: ignore[attr-defined]
+        swapped = {ast.Eq: ast.Is, ast.NotEq: ast.IsNot}.get(type(node.ops[0]))  # type: ignore
+        if swapped and len(sides) == 2 and not any(isinstance(x, ast.Constant) for x in sides):
+            says = f"identity: {ast.unparse(node)}"
+            node.ops = [swapped()]  # type: ignore[attr-defined]
+            yield says, copied
+
+
+def _option(function: ast.AST, of: str, option: str, value: str) -> Iterator[Changed]:
+    """A call of the function `of` with an option more."""
+    for copied, call in _each(function, ast.Call):
+        names = [k.arg for k in call.keywords]  # type: ignore[attr-defined]
+        if ast.unparse(call.func) == of and option not in names:  # type: ignore[attr-defined]
+            says = f"{option}={value}: {ast.unparse(call).splitlines()[0]}"
+            given = ast.keyword(option, ast.parse(value, mode="eval").body)
+            call.keywords.append(given)  # type: ignore[attr-defined]
+            yield says, copied
+
+
+def _written_out(function: ast.AST) -> Iterator[Changed]:
+    """A loop whose iterations the compiler writes out: the program grows with their number."""
+    yield from _option(function, "lax.scan", "unroll", "True")
+
+
+def _donated(function: ast.AST) -> Iterator[Changed]:
+    """A jitted function that eats its first argument."""
+    yield from _option(function, "jax.jit", "donate_argnums", "0")
+
+
+def _products_kept(function: ast.AST) -> Iterator[Changed]:
+    """A checkpoint that keeps products of matrices, or all, for the way back."""
+    for policy in ("dots_saveable", "everything_saveable"):
+        value = f"jax.checkpoint_policies.{policy}"
+        yield from _option(function, "jax.checkpoint", "policy", value)
+
+
 FIXED = (
     "Primitive",
     "Callable",
@@ -207,4 +257,9 @@ KINDS: tuple[Callable, ...] = (
     _one_dtype,
     _kept,
     _arguments_changed,
+    _settings_left,
+    _identity,
+    _written_out,
+    _donated,
+    _products_kept,
 )

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from tinyjax.compile.fusion.cost_record import Cost, bytes_of_all, eqn_cost, of_one_iteration, total
 from tinyjax.compile.fusion.groups import Group
-from tinyjax.compile.memory_plan import MemoryPlan
-from tinyjax.compile.plan import Plan, step_word
+from tinyjax.compile.plan import MemoryPlan, Plan, step_word
 
 # ---- steps ----
 
@@ -24,7 +23,7 @@ def group_cost(plan: Plan, number: int) -> Cost:
     group = plan.groups[number]
     if number in plan.bodies:
         bodies = [plan_cost(body) for body in plan.bodies[number].values()]
-        return of_one_iteration(group.eqn, bodies)  # type: ignore[union-attr]
+        return of_one_iteration(group.eqn, bodies)
     return fused_cost(group)
 
 

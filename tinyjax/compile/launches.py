@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.shortcuts import with_shortcut
 
@@ -17,28 +16,27 @@ if TYPE_CHECKING:
     from tinyjax.runtime.devices import Device
 
 
-def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:
+def launch_of(plan: Plan, number: int) -> Launch:
     """A group's kernel by itself."""
     group, kernel = plan.groups[number], plan.kernels[number]
-    written_over = [i for i, _ in memory.in_place.get(number, ())]
+    written_over = [i for i, _ in plan.memory.in_place.get(number, ())]
     inputs = [v for i, v in enumerate(group.inputs) if i not in written_over]
     return Launch(kernel, [number], [kernel], inputs, group.outputs)
 
 
 @with_shortcut
-def launches_of(plan: Plan, memory: MemoryPlan, device: Device) -> list[Launch]:
+def launches_of(plan: Plan, device: Device) -> list[Launch]:
     """The launches of a plan's kernels, in order."""
-    return [launch_of(plan, memory, number) for number in plan.kernels]
+    return [launch_of(plan, number) for number in plan.kernels]
 
 
-def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
+def with_launches(plan: Plan, device: Device) -> Plan:
     """The plan with its launches, also in the bodies of loops that are not part of a launch themselves."""
-    launches = launches_of(plan, memory, device)
+    launches = launches_of(plan, device)
     launched = {number for launch in launches for number in launch.numbers}
 
     def of_body(body: Plan, number: int, label: str) -> Plan:
-        inside = memory.bodies[number][label]
-        return body if number in launched else with_launches(body, inside, device)
+        return body if number in launched else with_launches(body, device)
 
     return plan.with_bodies(of_body, launches=launches)
 

@@ -16,13 +16,7 @@ from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.launches import launches_lines, with_launches
-from tinyjax.compile.memory_plan import (
-    MemoryPlan,
-    memory_lines,
-    plan_memory,
-    usable_donations,
-    with_memory,
-)
+from tinyjax.compile.memory_plan import memory_lines, usable_donations, with_memory
 from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import (
     Plan,
@@ -55,13 +49,10 @@ class LoweredProgram:
     planned: Plan  # each kernel with separate memory
     donated: tuple[bool, ...]  # which arguments can't be used after a call
     rescheduled: tuple[str, ...] = ()  # kernels with a schedule that the user chose
-    memory: MemoryPlan = field(init=False)
     plan: Plan = field(init=False)  # the final plan: some kernels work in place
 
     def __post_init__(self) -> None:
-        self.memory = plan_memory(self.planned, self.donated)
-        plan = with_memory(self.planned, self.memory)
-        self.plan = with_launches(plan, self.memory, self.device)
+        self.plan = with_launches(with_memory(self.planned, self.donated), self.device)
 
     def as_text(self, stage: str | None = None) -> str:
         """A stage (one of STAGES), or a pass's result (by the title of its record), as text; by default the
@@ -163,7 +154,7 @@ STAGES = {
     "opencl": Stage(lambda it: program_text(it.plan.all_kernels())),
     "webassembly": Stage(lambda it: feature("wasm.webassembly").webassembly(it.plan.all_kernels())),
     "explain": Stage(lambda it: mapping(it.plan), lambda it: explain_lines(it.plan)),
-    "memory": Stage(lambda it: it.memory, lambda it: memory_lines(it.plan, it.memory)),
+    "memory": Stage(lambda it: it.plan.memory, lambda it: memory_lines(it.plan)),
     "cost": Stage(lambda it: step_costs(it.plan), lambda it: cost_lines(it.plan)),
     "schedule": Stage(lambda it: it.plan, lambda it: program_schedule_lines(it)),
 }

@@ -20,11 +20,9 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
-from tinyjax.compile.fusion.groups import HostGroup
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
@@ -45,7 +43,7 @@ from tinyjax.compile.kernel.substitution import (
     substituted,
 )
 from tinyjax.compile.passes.loops import loop_of
-from tinyjax.compile.plan import Plan
+from tinyjax.compile.plan import MemoryPlan, Plan
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.nests import without_unused
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
@@ -53,58 +51,28 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Var
 # ---- the plan ----
 
 
-@dataclass
-class MemoryPlan:
-    """How buffers are reused in a run of one jaxpr.
-
-    `reuses_buffer_of` maps an output to the variable whose memory it gets. `in_place` maps a group to the
-    positions (input, output) that are one buffer of its kernel. `freed_after` maps a group to the variables
-    that are freed after it because no output reuses their memory. `donated`: arguments whose memory may be
-    written to. `live`: the bytes in use while each group runs, and finally after the run."""
-
-    donated: set[Var]
-    reuses_buffer_of: dict[Var, Var] = field(default_factory=dict)
-    in_place: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    freed_after: dict[int, list[Var]] = field(default_factory=dict)
-    live: list[int] = field(default_factory=list)
-    kernels: dict[int, Kernel] = field(default_factory=dict)  # as the plan's, or in place
-    bodies: dict[int, dict[str, MemoryPlan]] = field(default_factory=dict)
-    argument_bytes: int = 0
-    constant_bytes: int = 0
-    output_bytes: int = 0
-    alias_bytes: int = 0  # of results in memory of donated arguments
-
-    def overwritten(self, plan: Plan) -> list[int]:
-        """The arguments whose memory is written to."""
-        taken = self.donated & set(self.reuses_buffer_of.values())
-        return [i for i, v in enumerate(plan.closed.jaxpr.invars) if v in taken]
-
-    @property
-    def peak_bytes(self) -> int:
-        """The most that arguments, constants, results and temporaries take at one time."""
-        return max(self.live)
-
-    @property
-    def temp_bytes(self) -> int:
-        """The peak without the separate memory of arguments, constants and results."""
-        lasting = self.argument_bytes + self.constant_bytes + self.output_bytes - self.alias_bytes
-        return max(0, self.peak_bytes - lasting)
-
-
-def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = True) -> MemoryPlan:
-    """The memory plan of `plan`, and of its loops' bodies; `donated` has a flag for each argument.
+def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = True) -> Plan:
+    """The plan with a memory plan, in which some kernels work in place, also for its loops' bodies;
+    `donated` has a flag for each argument.
 
     A loop decides where its body's results go. They only reuse, in place, the carry of the previous
     iteration, which is then donated."""
     jaxpr = plan.closed.jaxpr
     given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
-    memory = MemoryPlan(given, kernels=dict(plan.kernels))
+
+    def of_body(body: Plan, number: int, label: str) -> Plan:
+        loop = loop_of(plan.groups[number].eqn) if label == "body" else None
+        carry = [False] * len(loop.consts) + [True] * len(loop.carry) if loop else []
+        return with_memory(body, carry, False)
+
+    memory = MemoryPlan(given)
+    plan = plan.with_bodies(of_body, kernels=dict(plan.kernels), memory=memory)
     results = {v for v in jaxpr.outvars if isinstance(v, Var)}
     last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
     reusable = {v for v in (plan.made_on_device() | given) - results if v.aval.size}
     made_on_host = plan.made_on_host() - results
 
-    new_carry = set(v for v in jaxpr.outvars[: len(given)] if isinstance(v, Var))
+    new_carry = set(jaxpr.outvars[: len(given)])
 
     def may_take_over(v: Var, u: Var) -> bool:
         if of_program or u not in given:
@@ -116,26 +84,22 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
         dead = _dying(plan, number, last_reader)
         dying = [v for v in dead if v in reusable]
         if number in plan.kernels:
-            _take_in_place(memory, plan, number, dying, may_take_over)
+            _take_in_place(plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
-        elif isinstance(group, HostGroup) and group.kind == "meet":
+        elif group.kind == "meet":
             for u, v in zip(group.eqn.invars, group.outputs):
                 if isinstance(u, Var) and u in dying and group.inputs.count(u) == 1:
                     if u.aval == v.aval and may_take_over(v, u):
                         memory.reuses_buffer_of[v] = u
-        taken = set(memory.reuses_buffer_of.values())
+        taken = [memory.reuses_buffer_of.get(v) for v in group.outputs]
         free += [(v, number) for v in dying if v not in taken]
         if no_longer_read := [v for v in dead if v in made_on_host]:
             memory.freed_after[number] = no_longer_read
-        for label, body in plan.bodies.get(number, {}).items():
-            loop = loop_of(group.eqn) if label == "body" else None  # type: ignore[union-attr]
-            carry = [False] * len(loop.consts) + [True] * len(loop.carry) if loop else []
-            memory.bodies.setdefault(number, {})[label] = plan_memory(body, carry, False)
     for v, number in free:
         if v not in given:
             memory.freed_after.setdefault(number, []).append(v)
-    _count(memory, plan, results)
-    return memory
+    _count(plan, results)
+    return plan
 
 
 def _dying(plan: Plan, number: int, last_reader: dict[Var, int]) -> list[Var]:
@@ -148,28 +112,22 @@ def _dying(plan: Plan, number: int, last_reader: dict[Var, int]) -> list[Var]:
 
 
 def _take_in_place(
-    memory: MemoryPlan,
-    plan: Plan,
-    number: int,
-    dying: list[Var],
-    may_take_over: Callable[[Var, Var], bool],
+    plan: Plan, number: int, dying: list[Var], may_take_over: Callable[[Var, Var], bool]
 ) -> None:
-    group, kernel = plan.groups[number], plan.kernels[number]
+    group, kernel, memory = plan.groups[number], plan.kernels[number], plan.memory
     count, pairs = len(group.inputs), []
     free = [group.inputs.index(u) for u in dying if u in group.inputs]
     for at, v in enumerate(group.outputs):
         for i in free:
-            source, destination = kernel.buffers[i], kernel.buffers[count + at]
-            if not may_take_over(v, group.inputs[i]):
-                continue
-            if can_be_in_place(kernel, source, destination):
+            both = kernel.buffers[i], kernel.buffers[count + at]
+            if may_take_over(v, group.inputs[i]) and can_be_in_place(kernel, *both):
                 memory.reuses_buffer_of[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)
                 break
     if pairs:
         memory.in_place[number] = pairs
-        memory.kernels[number] = in_place_kernel(kernel, count, pairs)
+        plan.kernels[number] = in_place_kernel(kernel, count, pairs)
 
 
 def _take_free(
@@ -192,17 +150,9 @@ def _take_free(
                 break
 
 
-def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
-    """The plan with the kernels that work in place, also in its loops' bodies."""
-    return plan.with_bodies(
-        lambda body, number, label: with_memory(body, memory.bodies[number][label]),
-        kernels=memory.kernels,
-    )
-
-
-def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
+def _count(plan: Plan, results: set[Var]) -> None:
     """Adds up the bytes in memory while each group runs."""
-    jaxpr = plan.closed.jaxpr
+    jaxpr, memory = plan.closed.jaxpr, plan.memory
     memory.argument_bytes = bytes_of_all(jaxpr.invars)
     memory.constant_bytes = bytes_of_all(jaxpr.constvars)
     memory.output_bytes = bytes_of_all(jaxpr.outvars)
@@ -217,8 +167,8 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
                 held.add(owner[v])
             elif v in results:
                 memory.alias_bytes += bytes_of(v.aval)
-        bodies = memory.bodies.get(number, {}).items()
-        inner = max([_body_bytes(label, body) for label, body in bodies], default=0)
+        bodies = plan.bodies.get(number, {}).items()
+        inner = max([_body_bytes(label, body.memory) for label, body in bodies], default=0)
         memory.live.append(lasting + bytes_of_all(held) + inner)
         held.difference_update([owner[v] for v in memory.freed_after.get(number, ())])
     memory.live.append(lasting + bytes_of_all(held))
@@ -351,9 +301,9 @@ def usable_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> list[bool]
 # ---- printing ----
 
 
-def memory_lines(plan: Plan, memory: MemoryPlan) -> Iterator[str]:
+def memory_lines(plan: Plan) -> Iterator[str]:
     """A line for each array that a group makes: its bytes, and the array whose memory it reuses."""
-    names = plan.names
+    names, memory = plan.names, plan.memory
     for number, group in enumerate(plan.groups):
         in_place = {at for _, at in memory.in_place.get(number, ())}
         yield f"{number}: {memory.live[number]:,} bytes in use"
@@ -370,7 +320,7 @@ def memory_lines(plan: Plan, memory: MemoryPlan) -> Iterator[str]:
             yield f"   free afterwards: {back}"
         for label, body in plan.bodies.get(number, {}).items():
             yield f"   {label}:"
-            yield from ("     " + line for line in memory_lines(body, memory.bodies[number][label]))
+            yield from ("     " + line for line in memory_lines(body))
     yield (
         f"arguments {memory.argument_bytes:,}, results {memory.output_bytes:,} (in donated memory: "
         f"{memory.alias_bytes:,}), temporaries {memory.temp_bytes:,}, peak {memory.peak_bytes:,} bytes"

@@ -13,13 +13,13 @@ from typing import Any
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.codegen.program import OtherKernel
 from tinyjax.compile.fusion.fuse import fuse
-from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.invariants import hoist_host_steps
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.cse import cse_key
-from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.compile.passes.loops import bodies_of, is_control_flow
 from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
@@ -58,6 +58,37 @@ class Launch:
 
 
 @dataclass
+class MemoryPlan:
+    """How buffers are reused in a run of one jaxpr.
+
+    `reuses_buffer_of` maps an output to the variable whose memory it gets. `in_place` maps a group to the
+    positions (input, output) that are one buffer of its kernel. `freed_after` maps a group to the variables
+    that are freed after it because no output reuses their memory. `donated`: arguments whose memory may be
+    written to. `live`: the bytes in use while each group runs, and finally after the run."""
+
+    donated: set[Var] = field(default_factory=set)
+    reuses_buffer_of: dict[Var, Var] = field(default_factory=dict)
+    in_place: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    freed_after: dict[int, list[Var]] = field(default_factory=dict)
+    live: list[int] = field(default_factory=list)
+    argument_bytes: int = 0
+    constant_bytes: int = 0
+    output_bytes: int = 0
+    alias_bytes: int = 0  # of results in memory of donated arguments
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that arguments, constants, results and temporaries take at one time."""
+        return max(self.live)
+
+    @property
+    def temp_bytes(self) -> int:
+        """The peak without the separate memory of arguments, constants and results."""
+        lasting = self.argument_bytes + self.constant_bytes + self.output_bytes - self.alias_bytes
+        return max(0, self.peak_bytes - lasting)
+
+
+@dataclass
 class Plan:
     """One jaxpr: what runs, in order. Groups without a kernel run on the host, or have nothing to
     compute, or are loops that run the plans in `bodies`."""
@@ -67,7 +98,7 @@ class Plan:
     names: dict[Var, str]
     kernels: dict[int, Kernel] = field(default_factory=dict)  # by the number of their group
     bodies: dict[int, dict[str, Plan]] = field(default_factory=dict)  # 'body', 'cond', 'branch 0'
-    reasons: dict[int, str] = field(default_factory=dict)  # why a loop is no kernel
+    memory: MemoryPlan = field(default_factory=MemoryPlan)  # see memory_plan.py
     launches: list[Launch] = field(default_factory=list)  # of all kernels: see launches.py
 
     def __str__(self) -> str:
@@ -75,16 +106,11 @@ class Plan:
 
     def made_on_device(self) -> set[Var]:
         """The values that the device computes: their memory can be reused when nothing reads it."""
-        return {
-            v
-            for group in self.groups
-            if not isinstance(group, HostGroup) or group.kind != "host"
-            for v in group.outputs
-        }
+        return {v for group in self.groups if group.kind != "host" for v in group.outputs}
 
     def made_on_host(self) -> set[Var]:
         """The results of host steps: their memory is NumPy's, and can only be freed."""
-        return {v for group in self.groups for v in group.outputs} - self.made_on_device()
+        return {v for group in self.groups if group.kind == "host" for v in group.outputs}
 
     def all_plans(self) -> Iterator[Plan]:
         """This plan, and those of the bodies within."""
@@ -132,7 +158,9 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
     """The plan of a simplified jaxpr; without a target, all of it runs on the host."""
     names = all_names(closed.jaxpr)
     if target is None:
-        return Plan(closed, [HostGroup(e, "there is no OpenCL device") for e in closed.eqns], names)
+        return Plan(
+            closed, [host_group(e, "there is no OpenCL device") for e in closed.eqns], names
+        )
     return _Planner(target).plan(closed, names, "k")
 
 
@@ -145,8 +173,21 @@ class _Planner:
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
-        loops = self._loops(closed.jaxpr, names)
-        closed = self._without_invariants(closed, loops, names)
+        loops: dict[JaxprEqn, LoopKernel | str] = {}  # each loop's kernel, or why it has none
+
+        def loop(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+            """Decides which operands of a loop are stored. If it is no kernel, its invariant host steps
+            run before it.
+            """
+            if not is_control_flow(eqn):
+                return None
+            made, before = loop_kernel(eqn, producer, names, self.target), list[JaxprEqn]()
+            if isinstance(made, str):
+                before, eqn = hoist_host_steps(eqn, names, self.target)
+            loops[eqn] = made
+            return [*before, eqn]
+
+        closed = walk(closed, loop)
         inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
         of = "" if prefix == "k" else prefix.rstrip("_")
 
@@ -160,31 +201,6 @@ class _Planner:
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
-
-    def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
-        """The kernel of each loop, or the reason why it has none. This decides which of its operands are
-        stored.
-        """
-        producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-        return {
-            eqn: loop_kernel(eqn, producer, names, self.target)
-            for eqn in jaxpr.eqns
-            if is_control_flow(eqn)
-        }
-
-    def _without_invariants(
-        self, closed: ClosedJaxpr, loops: dict[JaxprEqn, LoopKernel | str], names: dict[Var, str]
-    ) -> ClosedJaxpr:
-        """The jaxpr with the invariant host steps of its loops before them, where these are no kernels."""
-
-        def change(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
-            if not isinstance(loops.get(eqn), str):
-                return None
-            before, smaller = hoist_host_steps(eqn, names, self.target)
-            loops[smaller] = loops.pop(eqn)
-            return [*before, smaller]
-
-        return walk(closed, change)
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)
@@ -205,10 +221,9 @@ class _Planner:
             naive = made.kernel.naive and replace(made.kernel.naive, name=name)
             plan.kernels[number] = replace(made.kernel, name=name, naive=naive)
             return
-        plan.reasons[number] = made
+        group.reason = made
         if group.eqn.primitive in rewrites_for_steps:
-            group = replace(group, eqn=rewrites_for_steps[group.eqn.primitive](group.eqn))
-            plan.groups[number] = group
+            group.eqns = [rewrites_for_steps[group.eqn.primitive](group.eqn)]
             for body in bodies_of(group.eqn).values():  # new variables in them get names
                 plan.names = all_names(body.jaxpr) | plan.names
         plan.bodies[number] = {
@@ -235,15 +250,11 @@ def _group_key(group: KernelGroup) -> Hashable:
 def groups_lines(plan: Plan) -> Iterator[str]:
     """One line a group: what it computes from what, and the equations inside."""
     for number, group in enumerate(plan.groups):
-        if isinstance(group, KernelGroup):
-            word = group.form.kind if group.form else "kernel"
-            inside = " ".join(eqn.primitive.name for eqn in group.eqns)
-        elif isinstance(group, LoopGroup):
-            word, inside = _loop_word(group), _loop_remark(plan, number)
-        else:
-            word, inside = group.kind, f"{group.eqn.primitive}: {group.reason}"
+        inside = _remark(plan, number)
+        if isinstance(group, HostGroup):
+            inside = f"{group.eqn.primitive}: {inside}"
         read = ", ".join(plan.names[v] for v in group.inputs)
-        yield f"{number}: {word:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
+        yield f"{number}: {group.kind:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
         if isinstance(group, KernelGroup):
             yield from _reasons_lines(plan, group)
         yield from _bodies_lines(plan, number, groups_lines)
@@ -264,15 +275,12 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
             kernel = plan.kernels[number]
             step = f"launch  {kernel.name}({read}) -> {made}  # work-items: {kernel.items}"
             if isinstance(group, LoopGroup):
-                step += f"; {_loop_remark(plan, number)}"
-        elif isinstance(group, LoopGroup):
-            called = f"{group.eqn.primitive}({read})"
-            step = f"{_loop_word(group):7} {called} -> {made}  # {_loop_remark(plan, number)}"
-        elif isinstance(group, HostGroup):
-            called = f"{group.kind:7} {_host_called(group)}({read})"
-            step = f"{called} -> {made}  # {group.reason}"
-        else:
+                step += f"; {_remark(plan, number)}"
+        elif isinstance(group, KernelGroup):
             step = f"nothing to compute -> {made}"
+        else:
+            called = f"{group.kind:7} {_called(group)}({read})"
+            step = f"{called} -> {made}  # {_remark(plan, number)}"
         yield f"{number}: {step}"
         yield from _bodies_lines(plan, number, schedule_lines)
     yield f"results: {', '.join(_atom(plan, v) for v in plan.closed.jaxpr.outvars)}"
@@ -285,8 +293,7 @@ def step_word(plan: Plan, number: int) -> str:
         return plan.kernels[number].name
     if isinstance(group, KernelGroup):
         return "nothing to compute"
-    word = group.kind if isinstance(group, HostGroup) else _loop_word(group)
-    return f"{word} {group.eqn.primitive}"
+    return f"{group.kind} {group.eqn.primitive}"
 
 
 def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
@@ -296,21 +303,22 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
         yield from ("     " + line for line in lines_of(body))
 
 
-def _host_called(group: HostGroup) -> str:
+def _called(group: Group) -> str:
     """The primitive's name; for a product, with its operands."""
     if group.kind != "matmul":
         return str(group.eqn.primitive)
     return " x ".join(v.aval.str_short(short_dtypes=True) for v in group.eqn.invars) + " "
 
 
-def _loop_word(group: LoopGroup) -> str:
-    return "loop" if loop_of(group.eqn) else "branch"
-
-
-def _loop_remark(plan: Plan, number: int) -> str:
-    """Which form was chosen, and why."""
-    if number in plan.reasons:
-        return f"steps, not one kernel: {plan.reasons[number]}"
+def _remark(plan: Plan, number: int) -> str:
+    """The operations of a kernel, why a step runs on the host, or which form of a loop was chosen."""
+    group = plan.groups[number]
+    if isinstance(group, KernelGroup):
+        return " ".join(eqn.primitive.name for eqn in group.eqns)
+    if isinstance(group, HostGroup):
+        return group.reason
+    if group.reason:
+        return f"steps, not one kernel: {group.reason}"
     return f"one kernel, {plan.kernels[number].form}"
 
 

@@ -63,7 +63,7 @@ class PassRecord:
         """
         import difflib
 
-        if _are_the_same(self.before, self.after):
+        if self.before is self.after:
             return
         before, after = (lines(x, self.names) for x in (self.before, self.after))
         if type(self.before) is not type(self.after):
@@ -81,16 +81,6 @@ class PassRecord:
 
 
 # ---- as text ----
-
-
-def _are_the_same(before: Any, after: Any) -> bool:
-    """Whether a pass returned what it was given, or a jaxpr of the very same equations."""
-    if not (isinstance(before, ClosedJaxpr) and isinstance(after, ClosedJaxpr)):
-        return before is after
-    old, new = before.jaxpr, after.jaxpr
-    return (old.constvars, old.invars, old.eqns, old.outvars) == (
-        new.constvars, new.invars, new.eqns, new.outvars,
-    )  # fmt: skip
 
 
 def lines(thing: Any, names: Mapping[Var, str]) -> list[str]:
@@ -152,11 +142,14 @@ def recording() -> Iterator[list[PassRecord]]:
 def run_pass(
     name: str, work: Callable[..., Any], before: Any, *args: Any, subject: str = ""
 ) -> Any:
-    """work(before, *args), recorded as a pass of that name."""
-    if _recorder.records is None:
+    """work(before, *args), recorded as a pass of that name: in its last record if it ran just before."""
+    records = _recorder.records
+    if records is None:
         return work(before, *args)
-    record = PassRecord(name, subject, before)
-    _recorder.records.append(record)
+    record = records[-1] if records else None
+    if not record or (record.name, record.subject) != (name, subject) or record.after is not before:
+        record = PassRecord(name, subject, before)
+        records.append(record)
     outer, _recorder.running = _recorder.running, (*_recorder.running, record)
     try:
         record.after = work(before, *args)

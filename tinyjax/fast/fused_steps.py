@@ -17,7 +17,6 @@ from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
 from tinyjax.compile.kernel.kernel_ir import STOP
 from tinyjax.compile.launches import launch_of
-from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Atom, DropVar, Var
@@ -85,30 +84,29 @@ class StepWriter:
         self.sizes[where] += nbytes
         return name
 
-    def steps(
-        self, plan: Plan, memory: MemoryPlan, numbers: Sequence[int], where: Pointers
-    ) -> Iterator[fused.Step]:
+    def steps(self, plan: Plan, numbers: Sequence[int], where: Pointers) -> Iterator[fused.Step]:
         """The steps of the groups `numbers`. `where` has their inputs, and the outputs with a given place;
         the other outputs are added to it.
         """
+        reuses_buffer_of = plan.memory.reuses_buffer_of
         for number in numbers:
             group = plan.groups[number]
             for v in group.outputs:
-                if v in memory.reuses_buffer_of and memory.reuses_buffer_of[v] in where:
-                    where.setdefault(v, where[memory.reuses_buffer_of[v]])
+                if v in reuses_buffer_of and reuses_buffer_of[v] in where:
+                    where.setdefault(v, where[reuses_buffer_of[v]])
                 elif v not in where:
                     where[v] = self.allocate(bytes_of(v.aval), self.fresh(v, plan.names))
             if isinstance(group, KernelGroup) or number in plan.kernels:
-                yield self._call(plan, memory, number, where)
+                yield self._call(plan, number, where)
             else:
                 found = control_flow(group.eqn)
-                body = _Bodies(self, plan, memory, number, where)
+                body = _Bodies(self, plan, number, where)
                 yield from body.branches(found) if isinstance(found, Branches) else body.loop(found)
-            dead = {where[v] for v in memory.freed_after.get(number, ())} & self.blocks.keys()
+            dead = {where[v] for v in plan.memory.freed_after.get(number, ())} & self.blocks.keys()
             self.free += sorted(dead)
 
-    def _call(self, plan: Plan, memory: MemoryPlan, number: int, where: Pointers) -> fused.Call:
-        launch = launch_of(plan, memory, number)
+    def _call(self, plan: Plan, number: int, where: Pointers) -> fused.Call:
+        launch = launch_of(plan, number)
         places = [where[v] for v in [*launch.inputs, *launch.outputs]]
         for buffer in launch.scratch:
             if buffer.name == STOP and self.is_stoppable:
@@ -152,13 +150,10 @@ def _moves(carry: Sequence[_Carry]) -> Iterator[fused.Step]:
 class _Bodies:
     """The loop or branch that a group is: its bodies, in C."""
 
-    def __init__(
-        self, writer: StepWriter, plan: Plan, memory: MemoryPlan, number: int, where: Pointers
-    ):
+    def __init__(self, writer: StepWriter, plan: Plan, number: int, where: Pointers):
         self.writer = writer
         self.names = plan.names
         self.bodies = plan.bodies[number]
-        self.memory = memory.bodies[number]
         self.where = where
         self.outs = [where[v] for v in plan.groups[number].outputs]
 
@@ -175,7 +170,7 @@ class _Bodies:
 
     def _run(self, label: str, where: Pointers) -> Iterator[fused.Step]:
         body = self.bodies[label]
-        return self.writer.steps(body, self.memory[label], range(len(body.groups)), where)
+        return self.writer.steps(body, range(len(body.groups)), where)
 
     def branches(self, found: Branches) -> Iterator[fused.Step]:
         index = self.place(found.index, self.where)
@@ -261,7 +256,7 @@ class _Bodies:
 
     def _owner(self, v: Atom) -> Atom:
         """The array whose memory v reuses in the body."""
-        before = self.memory["body"].reuses_buffer_of
+        before = self.bodies["body"].memory.reuses_buffer_of
         while isinstance(v, Var) and v in before:
             v = before[v]
         return v
@@ -271,7 +266,7 @@ class _Bodies:
         body, late = self.bodies[label], []
         made: set[Atom] = {v for group in body.groups for v in group.outputs}
         for v, place in zip(body.closed.jaxpr.outvars, places):
-            if v in made and v not in where and v not in self.memory[label].reuses_buffer_of:
+            if v in made and v not in where and v not in body.memory.reuses_buffer_of:
                 where[v] = place
             else:
                 late.append((v, place))

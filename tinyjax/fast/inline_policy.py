@@ -102,7 +102,7 @@ def _work(plan: Plan, number: int, cores: int) -> Any:
     if number in plan.kernels:
         seconds = _seconds(plan, number)
         return np.array([seconds, seconds * (1 - 1 / min(plan.kernels[number].items, cores)), 1])
-    found = control_flow(plan.groups[number].eqn)  # type: ignore[union-attr]
+    found = control_flow(plan.groups[number].eqn)
     if isinstance(found, Loop) and found.length is None:
         return np.array([math.inf, 0, 1])
     inside = [

@@ -22,7 +22,6 @@ import numpy as np
 from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.kernel.kernel_ir import STOP, Buffer
 from tinyjax.compile.launches import launch_of, launches_of
-from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.shortcuts import shortcut_for
@@ -42,14 +41,12 @@ MAX_PARAMETERS = 1024 // 8 - 3  # arrays, beside the arena, the state and the fl
 
 
 @shortcut_for(launches_of)
-def inline_and_fused(
-    plain: Callable, plan: Plan, memory: MemoryPlan, device: Device
-) -> list[Launch]:
+def inline_and_fused(plain: Callable, plan: Plan, device: Device) -> list[Launch]:
     """The launches of a plan: a stretch is one, unless it is very long, and a small one inline."""
     if device.inline_device is None:
-        return plain(plan, memory, device)
+        return plain(plan, device)
     cores = min(device.cl_device.max_compute_units, MAX_WORKERS)
-    launches = {number: launch_of(plan, memory, number) for number in plan.kernels}
+    launches = {number: launch_of(plan, number) for number in plan.kernels}
     for stretch in stretches(plan):
         inline = is_inline(plan, stretch, cores)
         for number in stretch:
@@ -59,7 +56,7 @@ def inline_and_fused(
         if len(stretch) > MAX_KERNELS and not inline and not has_loops:
             continue  # a driver's compiler takes a third longer for such kernels together
         for numbers in fused(plan, stretch):
-            launches[numbers[0]] = fused_launch(plan, memory, numbers, 1 if inline else cores)
+            launches[numbers[0]] = fused_launch(plan, numbers, 1 if inline else cores)
             for number in numbers[1:]:
                 launches.pop(number, None)
     return list(launches.values())
@@ -94,13 +91,11 @@ def kernel_count(plan: Plan, number: int) -> int:
 # ---- several kernels as one ----
 
 
-def fused_launch(
-    plan: Plan, memory: MemoryPlan, numbers: Sequence[int], workers: int = 1
-) -> Launch:
+def fused_launch(plan: Plan, numbers: Sequence[int], workers: int = 1) -> Launch:
     """The launch that runs the groups `numbers` in this order, with at most this many work-items."""
-    parts = [launch_of(plan, memory, n) if n in plan.kernels else plan.groups[n] for n in numbers]
+    parts = [launch_of(plan, n) if n in plan.kernels else plan.groups[n] for n in numbers]
     made = [v for part in parts for v in part.outputs]
-    temporaries = temporaries_of(plan, memory, numbers)
+    temporaries = temporaries_of(plan, numbers)
     arrays: dict[Var, Buffer] = {}
     writer = StepWriter(
         patience=partial(patience, cores=workers),
@@ -114,7 +109,7 @@ def fused_launch(
     inputs = [v for v in arrays if v not in made]
     outputs = [v for v in made if v not in temporaries]
     where = {v: buffer.name for v, buffer in arrays.items()}
-    steps = [*writer.steps(plan, memory, numbers, where)]
+    steps = [*writer.steps(plan, numbers, where)]
     items = workers if any(call.patience for call in calls_of(steps)) else 1
     arena, state = (
         Buffer(name, BYTE, max(writer.sizes[name], 1), role)
@@ -133,8 +128,9 @@ def fused_launch(
     return Launch(kernel, numbers, kernels, inputs, outputs, inline=workers == 1)
 
 
-def temporaries_of(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> list[Var]:
+def temporaries_of(plan: Plan, numbers: Sequence[int]) -> list[Var]:
     """The arrays whose memory only the groups `numbers` use."""
+    memory = plan.memory
     owner: dict[Var, Var] = {}  # each result of these groups -> the array whose memory it has
     for number in numbers:
         for v in plan.groups[number].outputs:

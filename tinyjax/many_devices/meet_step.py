@@ -13,19 +13,18 @@ from typing import Any
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.many_devices.collectives import collective
 from tinyjax.runtime.memory import Memory
-from tinyjax.runtime.step_program import Output
+from tinyjax.runtime.step_program import Output, Step
 from tinyjax.runtime.step_program_builder import host_steps
 
 
 @dataclass
-class CollectiveStep:
+class CollectiveStep(Step):
     """Waits for the device, then runs the collective with the other processes or devices; `name` is the
     jitted function's."""
 
     eqn: JaxprEqn
     inputs: list[int]
     outputs: list[Output]
-    last_uses: list[int]
     name: str
 
     def __post_init__(self) -> None:
@@ -41,6 +40,6 @@ class CollectiveStep:
         self.collective([slots[slot].host for slot in self.inputs], outs)
 
 
-host_steps["meet"] = lambda builder, eqn, operands, outputs, last_uses: CollectiveStep(
-    eqn, operands, outputs, last_uses, builder.name
+host_steps["meet"] = lambda builder, eqn, operands, outputs: CollectiveStep(
+    eqn, operands, outputs, builder.name
 )

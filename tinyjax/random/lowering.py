@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import Elementwise, OnHost, lowering_rules
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.lower_prng_keys import conversions, is_key, word_rules
 from tinyjax.core.avals import get_aval
 from tinyjax.core.config import config
@@ -25,30 +26,23 @@ from tinyjax.random import threefry
 from tinyjax.random.threefry import UINT32
 from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
 
-if TYPE_CHECKING:
-    from tinyjax.compile.kernel.kernel_ir import Scalar
-
 # ---- the cipher, element by element ----
 
 
-def _threefry2x32(ctx: Any, key1: Scalar, key2: Scalar, x1: Scalar, x2: Scalar) -> list[Scalar]:
+def _threefry2x32(ctx: Any, key1: Number, key2: Number, x1: Number, x2: Number) -> list[Number]:
     """The cipher of random/threefry.py, line by line."""
 
-    def add(a: Scalar, b: Scalar | int) -> Scalar:
-        return ctx.op("add", a, b)
+    def rotate_left(x: Number, distance: int) -> Number:
+        return x << distance | x >> (32 - distance)
 
-    def rotate_left(x: Scalar, distance: int) -> Scalar:
-        left = ctx.op("shift_left", x, distance)
-        return ctx.op("or", left, ctx.op("shift_right_logical", x, 32 - distance))
-
-    keys = (key1, key2, ctx.op("xor", ctx.op("xor", key1, key2), int(threefry.PARITY)))
-    x1, x2 = add(x1, key1), add(x2, key2)
+    keys = (key1, key2, key1 ^ key2 ^ int(threefry.PARITY))
+    x1, x2 = x1 + key1, x2 + key2
     for group in range(5):
         for distance in threefry.ROTATIONS[group % 2]:
-            x1 = add(x1, x2)
-            x2 = ctx.op("xor", rotate_left(x2, distance), x1)
-        x1 = add(x1, keys[(group + 1) % 3])
-        x2 = add(add(x2, keys[(group + 2) % 3]), group + 1)
+            x1 = x1 + x2
+            x2 = rotate_left(x2, distance) ^ x1
+        x1 = x1 + keys[(group + 1) % 3]
+        x2 = x2 + keys[(group + 2) % 3] + (group + 1)
     return [x1, x2]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
+from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.kernel.kernel_ir import KernelError
 from tinyjax.compile.lowered import LoweredProgram, lower_jaxpr
 from tinyjax.compile.passes.lower_prng_keys import UINT32, is_key
@@ -25,8 +25,8 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
 from tinyjax.runtime.memory import LAUNCHED, Memory
 from tinyjax.runtime.queues import queue_of
-from tinyjax.runtime.step_program import EmptyStep, KernelStep
-from tinyjax.runtime.step_program_builder import StepProgramBuilder, stored_bytes
+from tinyjax.runtime.step_program import KernelStep
+from tinyjax.runtime.step_program_builder import StepProgramBuilder
 
 # ---- compiling ----
 
@@ -55,8 +55,6 @@ def compile_lowered(lowered: LoweredProgram) -> Executable:
 
 # ---- the executable ----
 
-LAUNCHES = (KernelStep, EmptyStep)
-
 
 class Executable:
     """A compiled jaxpr: `executable(args)` gives the results for a list of arrays of its avals."""
@@ -69,9 +67,9 @@ class Executable:
         builder = StepProgramBuilder(lowered, self.queue)
         self._builder = builder
         self.new_entries = builder.new_entries  # programs by the files to keep them in
-        self.step_program = builder.build(lowered.plan, lowered.memory, of_program=True)
+        self.step_program = builder.build(lowered.plan, of_program=True)
         # Whether a call never waits for a device or for another process.
-        self.only_launches = all(type(step) in LAUNCHES for step in self.step_program.steps)
+        self.only_launches = all(type(step) is KernelStep for step in self.step_program.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
         in_avals = lowered.closed.in_avals
@@ -203,13 +201,9 @@ def check_memory(lowered: LoweredProgram) -> None:
     device, kind = lowered.device.cl_device, lowered.device.device_kind
     if device is None:
         return
-    total, most = stored_bytes(lowered.plan), device.max_mem_alloc_size
+    total, most = lowered.plan.memory.peak_bytes, device.max_mem_alloc_size
     for plan in lowered.plan.all_plans():
-        # A body's arguments are counted already; its results are not.
-        made = {v for group in plan.groups for v in group.outputs}
-        if plan is not lowered.plan:
-            total += bytes_of_all(made)
-        for v in made.union(plan.closed.jaxpr.invars):
+        for v in [*plan.closed.jaxpr.invars, *[v for g in plan.groups for v in g.outputs]]:
             size = bytes_of(v.aval)
             if size > most:
                 raise OutOfDeviceMemory(

@@ -9,13 +9,13 @@ each. A loop that is one kernel is here too if it may run long, so that it can b
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinyjax.compile.passes.loops import Branches, Loop
+from tinyjax.compile.passes.loops import Loop
 from tinyjax.runtime.memory import Memory
-from tinyjax.runtime.step_program import KernelStep, Output, StepProgram
+from tinyjax.runtime.step_program import KernelStep, Output, Step, StepProgram
 
 # ---- who owns memory ----
 
@@ -66,28 +66,40 @@ def _made(step_program: StepProgram, results: Sequence[Memory]) -> set[Memory]:
 
 
 @dataclass
-class ScanStep:
-    """Runs `body` once for each row of the xs, writing a row of the ys."""
+class LoopStep(Step):
+    """Runs the body once for each row of the xs, writing a row of the ys; or for as long as the condition
+    gives True.
+    """
 
-    body: StepProgram
-    length: int
-    reverse: bool
-    consts: list[int]
-    carry: list[int]
-    xs: list[int]
-    carry_outputs: list[int]
-    ys: list[Output]
-    last_uses: list[int]
+    loop: Loop
+    bodies: dict[str, StepProgram]
+    operands: list[int]
+    outputs: list[Output]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
-        consts = [slots[slot] for slot in self.consts]
-        xs = [slots[slot] for slot in self.xs]
-        ys = [output.memory(queue, slots) for output in self.ys]
-        carry = _Carry(queue, [slots[slot] for slot in self.carry])
-        for t in reversed(range(self.length)) if self.reverse else range(self.length):
+        condition_consts, consts, initial, xs = self.loop.parts([slots[n] for n in self.operands])
+        ys = [output.memory(queue, slots) for output in self.outputs[len(initial) :]]
+        carry = _Carry(queue, initial)
+        for t in self._iterations(queue, condition_consts, carry):
             self._iteration(queue, t, consts, carry, xs, ys)
-        for slot, memory in zip(self.carry_outputs, carry.give()):
-            slots[slot] = memory
+        for output, memory in zip(self.outputs, carry.give()):
+            slots[output.slot] = memory
+
+    def _iterations(self, queue: Any, consts: list[Memory], carry: _Carry) -> Iterator[int]:
+        """The rows of the xs in order, or 0 as often as the condition holds."""
+        if (length := self.loop.length) is not None:
+            yield from range(length)[:: -1 if self.loop.reverse else 1]
+            return
+        while self._goes_on(queue, [*consts, *carry.values]):
+            yield 0
+
+    def _goes_on(self, queue: Any, args: list[Memory]) -> bool:
+        condition = self.bodies["cond"]
+        results = condition.run(args)
+        goes_on = bool(results[0].read().any())  # of a batch: until all are done
+        for memory in _made(condition, results):
+            queue.recycle(memory)
+        return goes_on
 
     def _iteration(
         self,
@@ -98,107 +110,49 @@ class ScanStep:
         xs: list[Memory],
         ys: list[Memory],
     ) -> None:
+        body, count = self.bodies["body"], len(carry.values)
         x_rows = [queue.row(x, t) for x in xs]
         y_rows = [queue.row_place(y, t) for y in ys]
-        carry.make_writable([number - len(consts) for number in self.body.overwrites])
-        numbered = enumerate(y_rows, len(self.carry))
-        places = [(number, row) for number, row in numbered if self.body.can_place[number]]
-        results = self.body.run([*consts, *carry.values, *x_rows], places)
-        for y, place, row in zip(ys, y_rows, results[len(self.carry) :]):
+        carry.make_writable([number - len(consts) for number in body.overwrites])
+        numbered = enumerate(y_rows, count)
+        places = [(number, row) for number, row in numbered if body.can_place[number]]
+        results = body.run([*consts, *carry.values, *x_rows], places)
+        for y, place, row in zip(ys, y_rows, results[count:]):
             queue.store_row(y, t, place, row)
-        made = _made(self.body, results)
+        made = _made(body, results)
         made = made.union(x_rows, y_rows) if queue.copies_rows else made.difference(y_rows)
-        carry.advance(results[: len(self.carry)], made)
+        carry.advance(results[:count], made)
 
 
 @dataclass
-class WhileStep:
-    """Runs `body` for as long as `cond` gives True."""
-
-    cond: StepProgram
-    body: StepProgram
-    cond_consts: list[int]
-    body_consts: list[int]
-    carry: list[int]
-    outputs: list[int]
-    last_uses: list[int]
-
-    def run(self, queue: Any, slots: list[Memory]) -> None:
-        cond_consts = [slots[slot] for slot in self.cond_consts]
-        body_consts = [slots[slot] for slot in self.body_consts]
-        carry = _Carry(queue, [slots[slot] for slot in self.carry])
-        overwritten = [number - len(body_consts) for number in self.body.overwrites]
-        while self._goes_on(queue, [*cond_consts, *carry.values]):
-            carry.make_writable(overwritten)
-            values = self.body.run([*body_consts, *carry.values])
-            carry.advance(values, _made(self.body, values))
-        for slot, memory in zip(self.outputs, carry.give()):
-            slots[slot] = memory
-
-    def _goes_on(self, queue: Any, args: list[Memory]) -> bool:
-        results = self.cond.run(args)
-        goes_on = bool(results[0].read().any())  # of a batch: until all are done
-        for memory in _made(self.cond, results):
-            queue.recycle(memory)
-        return goes_on
-
-
-@dataclass
-class CondStep:
-    """Reads the index, and runs the branch of that number."""
+class BranchStep(Step):
+    """Reads the index, the first operand, and runs the branch of that number."""
 
     branches: list[StepProgram]
-    index: int
     operands: list[int]
-    outputs: list[int]
-    last_uses: list[int]
+    outputs: list[Output]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
-        index = int(slots[self.index].read())
-        branch = self.branches[min(max(index, 0), len(self.branches) - 1)]
+        index, *operands = [slots[slot] for slot in self.operands]
+        branch = self.branches[min(max(int(index.read()), 0), len(self.branches) - 1)]
         carry = _Carry(queue, ())
-        values = branch.run([slots[slot] for slot in self.operands])
+        values = branch.run(operands)
         carry.advance(values, _made(branch, values))
-        for slot, memory in zip(self.outputs, carry.give()):
-            slots[slot] = memory
-
-
-def loop_step(
-    loop: Loop | Branches,
-    bodies: dict[str, StepProgram],
-    operands: list[int],
-    outputs: list[Output],
-    last_uses: list[int],
-) -> Any:
-    """The step of a loop or a branch, given the step programs of its bodies."""
-    slots = [output.slot for output in outputs]
-    if isinstance(loop, Branches):
-        return CondStep(list(bodies.values()), operands[0], operands[1:], slots, last_uses)
-    condition_consts, consts, carry, xs = loop.parts(operands)
-    if loop.length is None:
-        cond, body = bodies["cond"], bodies["body"]
-        return WhileStep(cond, body, condition_consts, consts, carry, slots, last_uses)
-    last_carry, ys = slots[: len(carry)], outputs[len(carry) :]
-    return ScanStep(
-        bodies["body"], loop.length, loop.reverse, consts, carry, xs, last_carry, ys, last_uses
-    )
+        for output, memory in zip(self.outputs, carry.give()):
+            slots[output.slot] = memory
 
 
 # ---- loops in one kernel ----
 
 
 @dataclass
-class StoppableStep:
+class StoppableStep(Step):
     """Launches a kernel that may run long, and waits for its end. An interrupt stops it early."""
 
     step: KernelStep
     stop: int  # the slot of the flag
     # the flag is for one call at a time
     lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def last_uses(self) -> list[int]:
-        return self.step.last_uses
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         with self.lock:

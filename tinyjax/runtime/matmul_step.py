@@ -16,17 +16,16 @@ from tinyjax.compile.kernel.rules import sum_dtype
 from tinyjax.compile.passes.products import Side, sides_of
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.runtime.queues import Memory
-from tinyjax.runtime.step_program import Output
+from tinyjax.runtime.step_program import Output, Step
 
 
 @dataclass
-class MatmulStep:
+class MatmulStep(Step):
     """Waits for the device, and multiplies."""
 
     eqn: JaxprEqn
     inputs: list[int]
     outputs: list[Output]
-    last_uses: list[int]
 
     def __post_init__(self) -> None:
         self.sides = sides_of(self.eqn)

@@ -45,8 +45,15 @@ class Output:
         return slots[self.slot]
 
 
+class Step:
+    """What `run(queue, slots)` does in a call. Nothing reads the slots `last_uses` after it, and no output
+    reuses their memory."""
+
+    last_uses: Sequence[int] = ()
+
+
 @dataclass
-class KernelStep:
+class KernelStep(Step):
     """Launches a kernel on the memory of its arguments: inputs, outputs, and work memory, which the step
     program holds for it.
     """
@@ -57,9 +64,6 @@ class KernelStep:
     inline: bool  # run by the thread that launches it: see queues.py
     arguments: list[int]  # slots, in the order of the kernel's buffers
     outputs: list[Output]
-    last_uses: list[
-        int
-    ]  # slots that nothing reads after this step, and whose memory no output reuses
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         """Gives each output its memory, and launches the kernel on the memory of its arguments."""
@@ -70,13 +74,12 @@ class KernelStep:
 
 
 @dataclass
-class HostStep:
+class HostStep(Step):
     """Runs a primitive's impl rule on the host; waits for the device if it reads results of it."""
 
     eqn: JaxprEqn
     inputs: list[int]
     outputs: list[int]
-    last_uses: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         """Computes the results, as arrays that share no memory with the operands, and uploads them. With
@@ -117,18 +120,6 @@ class HostStep:
         return self.eqn.primitive.multiple_results
 
 
-@dataclass
-class EmptyStep:
-    """Makes outputs without elements."""
-
-    outputs: list[Output]
-    last_uses: list[int]
-
-    def run(self, queue: Any, slots: list[Memory]) -> None:
-        for output in self.outputs:
-            slots[output.slot] = queue.upload(np.empty(output.shape, output.dtype))
-
-
 # ---- step programs ----
 
 
@@ -146,7 +137,6 @@ class StepProgram:
         self.nbytes = nbytes  # what a run makes
         self.steps: list[Any] = []
         self.numbers: list[Sequence[int]] = []  # of each step, the groups whose work it does
-        self.overwrites: list[int] = []  # arguments in whose memory results are made
         variables = [*jaxpr.constvars, *jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
         self._slot = {v: slot for slot, v in enumerate(variables)}
         self.template: list[Any] = [None] * len(variables)
@@ -155,6 +145,9 @@ class StepProgram:
             host = np.array(to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
             self.template[self._slot[v]] = queue.upload(host)
         self.results = [self.slot(v) for v in jaxpr.outvars]
+        overwritten = plan.memory.donated.intersection(plan.memory.reuses_buffer_of.values())
+        # The arguments in whose memory results are made
+        self.overwrites = [i for i, v in enumerate(jaxpr.invars) if v in overwritten]
         by_kernel = {v for n in plan.kernels for v in plan.groups[n].outputs}
         made = {v for v in plan.made_on_device() if v.aval.size}
         self.is_fresh = [v in made for v in jaxpr.outvars]
@@ -163,10 +156,17 @@ class StepProgram:
             for i, v in enumerate(jaxpr.outvars)
         ]
 
-    def add(self, step: Any, numbers: Sequence[int]) -> None:
+    def add(self, step: Any, numbers: Sequence[int], last_uses: Sequence[int]) -> None:
         """Adds a step, which does the work of the groups `numbers`."""
+        step.last_uses = last_uses
         self.steps.append(step)
         self.numbers.append(numbers)
+
+    def add_empty(self, outputs: Sequence[Output]) -> None:
+        """Arrays without elements are the same in every run."""
+        for output in outputs:
+            empty = np.empty(output.shape, output.dtype)
+            self.template[output.slot] = self.queue.upload(empty)
 
     def slot(self, atom: Atom) -> int:
         """The slot of a variable, or a new one that holds a literal."""

@@ -14,19 +14,18 @@ from tinyjax.compile.fusion.cost_record import bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.kernel.kernel_ir import STOP
 from tinyjax.compile.lowered import LoweredProgram
-from tinyjax.compile.memory_plan import MemoryPlan
-from tinyjax.compile.passes.loops import control_flow
+from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Launch, Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.runtime import compilation_cache
-from tinyjax.runtime.loops import StoppableStep, loop_step
+from tinyjax.runtime.loops import BranchStep, LoopStep, StoppableStep
 from tinyjax.runtime.matmul_step import MatmulStep
 from tinyjax.runtime.memory import MIN_BYTES, aligned_zeros
 from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue
-from tinyjax.runtime.step_program import EmptyStep, HostStep, KernelStep, Output, StepProgram
+from tinyjax.runtime.step_program import HostStep, KernelStep, Output, StepProgram
 
-# Kind of a host group -> (builder, eqn, operands, outputs, last_uses) -> its step on a device that works in
+# Kind of a host group -> (builder, eqn, operands, outputs) -> its step on a device that works in
 # the host's memory.
 host_steps: dict[str, Callable[..., Any]] = {"matmul": lambda builder, *step: MatmulStep(*step)}
 
@@ -65,12 +64,11 @@ class StepProgramBuilder:
             self.new_entries[path] = built[0].program
         return built
 
-    def build(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> StepProgram:
+    def build(self, plan: Plan, of_program: bool = False) -> StepProgram:
         """The steps of a plan. The results of the program's own are new memory for each call."""
         nbytes = bytes_of_all([v for group in plan.groups for v in group.outputs])
         step_program = StepProgram(plan, self.queue, nbytes, self.name)
-        step_program.overwrites = memory.overwritten(plan)
-        outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
+        memory, outvars = plan.memory, {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
         def output(v: Var) -> Output:
             taken = (
@@ -92,9 +90,12 @@ class StepProgramBuilder:
             outputs, last_uses = list(map(output, made)), list(map(step_program.slot, dying))
             if launch:
                 step = self._launch_step(launch, step_program, outputs, last_uses)
+                step_program.add(step, numbers, last_uses)
+            elif isinstance(plan.groups[number], KernelGroup):
+                step_program.add_empty(outputs)
             else:
-                step = self._step(plan, memory, number, step_program, outputs, last_uses)
-            step_program.add(step, numbers)
+                step = self._step(plan, number, step_program, outputs)
+                step_program.add(step, numbers, last_uses)
             number = numbers[-1] + 1
         return step_program
 
@@ -102,7 +103,8 @@ class StepProgramBuilder:
         self, launch: Launch, step_program: StepProgram, outputs: list[Output], last_uses: list[int]
     ) -> KernelStep | StoppableStep:
         """A launch's scratch memory is zero at first and persists: launches from other threads wait for its
-        end. Its work memory persists too if it, or the launch, is small.
+        end. Its work memory persists too if it, or the launch, is small; else it is one of the outputs, freed
+        after the step.
         """
         made, work = [output.slot for output in outputs], []
         for b in launch.work:
@@ -110,49 +112,37 @@ class StepProgramBuilder:
                 work.append(step_program.hold(self.queue.allocate((b.size,), b.dtype)))
             else:
                 work.append(step_program.hold(None))
-                outputs, last_uses = (
-                    [*outputs, Output(work[-1], (b.size,), b.dtype, False)],
-                    [*last_uses, work[-1]],
-                )
+                outputs.append(Output(work[-1], (b.size,), b.dtype, False))
+                last_uses.append(work[-1])
         zeros = [self.queue.writable(aligned_zeros(b.size, b.dtype)) for b in launch.scratch]
         scratch = list(map(step_program.hold, zeros))
         arguments = [*map(step_program.slot, launch.inputs), *made, *work, *scratch]
         built, items = self.built[launch.kernel.name, launch.inline], launch.kernel.items
         local_size = launch.local_size(self.local_size)
-        step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, last_uses)
+        step = KernelStep(built, items, local_size, launch.inline, arguments, outputs)
         for slot, buffer in zip(scratch, launch.scratch):
             if buffer.name == STOP:
                 return StoppableStep(step, slot)
         return step
 
     def _step(
-        self, plan: Plan, memory: MemoryPlan, number: int, step_program: StepProgram,
-        outputs: list[Output], last_uses: list[int],
-    ) -> Any:  # fmt: skip
-        """The step of a group without a kernel."""
-        group = plan.groups[number]
-        if isinstance(group, KernelGroup):
-            return EmptyStep(outputs, last_uses)
+        self, plan: Plan, number: int, step_program: StepProgram, outputs: list[Output]
+    ) -> Any:
+        """The step of the host, a loop or a branch."""
+        group: Any = plan.groups[number]
         operands = [step_program.slot(v) for v in group.eqn.invars]
         if isinstance(group, HostGroup) and isinstance(self.queue, SharedMemoryQueue):
             if group.kind in host_steps:
-                return host_steps[group.kind](self, group.eqn, operands, outputs, last_uses)
+                return host_steps[group.kind](self, group.eqn, operands, outputs)
         if isinstance(group, HostGroup):
-            return HostStep(group.eqn, operands, [output.slot for output in outputs], last_uses)
-        bodies = {
-            label: self.build(body, memory.bodies[number][label])
-            for label, body in plan.bodies[number].items()
-        }
-        return loop_step(control_flow(group.eqn), bodies, operands, outputs, last_uses)
+            return HostStep(group.eqn, operands, [output.slot for output in outputs])
+        bodies = {label: self.build(body) for label, body in plan.bodies[number].items()}
+        loop = loop_of(group.eqn)
+        if loop is None:
+            return BranchStep(list(bodies.values()), operands, outputs)
+        return LoopStep(loop, bodies, operands, outputs)
 
 
 def text_of(launches: Sequence[Launch]) -> str:
     """The program of these launches."""
     return program_text([launch.kernel for launch in launches])
-
-
-def stored_bytes(plan: Plan) -> int:
-    """The bytes of the arrays in memory during a run of the plan."""
-    jaxpr = plan.closed.jaxpr
-    stored = {*jaxpr.constvars, *jaxpr.invars}
-    return bytes_of_all(stored.union(*[group.outputs for group in plan.groups]))

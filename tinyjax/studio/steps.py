@@ -239,7 +239,6 @@ CHAPTERS = (
             "compile.kernel.private_arrays": "loops over small arrays inside a kernel",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.kernel.example_axes": "batched loops that each example can run alone",
-            "compile.kernel.example_nest": "the naive nest of such a loop",
             "compile.schedules.stoppable": "a flag by which the host ends a long loop",
             "compile.fusion.invariants": "host steps that are the same in all iterations, before the loop",
         },

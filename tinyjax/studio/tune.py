@@ -123,9 +123,7 @@ def moves(kernel: Kernel) -> Iterator[Sequence[Directive]]:
     loops = loops_of(kernel.body)
     for loop in reversed(loops):  # inner ones first
         axis, count = axis_of(loop), iterations(loop)
-        for width in (16, 8):
-            yield [Vectorize(axis, width)]
-            yield [Split(axis, width), Vectorize(f"{axis}_inner", width)]
+        yield from ([Vectorize(axis, width)] for width in (16, 8))
         yield from ([Parallelize(axis, items)] for items in (8, 64) if items <= count)
         yield from ([UnrollAndJam(axis, several)] for several in (4, 2) if several <= count)
         yield [Partition(axis)]

@@ -21,10 +21,8 @@ from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 from tinyjax.compile.kernel.functions.notation import (
     Definition,
     Number,
-    absolute,
     as_float,
     as_int,
-    convert,
     op,
     repeat,
     select,
@@ -198,14 +196,14 @@ def _divide(x: Number, y: Number) -> Number:
 
 
 def _round_away(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     whole = op("floor", size)
     return op("copysign", whole + select(size - whole >= 0.5, x.dtype.type(1), x.dtype.type(0)), x)
 
 
 def _remainder(x: Number, y: Number) -> Number:
     """Takes off the largest 2**n y that fits, again and again: each difference is exact."""
-    size, by = absolute(x), absolute(y)
+    size, by = abs(x), abs(y)
     is_number = (by > 0.0) & (size < math.inf)
     rest, least = select(is_number, size, 0.0), select(is_number, by, 1.0)
     (most,) = repeat("most", lambda s: s + s <= rest, lambda s: [s + s], least)
@@ -218,29 +216,29 @@ def _next_after(x: Number, y: Number) -> Number:
     """Neighbours have neighbouring bits."""
     bits = as_int(x)
     one = bits.dtype.type(1)
-    least = as_float(as_int(with_sign_of(absolute(x), y)) | one)
+    least = as_float(as_int(with_sign_of(abs(x), y)) | one)
     other = as_float(bits + select((x < y) ^ (x > 0.0), -one, one))
     number = select(x == y, y, select(x == 0.0, least, other))
     return select((x != x) | (y != y), x + y, number)
 
 
 def _logistic(x: Number) -> Number:
-    e = op("exp", -absolute(x))
+    e = op("exp", -abs(x))
     return select(x < 0.0, e, x.dtype.type(1)) / (1.0 + e)
 
 
 def _to_odd(x: Number) -> Number:
     """A float64 that is rounded to float32, and then to float16, may go the wrong way the second time. It
     does not if the first one keeps, in the last bit, that something was cut off."""
-    y = convert(x, "float32")
-    near = convert(y, "float64")
-    bits = as_int(y) - select(absolute(near) > absolute(x), 1, 0)
+    y = x.astype("float32")
+    near = y.astype("float64")
+    bits = as_int(y) - select(abs(near) > abs(x), 1, 0)
     return as_float(bits | select(near != x, 1, 0))
 
 
 FLOATS = {
     "mul_add": lambda x, y, z: x * y + z, "rsqrt": lambda x: 1.0 / sqrt(x),
-    "is_finite": lambda x: absolute(x) < math.inf, "copysign": with_sign_of, "round_away": _round_away,
+    "is_finite": lambda x: abs(x) < math.inf, "copysign": with_sign_of, "round_away": _round_away,
     "sign": lambda x: select(x > 0.0, x.dtype.type(1), select(x < 0.0, x.dtype.type(-1), x)),
     "rem": _remainder, "nextafter": _next_after,
     "logistic": _logistic, "exp2": lambda x: op("pow", 2.0, x),

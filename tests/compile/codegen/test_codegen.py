@@ -1,5 +1,6 @@
 """The C of a kernel: its names, and how large arrays are indexed."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from small_kernels import reversed_in_groups
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
-from tinyjax.compile.codegen.helpers import interleave_helper
+from tinyjax.compile.codegen.helpers import interleave_helper, strided_helper
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
@@ -168,6 +169,17 @@ def test_lines_know_the_equation_that_they_are_for():
     assert origins(endless) == ["while", "head", "while", "body", "while"]
 
 
+@pytest.mark.parametrize("w", [2, 4, 8, 16])
+@pytest.mark.parametrize("s", range(2, 9))
+def test_strided_loads_read_nothing_after_the_last_element(w, s):
+    text, lanes = strided_helper("load", "float", w, s).text, list(range(w))
+    for first, numbers in re.findall(r"p \+ (\d+)\), (.*)\);", text):
+        assert int(first) + w - 1 <= (w - 1) * s
+        both = [*lanes, *range(int(first), int(first) + w)]
+        lanes = [both[int(number)] for number in numbers.split(", ")]
+    assert lanes == list(range(0, w * s, s))
+
+
 def test_strided_stores_that_fill_all_places_are_one():
     z = np.arange(40).astype(np.complex64) * (1 - 2j)
     product = jax.jit(lambda z: (z * (2 + 1j), z.conj()))
@@ -187,13 +199,9 @@ def test_strided_stores_wait_for_each_other_past_what_does_not_read_them():
         return [line.strip() for line, _ in lines_of(body, Scope(), "")]
 
     together = "tj_interleave16_by2_float(a, b, y_out + i * 32);"
-    assert text(first, Load(b, x, at), second)[-1] == together
-    for between in (
-        Load(b, y, at),
-        Store(y, at, b),
-        replace(first, destination=x),
-        For(at, index(0), index(2), []),
-    ):
+    for between in (Load(b, x, at), replace(first, destination=x)):
+        assert text(first, between, second)[-1] == together
+    for between in (Load(b, y, at), Store(y, at, b), For(at, index(0), index(2), [])):
         assert together not in text(first, between, second)
     assert len(text(first, first)) == len(text(second, first)) == 2
 

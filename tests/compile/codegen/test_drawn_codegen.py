@@ -1,7 +1,7 @@
 """Statements around others as C, nested as drawn at random."""
 
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 
 from tinyjax.compile.codegen.codegen import Scope, lines_of
 from tinyjax.compile.kernel.indices import index, index_var

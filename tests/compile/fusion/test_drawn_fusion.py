@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from lowering import aval
 
 import tinyjax.numpy as jnp

@@ -66,7 +66,7 @@ def test_numbers_of_64_bits_are_pairs_too():
 
 def test_a_kernel_of_complex_numbers_is_in_vectors():
     text = jax.jit(lambda z: z * z).lower(NUMBERS[:64]).as_text("schedule of k0")
-    assert "Vectorize('i1_inner', 16, gather=True)" in text
+    assert "Vectorize('i1', 16, gather=True, overlap=True)" in text
 
 
 def test_a_reduction_can_read_them():

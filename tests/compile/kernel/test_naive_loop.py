@@ -8,6 +8,7 @@ from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.naive_loop import naive_loop
+from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import all_names
 from tinyjax.core.tracing import make_jaxpr
@@ -19,7 +20,7 @@ def nest_of(f, *args):
     """The naive nest of the last equation of f, and which of the arguments it reads; or why it has none."""
     jaxpr = simplify(make_jaxpr(f)(*args)).jaxpr
     *before, eqn = jaxpr.eqns
-    made = naive_loop(eqn, before, all_names(jaxpr), CPU)
+    made = naive_loop(control_flow(eqn), before, all_names(jaxpr), CPU)
     if isinstance(made, str):
         return made
     return made.kernel, [jaxpr.invars.index(v) for v in made.inputs]

@@ -133,3 +133,31 @@ def test_of_several_results_each_has_its_own_place_and_what_is_given_stays():
         found = cse(closed)
     first, second = found.eqns[0].outvars
     assert len(found.eqns) == 1 and found.jaxpr.outvars == [first, second] * 3
+
+
+class Row:
+    """A parameter that counts how often it is compared with another one."""
+
+    compared = 0
+
+    def __init__(self, number):
+        self.number = number
+
+    def __hash__(self):
+        return hash(self.number)
+
+    def __eq__(self, other):
+        Row.compared += 1
+        return self.number == other.number
+
+
+def test_an_equation_is_not_compared_with_each_one_before():
+    of_row = Primitive("of_row")
+    of_row.def_abstract_eval(lambda x, **_: x)
+    rows = [Row(number) for number in [*range(200), *range(200)]]
+    closed = make_jaxpr(lambda x: [of_row.bind(x, row=row) for row in rows])(1.0)
+    before = Row.compared
+    found = cse(closed)
+    compared = Row.compared - before
+    assert len(found.eqns) == 200
+    assert compared < 4000, f"400 equations were compared {compared} times: their keys have hashes"

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from judged import SMALL_FLOAT
 
 from tinyjax.compile.passes.cse import cse

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same
+from drawn import draws, equal
 
 from tinyjax import lax
 from tinyjax.compile.passes.patterns import parse, walk
@@ -145,5 +145,5 @@ def test_of_any_changes_a_walk_makes_each_one():
         got = [eqn.primitive.name for eqn in found.eqns]
         assert got == expected, f"of {kinds}: expected {expected}, found {got}"
         (result,) = eval_jaxpr(found.jaxpr, found.consts, X)
-        same(result, value, 1e-5, changes=kinds)
+        equal(result, value, 1e-5, changes=kinds)
         assert (found is closed) == (not {"one", "two", "atom"} & {*kinds}), f"of {kinds}"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from drawn_programs import draws
+from drawn import draws
 from loop_nests import A, assert_computes_the_same, row_sums
 
 from tinyjax.compile.kernel.indices import index, index_value, index_var
@@ -72,6 +72,8 @@ def test_of_any_loop_chunks_take_each_iteration_in_order():
             assert len(chunks) == -(-(end - begin) // factor), f"{about}: {chunks}"
         if overlap or all((end - start).factor() % factor == 0 for end in ends):
             assert "min" not in str(inner.stop) or overlap, f"{about}\nall chunks are whole"
+        least = sum((end - start).factor() % factor != 0 for end in ends)
+        assert str(inner.stop).count("min") <= least, f"{about}\n{least} ends need a minimum"
 
 
 def test_of_any_width_and_operation_all_lanes_are_combined():

@@ -33,7 +33,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
 )
 from tinyjax.compile.kernel.substitution import every_statement, rewritten
-from tinyjax.compile.schedules.parallelize import Parallelize
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -52,6 +51,25 @@ def gathered(count, position):
 
 
 # ---- elements ----
+
+
+def test_a_loop_of_more_iterations_is_split_first():
+    assert str(Vectorize("i1", 16).apply(doubled(100))) == str(vectors(doubled(100), "i1"))
+
+
+@pytest.mark.parametrize("size", SIZES[2:])
+def test_the_last_vector_may_overlap_with_the_one_before(size):
+    kernel = Vectorize("i1", 16, overlap=True).apply(doubled(size))
+    assert "before" not in str(kernel)
+    assert_computes_the_same(kernel, doubled(size))
+
+
+def test_of_several_loops_over_an_axis_all_become_vectors():
+    x, y, i = Buffer("x_in", F32, 48, "in"), Buffer("y_out", F32, 48, "out"), axis("i1", 48)
+    body = Load(A, x, i), Store(y, i, A)
+    first, second = loop(i, 16, *body), replace(loop(i, 48, *body), start=index(16))
+    naive = Kernel("k0", [x, y], 1, [first, second])
+    assert_computes_the_same(Vectorize("i1", 16).apply(naive), naive)
 
 
 def test_neighbours_are_loaded_as_vectors_up_to_the_end():
@@ -362,13 +380,12 @@ def test_all_lanes_can_not_store_to_one_element():
 @pytest.mark.parametrize(
     "kernel, directive, reason",
     [
-        (doubled(100), Vectorize("i1", 16), "split it by 16, and vectorize i1_inner"),
         (doubled(100), Vectorize("i2", 16), "no axis 'i2'; its axes are i1"),
         (doubled(6), Vectorize("i1", 3), "2, 4, 8 or 16 elements"),
-        (Parallelize("i1", 4, 8).apply(doubled(61)), Vectorize("i1", 16), "more iterations"),
+        (Split("i1", 40).apply(doubled(100)), Vectorize("i1_inner", 16), "no multiple of 16"),
     ],
 )
-def test_only_loops_of_a_few_iterations_are_vectors(kernel, directive, reason):
+def test_what_can_not_be_vectors_says_why(kernel, directive, reason):
     assert reason in directive.why_not(kernel)
 
 

@@ -199,6 +199,17 @@ def test_what_no_branch_differentiates_has_no_tangent():
     assert len(eqn.outvars) == 3, f"two results and the tangent of one, not {len(eqn.outvars)}"
 
 
+def with_slope(slope):
+    """The identity, whose derivative is given as `slope`: all look the same when they are printed."""
+
+    @jax.custom_jvp
+    def same(x):
+        return x * 1.0
+
+    same.defjvp(lambda primals, tangents: (primals[0] * 1.0, tangents[0] * slope))
+    return same
+
+
 @pytest.mark.parametrize("moving", range(4))
 def test_any_of_many_branches_may_be_the_one_that_moves(moving):
     branches = [lambda x: 1.0, lambda x: 2.0, lambda x: 3.0, lambda x: 4.0]
@@ -207,6 +218,9 @@ def test_any_of_many_branches_may_be_the_one_that_moves(moving):
     with explain_errors(told):
         found = [jax.jvp(lambda x: lax.switch(i, branches, x), (3.0,), (1.0,))[1] for i in range(4)]  # noqa: B023
     assert [float(t) for t in found] == [6.0 * (i == moving) for i in range(4)], told
+    alike = [with_slope(2.0), with_slope(3.0), with_slope(5.0)]
+    found = [jax.jvp(lambda x: lax.switch(i, alike, x), (1.0,), (1.0,))[1] for i in range(3)]  # noqa: B023
+    assert [float(t) for t in found] == [2.0, 3.0, 5.0], "branches of one text may be different"
     many = [lambda x: 1.0] * 4 * (moving + 1) + [lambda x: x * x]
     assert float(jax.jvp(lambda x: lax.switch(99, many, x), (3.0,), (1.0,))[1]) == 6.0
 
@@ -437,6 +451,10 @@ def test_of_three_branches_and_of_a_tree_each_example_gets_its_own():
         many = [lambda a, b, c, k=k: (c + k, b + k, a + k, a * c) for k in range(3)]  # noqa: B023
         args = jnp.ones(4), jnp.arange(4.0), jnp.arange(8.0).reshape(4, 2)
         found = jax.vmap(lambda i, *xs: lax.switch(i, many, *xs))(which, *args)
+        more = [lambda x, k=k: x * k for k in range(140)]
+        of_many = jax.vmap(lambda i, x: lax.switch(i, more, x))
+        slopes = jax.grad(lambda x: of_many(jnp.array([3, 131]), x).sum())(jnp.ones(2))
+    assert slopes.tolist() == [3, 131], "there may be more than 128 branches"
     index = np.array([2.0, 0, 1, 0])
     want = args[2] + index[:, None], args[1] + index, args[0] + index, args[2]
     for got, expected in zip(found, want, strict=True):

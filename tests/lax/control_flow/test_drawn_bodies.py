@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from drawn_cases import (
+from drawn import (
     draw_body,
     drawn,
     floats,
@@ -66,8 +66,8 @@ def test_of_drawn_branches_each_has_its_tangents_and_only_what_moves_has_one(rng
         return jax.jvp(of_moved, [primals[i] for i in moved], [tangents[i] for i in moved])
 
     for order in (1, -1):
-        own = [replace(branch, gives=branch.gives[::order]) for branch in branches]
-        moving = [any(told) for told in zip(*(branch.reached(flags) for branch in own))]
+        own = [replace(branch, results=branch.results[::order]) for branch in branches]
+        moving = [any(told) for told in zip(*(branch.moving_results(flags) for branch in own))]
         with shown(branches=own, index=index, moved=moved):
             found = pushed(lambda *xs: lax.switch(index, own, *xs))  # noqa: B023
             for got, want in zip(found, pushed(own[index])):
@@ -185,7 +185,7 @@ def test_a_drawn_loop_of_a_batch_is_the_loop_of_each_example(rng, most):
 def test_the_gradient_of_a_drawn_loop_is_that_of_the_loop_written_out(rng, most):
     loop = Loop(rng, most)
     given = loop.operands(rng, shape_of_rank(rng, int(rng.integers(0, 2))))
-    by, counting = draw_some(rng, len(given)), draw_some(rng, len(loop.body.gives))
+    by, counting = draw_some(rng, len(given)), draw_some(rng, len(loop.body.results))
 
     def slopes(fun):
         def loss(*args):

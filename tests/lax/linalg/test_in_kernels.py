@@ -51,6 +51,23 @@ def test_cholesky_gives_nan_for_what_is_not_positive_definite():
     agree(lower, np.tril(a) + 7 * np.triu(np.ones((5, 5), np.float32), 1))
 
 
+@pytest.mark.parametrize("row, column, value", [(2, 3, np.nan), (1, 3, np.nan), (3, 1, np.inf)])
+def test_nan_and_inf_spread_as_in_lapack(row, column, value):
+    a = floats(4, 4, seed=3)
+    a[row, column] = value
+    agree(linalg.lu, a)
+    agree(linalg.qr, a)
+    agree(linalg.cholesky, np.eye(4, dtype=np.float32) + np.where(np.isfinite(a), 0, a))
+
+
+def test_a_pivot_that_is_nan_or_inf():
+    a = floats(20, 4, 4)  # so many that they are decomposed together
+    a[0, 0, 0] = a[1, 1, 0] = a[2, :, 1] = np.nan
+    a[3, :, 2], a[4, 0, 0] = np.inf, -np.inf
+    agree(linalg.lu, a)
+    assert np.isfinite(jax.jit(linalg.lu)(a)[0][[0, 4], 1:, 0]).all()
+
+
 @pytest.mark.parametrize("batch", [(), (33,)])
 def test_triangular_systems_of_every_kind(batch):
     a = floats(*batch, 6, 6) / 4 + 2 * np.eye(6, dtype=np.float32)

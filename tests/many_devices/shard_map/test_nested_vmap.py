@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

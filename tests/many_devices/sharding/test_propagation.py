@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
-from drawn_cases import drawn, shown
+from drawn import drawn, shown
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

@@ -113,6 +113,7 @@ STUDENTS = {
         """
     ),
     "with a constant": submission(PRODUCT.replace("Dual(self", "Dual(ONE * self")),
+    "another name": submission(PRODUCT.replace("other", "y")),
     "without an end": submission("def __mul__(self, other):\n    while True:\n        pass\n"),
     "no Python": submission(PRODUCT) | {"sources": {"2": {FILE: "def ("}}},
     "of another format": {"format": 2, "sources": {}},
@@ -150,6 +151,7 @@ def rows(tmp_path_factory):
         ("patches a class", "refused", 0),
         ("writes tests", "refused", 0),
         ("with a constant", "passed", 12),
+        ("another name", "failed", 10.91),
         ("without an end", "failed", 0),
         ("no Python", "unreadable", 0),
         ("of another format", "empty", 0),
@@ -163,6 +165,12 @@ def test_each_gets_what_is_due(rows, student, state, points):
 def test_an_answer_learned_by_heart_fails_hidden_tests(rows):
     assert rows["by heart"]["state"] == "failed"
     assert float(rows["by heart"]["points"]) < 12
+
+
+@pytest.mark.slow
+def test_another_signature_is_named(rows):
+    first = rows["another name"]["first failure"]
+    assert first.startswith("your `__mul__` has the parameter `y`, the exercise's is `other`")
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def gradient():
 
 def test_the_chart_has_the_bytes_of_the_memory_plan(gradient):
     chart, lowered = _chart_of(jax.grad(loss), (W, X), ())
-    assert chart.live == lowered.memory.live
+    assert chart.live == lowered.plan.memory.live
     assert gradient.charts[0].peak == gradient.peaks["as it runs"]
 
 

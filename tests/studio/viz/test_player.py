@@ -167,11 +167,10 @@ def test_each_directive_makes_a_stage_with_its_reason():
     stages = stages_of(lambda x: x * 2, jnp.arange(64.0))
     assert stages[0].title == "naive loop nest"
     assert [stage.title.partition("(")[0] for stage in stages[1:]] == [
-        "Split",
         "Vectorize",
         "Parallelize",
     ]
-    assert stages[1].why == "a vector has 4 elements"
+    assert stages[1].why == "neighbours in memory"
 
 
 def test_a_gather_loads_where_its_values_say():

@@ -1,7 +1,7 @@
 """Custom rules, of any number of arguments, results and residuals, drawn at random."""
 
 import numpy as np
-from drawn_programs import draws, same, shown
+from drawn import draws, equal, listed
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -44,15 +44,15 @@ def test_of_any_arguments_the_parts_of_the_tangent_are_added_in_their_order():
         for x, flag in zip(leaves, has_rule):
             total = np.float32(total + x) if flag else total
         about = {"tangents": leaves, "rules": has_rule, "result": out}
-        assert found is out, shown(about)
+        assert found is out, listed(about)
         expected = [np.full(shape, total)] * len(jax.tree.leaves(out))
-        same(jax.tree.leaves(moved), expected, dtype=np.float32, **about)
-        assert jax.tree.structure(moved) == jax.tree.structure(out), shown(about)
+        equal(jax.tree.leaves(moved), expected, dtype=np.float32, **about)
+        assert jax.tree.structure(moved) == jax.tree.structure(out), listed(about)
         ruled = [i for i, flag in enumerate(has_rule) if flag]
-        assert calls[0] == primals, f"{shown(about)}: the function is called first"
-        assert [i for i, *_ in calls[1:]] == ruled, f"{shown(about)}: each is called once"
+        assert calls[0] == primals, f"{listed(about)}: the function is called first"
+        assert [i for i, *_ in calls[1:]] == ruled, f"{listed(about)}: each is called once"
         for _, given, args in calls[1:]:
-            assert given is out and args == primals, f"{shown(about)}: a rule got {given}, {args}"
+            assert given is out and args == primals, f"{listed(about)}: a rule got {given}, {args}"
 
 
 def test_of_any_tangents_those_that_move_are_bound_with_all_that_the_transpose_needs():
@@ -72,24 +72,24 @@ def test_of_any_tangents_those_that_move_are_bound_with_all_that_the_transpose_n
         primals = [float(i) for i in range(n)]
         found, linear = _custom_vjp_linearize(primals, nonzeros, **params)
         about = {"nonzeros": nonzeros, "results": kinds, "residuals": len(residuals)}
-        assert list(found) == outs, shown(about)
+        assert list(found) == outs, listed(about)
         (given,) = calls
-        assert [*map(list, given)] == [primals, nonzeros], f"{shown(about)}: fwd got {given}"
+        assert [*map(list, given)] == [primals, nonzeros], f"{listed(about)}: fwd got {given}"
         tangents = [trace.new_arg(scalar) if flag else Zero(scalar) for flag in nonzeros]
         with bind.set_current_trace(trace):
             moved = linear(*tangents)
         still = [kind is np.int32 for kind in kinds]
-        assert [type(t) is Zero for t in moved] == still, f"{shown(about)}: found {moved}"
+        assert [type(t) is Zero for t in moved] == still, f"{listed(about)}: found {moved}"
         (eqn,) = trace.eqns
-        assert len(eqn.invars) == len(residuals) + sum(nonzeros), f"{shown(about)}: {eqn}"
+        assert len(eqn.invars) == len(residuals) + sum(nonzeros), f"{listed(about)}: {eqn}"
         for t, out in zip(moved, outs):
-            assert t.aval == bind.get_aval(out).to_tangent_aval(), f"{shown(about)}: {moved}"
+            assert t.aval == bind.get_aval(out).to_tangent_aval(), f"{listed(about)}: {moved}"
         got = {k: eqn.params[k] for k in ("num_res", "bwd", "in_zeros", "names", "symbolic_zeros")}
         got["in_zeros"], zeros = list(got["in_zeros"]), [not flag for flag in nonzeros]
         expected = dict(zip(got, (len(residuals), bwd, zeros, names, symbolic)))
-        assert got == expected, f"{shown(about)}: expected {expected}, found {got}"
+        assert got == expected, f"{listed(about)}: expected {expected}, found {got}"
         avals = [bind.get_aval(x).to_tangent_aval() for x in outs]
-        assert list(eqn.params["out_avals"]) == avals, f"{shown(about)}: {eqn.params['out_avals']}"
+        assert list(eqn.params["out_avals"]) == avals, f"{listed(about)}: {eqn.params['out_avals']}"
 
 
 def test_of_any_residuals_the_cotangents_of_bwd_go_to_what_moved():
@@ -136,13 +136,13 @@ def test_of_any_functions_with_rules_the_gradient_is_that_of_the_rules():
         value, found = jax.value_and_grad(total, numbers)(*args)
         columns = [sum(w * row[i] for w, row in zip(weights, factors)) for i in numbers]
         about = {"factors": factors, "args": args, "argnums": numbers}
-        same(value, np.float32(sum(weights) * 2 * sum(args)), **about)
-        same(list(found), [args[0] * c for c in columns], **about)
+        equal(value, np.float32(sum(weights) * 2 * sum(args)), **about)
+        equal(list(found), [args[0] * c for c in columns], **about)
         second = jax.grad(lambda *xs, t=total: jax.grad(t)(*xs))(*args)  # of x times columns[0]
-        same(second, columns[0], **about, order=2)
+        equal(second, columns[0], **about, order=2)
         batch = jnp.array([args[0], 5.0])
         found = jax.vmap(lambda x, t=total, a=args: jax.grad(t)(x, *a[1:]))(batch)
-        same(found, np.array([args[0], 5.0]) * columns[0], **about, vmap=batch)
+        equal(found, np.array([args[0], 5.0]) * columns[0], **about, vmap=batch)
 
 
 def test_the_cotangents_of_real_and_imag_are_exact_of_any_number():
@@ -159,8 +159,8 @@ def test_the_cotangents_of_real_and_imag_are_exact_of_any_number():
                     found = np.asarray(found)
                     assert found.dtype == whole, f"expected {whole}, found {found.dtype}"
                     for part, expected in ((found.real, real), (found.imag, imag)):
-                        same(part, expected, ct=ct)
-                        same(np.signbit(part), np.signbit(expected), signs_of=ct)
+                        equal(part, expected, ct=ct)
+                        equal(np.signbit(part), np.signbit(expected), signs_of=ct)
 
 
 def test_of_any_real_function_the_gradient_is_the_slopes_along_both_axes():
@@ -175,4 +175,4 @@ def test_of_any_real_function_the_gradient_is_the_slopes_along_both_axes():
 
         x, y = z.real, z.imag
         expected = (2 * a * x + b * y) - 1j * (b * x + c)
-        same(jax.grad(fun)(z), expected, dtype=np.complex64, z=z, factors=(a, b, c))
+        equal(jax.grad(fun)(z), expected, dtype=np.complex64, z=z, factors=(a, b, c))

@@ -24,6 +24,15 @@ def test_an_error_of_a_rule_of_defjvps_goes_on(error):
         jax.jvp(function, (2.0,), (1.0,))
 
 
+def test_a_rule_that_returns_nothing_is_an_error():
+    for rule in (lambda t, out, x, y: None, lambda t, out, x, y: t * y):
+        product = jax.custom_jvp(lambda x, y: x * y)
+        product.defjvps(rule, lambda t, out, x, y: None)
+        with pytest.raises(TypeError):
+            found = jax.jvp(product, (2.0, 3.0), (1.0, 1.0))
+            pytest.fail(f"a rule has no return, and the result and its tangent are {found}")
+
+
 def test_of_four_arguments_any_may_have_no_rule_and_each_rule_is_called_once():
     seen = []
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from drawn_programs import draws, same, shown
+from drawn import draws, equal, listed
 from judged import unchanged
 
 import tinyjax as jax
@@ -37,14 +37,25 @@ def test_of_any_call_static_arguments_are_split_off_with_places_types_and_values
         with unchanged(args=args, kwargs=kwargs):
             dynamic, found = split_static(args, kwargs, argnums, argnames)
         assert repr(tuple(found)) == repr(tuple(static)), (
-            f"{shown(about)}: expected {static}, found {found}"
+            f"{listed(about)}: expected {static}, found {found}"
         )
         assert repr((dynamic[0], dynamic[1])) == repr((rest, others)), (
-            f"{shown(about)}: expected {(rest, others)}, found {dynamic}"
+            f"{listed(about)}: expected {(rest, others)}, found {dynamic}"
         )
+
+
+class Named:
+    """Each is equal to itself alone, and all have one text and one hash."""
+
+    def __repr__(self):
+        return "Named"
+
+    def __hash__(self):
+        return 1
 
 
 ALIKE = [(-1, -2), (1, True), (1, 1.0), (0, False), (0, -0.0), (None, 0), ("", ()), (2**61, 1)]
+ALIKE.append((Named(), Named()))
 
 
 def other_leaves(draw, leaves):
@@ -87,10 +98,10 @@ def test_of_any_calls_those_that_may_be_traced_differently_have_other_keys():
             keys["with 64 bits"] = call(x, y, z)
         about = {"static": (x, y, z), "other static": (y, w), "leaves": leaves}
         for (one, key), (other, other_key) in itertools.combinations(keys.items(), 2):
-            assert key != other_key, f"{shown(about)}: {one} and {other} have one key"
+            assert key != other_key, f"{listed(about)}: {one} and {other} have one key"
         again = call(x, y, z, xs=[v if type(v) is float else v + 1 for v in leaves])
-        assert again == keys["the call"], f"{shown(about)}: other numbers need no new trace"
-        assert hash(again) == hash(keys["the call"]), shown(about)
+        assert again == keys["the call"], f"{listed(about)}: other numbers need no new trace"
+        assert hash(again) == hash(keys["the call"]), listed(about)
 
 
 @pytest.fixture
@@ -128,13 +139,13 @@ def test_of_any_program_a_batch_is_one_jit_of_the_batched_jaxpr(no_compiler):
             row = [x if d is None else np.take(x, i, d) for x, d in zip(args, in_axes)]
             rows.append(drawn.in_numpy(*row))
         found = eval_jaxpr(closed.jaxpr, closed.consts, *args)
-        same(found, [np.stack(column) for column in zip(*rows)], **about)
+        equal(found, [np.stack(column) for column in zip(*rows)], **about)
         jits = [eqn for eqn in closed.eqns if eqn.primitive is jit_p]
         if not options["inline"]:
             (eqn,) = jits
-            assert eqn.params["name"] == named.__name__, f"{shown(about)}: {eqn}"
-            assert eqn.params["keep_unused"] == options["keep_unused"], f"{shown(about)}: {eqn}"
-            assert len(eqn.params["donated_invars"]) == len(eqn.invars), f"{shown(about)}: {eqn}"
+            assert eqn.params["name"] == named.__name__, f"{listed(about)}: {eqn}"
+            assert eqn.params["keep_unused"] == options["keep_unused"], f"{listed(about)}: {eqn}"
+            assert len(eqn.params["donated_invars"]) == len(eqn.invars), f"{listed(about)}: {eqn}"
 
 
 def test_of_any_program_a_jvp_is_one_jit_of_what_moves(no_compiler):
@@ -159,11 +170,11 @@ def test_of_any_program_a_jvp_is_one_jit_of_what_moves(no_compiler):
         closed = jax.make_jaxpr(pair)(*args, *tangents)
         outs, expected = drawn.with_tangents(args, tangents)
         reached = drawn.moving_results(moves)
-        assert flags[0] == reached, f"{shown(about)}: the results that move are {flags[0]}"
+        assert flags[0] == reached, f"{listed(about)}: the results that move are {flags[0]}"
         found = eval_jaxpr(closed.jaxpr, closed.consts, *args, *tangents)
-        same(found, [*outs, *[t for t, m in zip(expected, reached) if m]], **about)
+        equal(found, [*outs, *[t for t, m in zip(expected, reached) if m]], **about)
         (eqn,) = [eqn for eqn in closed.eqns if eqn.primitive is jit_p]
-        assert len(eqn.invars) == len(args) + sum(moves), f"{shown(about)}: {eqn}"
+        assert len(eqn.invars) == len(args) + sum(moves), f"{listed(about)}: {eqn}"
         got = {name: eqn.params[name] for name in ("name", *options)}
-        assert got == {"name": "moved", **options}, f"{shown(about)}: {eqn}"
-        assert eqn.params["donated_invars"] == (False,) * len(eqn.invars), f"{shown(about)}: {eqn}"
+        assert got == {"name": "moved", **options}, f"{listed(about)}: {eqn}"
+        assert eqn.params["donated_invars"] == (False,) * len(eqn.invars), f"{listed(about)}: {eqn}"

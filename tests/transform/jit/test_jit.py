@@ -161,6 +161,10 @@ def test_an_argument_that_is_no_array_is_named_though_static_ones_stand_before_i
     ):
         with pytest.raises(TypeError, match=r"\by\b"):
             f.eval_shape(2, 3.0, "text")
+    f = jax.jit(lambda n, x, y: x, static_argnums=(-1, -3))
+    with explain_errors("static positions are counted from the front"):
+        with pytest.raises(TypeError, match=r"\bx\b"):
+            f.eval_shape(2, "text", 3.0)
 
 
 def test_a_static_argument_may_be_counted_from_the_end():

@@ -9,6 +9,7 @@ Source: the OpenCL C 1.2 specification, 6.1.2 (vectors) and 6.3 (operators)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -129,6 +130,7 @@ def _computed_in(first: Argument) -> np.dtype:
     return FLOAT32 if first.dtype in HALVES else first.dtype
 
 
+@functools.cache
 def _bit_texts(bits: int, width: int) -> dict[str, str]:
     """What texts of operations say of the bits of a number, or of each in a vector of some width."""
     if bits == 64:

@@ -15,13 +15,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_operations import converted_text, operation_text
 from tinyjax.compile.codegen.c_text import atom_text, repeated_text, storage_type, type_text
-from tinyjax.compile.codegen.helpers import (
-    Calls,
-    interleave_helper,
-    known_part,
-    load_helper,
-    store_helper,
-)
+from tinyjax.compile.codegen.helpers import Calls, interleave_helper, vector_access
 from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
@@ -150,34 +144,33 @@ def _with_stores_together(
     """The statements, with a list in place of strided stores that together fill all the places from the first
     one on, such as the real and imaginary parts of complex numbers. They take the place of the last one.
     """
-    found: list[ir.Statement | list[ir.Store]] = []
-    waiting: list[ir.Store] = []
+    found: list[Any] = []
     for s in body:
-        if waiting and not _can_be_beside(s, waiting):
-            found += waiting
-            waiting = []
-        if not isinstance(s, ir.Store) or s.stride == 1:
-            found.append(s)
-            continue
-        waiting.append(s)
-        if len(waiting) == s.stride:
-            found.append(waiting)
-            waiting = []
-    return found + waiting
+        places = _companions(s, found) if isinstance(s, ir.Store) and s.stride > 1 else []
+        together = [found.pop(place) for place in places]
+        found.append([*reversed(together), s] if together else s)
+    return found
 
 
-def _can_be_beside(s: ir.Statement, stores: Sequence[ir.Store]) -> bool:
-    """Whether strided stores can wait until after a statement, or become one with it."""
-    first = stores[0]
-    if isinstance(s, ir.Load):
-        return s.source != first.destination
-    if not isinstance(s, ir.Store):
-        return isinstance(s, ir.Let)
-    if s.destination != first.destination:
-        return s.stride == 1
-    widths = {getattr(store.value, "width", 1) for store in (s, first)}
-    is_like = s.stride == first.stride and len(widths) == 1
-    return is_like and (s.index - first.index).is_const(len(stores))
+def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
+    """The places of the stores that fill all places with the last one, from the nearest to the first; none
+    if a statement after one of them may read or write that memory.
+    """
+    places: list[int] = []
+    width = getattr(last.value, "width", 1)
+    for place, s in reversed(list(enumerate(before))):
+        if isinstance(s, ir.Store) and s.destination == last.destination:
+            is_like = s.stride == last.stride and getattr(s.value, "width", 1) == width
+            if not is_like or not (last.index - s.index).is_const(len(places) + 1):
+                return []
+            places.append(place)
+            if len(places) == last.stride - 1:
+                return places
+        elif not isinstance(s, (ir.Let, ir.Load, ir.Store)):
+            return []
+        elif isinstance(s, ir.Load) and s.source == last.destination:
+            return []
+    return []
 
 
 def _interleaved_text(stores: Sequence[ir.Store], calls: Calls) -> str:
@@ -218,7 +211,8 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
 
 def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterator[Line]:
     """A statement around others. The lines of these are indented by two spaces and keep their origins; those
-    around them have the statement's own, and the type of a loop's variable is `scope.index`."""
+    around them have the statement's own, and the type of a loop's variable is `scope.index`. A loop that
+    `is_stoppable` also ends once `*stop` (`ir.STOP`) is set: `i < n && !*stop`, and `!more || *stop`."""
     origin = statement.origin
     match statement:
         case ir.For(variable, start, stop, body, step):
@@ -271,21 +265,17 @@ def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[
 
 def _element(memory: Memory, at: Index) -> str:
     """A single accumulator is a plain variable."""
-    return (
-        memory.name
-        if isinstance(memory, ir.PrivateArray) and memory.size == 1
-        else f"{memory.name}[{at}]"
-    )
+    is_single = isinstance(memory, ir.PrivateArray) and memory.size == 1
+    return memory.name if is_single else f"{memory.name}[{at}]"
 
 
 def _load_text(load: ir.Load, calls: Calls) -> str:
     """An element, or several in a buffer or in a private array of numbers."""
-    target, source, at, end = load.target, load.source, load.index, load.end
-    width, is_vector = target.width, target.width > getattr(source, "width", 1)
-    text = _element(source, at)
+    source, width = load.source, load.target.width
+    is_vector = width > getattr(source, "width", 1)
+    text = _element(source, load.index)
     if is_vector:
-        helper, part = load_helper(load), [] if known_part(load) else _part(at, end)
-        text = calls.call(helper, f"{source.name} + {at}", *part)
+        text = vector_access(load, calls)
     if isinstance(source, ir.Buffer) and source.dtype in HALVES:
         bits = converted_text(text, f"int{width}") if is_vector else text
         return calls.of_half("load", source.dtype, width, bits)
@@ -294,12 +284,10 @@ def _load_text(load: ir.Load, calls: Calls) -> str:
 
 
 def _store_text(store: ir.Store, calls: Calls) -> str:
-    destination, at, end = store.destination, store.index, store.end
-    text = _stored_text(store, calls)
+    destination, text = store.destination, _stored_text(store, calls)
     if getattr(store.value, "width", 1) <= getattr(destination, "width", 1):
-        return f"{_element(destination, at)} = {text}"
-    helper, part = store_helper(store), _part(at, end)
-    return calls.call(helper, text, f"{destination.name} + {at}", *part)
+        return f"{_element(destination, store.index)} = {text}"
+    return vector_access(store, calls, text)
 
 
 def _stored_text(store: ir.Store, calls: Calls) -> str:
@@ -314,11 +302,6 @@ def _stored_text(store: ir.Store, calls: Calls) -> str:
         text = calls.of_half("store", value.dtype, width, text)
         text = converted_text(text, f"ushort{width}") if is_vector else text
     return text
-
-
-def _part(at: Index, end: Index | None) -> list[str]:
-    """How many elements there are before the end."""
-    return [] if end is None else [str(end - at)]
 
 
 def _declare(target: ir.Value, text: str) -> str:

@@ -118,8 +118,8 @@ def memory_helper(kind: str, t: str, w: int) -> Helper:
     return Helper(name, text.format(name=name, whole=whole, space=space, t=t, w=w), needs)
 
 
-# Every s-th element from `p` on: lanes of whole vectors from there on, two by two. The last of these begins
-# so much earlier that it ends with the last element.
+# Every s-th element from `p` on: lanes of whole vectors from there on, two by two. A vector that would end
+# after the last element begins so much earlier that it ends with it.
 LOAD_BY = """\
 {t}{w} {name}(__global const {t} *p) {{
   {t}{w} x = {whole}(p);
@@ -142,9 +142,11 @@ def strided_helper(kind: str, t: str, w: int, s: int) -> Helper:
         return Helper(name, STORE_BY.format(name=name, t=t, w=w, s=s))
     lines = []
     for n in range(1, s):
-        first = n * w if n < s - 1 else n * w - (s - 1)
-        before, upto = -(-n * w // s), -(-(n + 1) * w // s)  # lanes
-        lanes = [k if k < before else w + k * s - first for k in range(min(w, upto))]
+        first = min(n * w, (w - 1) * (s - 1))
+        before, upto = -(-n * w // s), min(w, -(-(n + 1) * w // s))  # lanes
+        if before == upto:
+            continue
+        lanes = [k if k < before else w + k * s - first for k in range(upto)]
         if n == 1:
             lanes[:before] = range(0, before * s, s)
         numbers = ", ".join(map(str, [*lanes, *[-1] * (w - len(lanes))]))
@@ -200,40 +202,36 @@ def last_helper(t: str, w: int, count: int) -> Helper:
 
 
 def known_part(load: Load) -> int:
-    """How many elements there are before the end, if that is known and others lie before them; else 0."""
-    if load.end is None or isinstance(load.source, PrivateArray):
+    """How many elements of a buffer there are before the end, if that is known and others lie before them;
+    else 0.
+    """
+    if load.end is None:
         return 0
     count, width = load.end - load.index, load.target.width
     is_known = count.op == "const" and 0 < count.lo < width
     return count.lo if is_known and load.index.lo >= width - count.lo else 0
 
 
-def load_helper(load: Load) -> Helper:
-    source, width = load.source, load.target.width
-    if count := known_part(load):
-        return last_helper(storage_type(source.dtype), width, count)
-    if isinstance(source, PrivateArray):
-        return memory_helper("load_private", _private_type(source), width)
-    if load.stride > 1:
-        return strided_helper("load", storage_type(source.dtype), width, load.stride)
-    kind = "load" if load.end is None else "load_part"
-    return memory_helper(kind, storage_type(source.dtype), width)
-
-
-def store_helper(store: Store) -> Helper:
-    destination, width, is_part = store.destination, store.value.width, store.end is not None  # type: ignore[union-attr]
-    if store.stride > 1:
-        return strided_helper("store", storage_type(destination.dtype), width, store.stride)
-    if isinstance(destination, PrivateArray):
-        return memory_helper("store_private", _private_type(destination), width)
-    is_large = destination.size * destination.dtype.itemsize >= STREAMED
-    kind = ("stream" if is_large else "store") + ("_part" if is_part else "")
-    return memory_helper(kind, storage_type(destination.dtype), width)
-
-
-def _private_type(array: PrivateArray) -> str:
-    """Of an element; the bits of halves are in buffers only."""
-    return "float" if array.dtype in HALVES else storage_type(array.dtype)
+def vector_access(access: Load | Store, calls: Calls, *value: str) -> str:
+    """A call that loads several neighbouring elements, or stores those of `value`."""
+    if isinstance(access, Load):
+        kind, memory, width = "load", access.source, access.target.width
+    else:
+        kind, memory, width = "store", access.destination, access.value.width  # type: ignore[union-attr]
+    part = [] if access.end is None else [str(access.end - access.index)]
+    t = storage_type(memory.dtype)
+    if isinstance(memory, PrivateArray):
+        t = "float" if memory.dtype in HALVES else t  # the bits of halves are in buffers only
+        helper = memory_helper(f"{kind}_private", t, width)
+    elif isinstance(access, Load) and (count := known_part(access)):
+        helper, part = last_helper(t, width, count), []
+    elif access.stride > 1:
+        helper = strided_helper(kind, t, width, access.stride)
+    else:
+        if kind == "store" and memory.size * memory.dtype.itemsize >= STREAMED:
+            kind = "stream"
+        helper = memory_helper(kind if access.end is None else f"{kind}_part", t, width)
+    return calls.call(helper, *value, f"{memory.name} + {access.index}", *part)
 
 
 # ---- operations that C has no vector form of ----

@@ -158,10 +158,9 @@ def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
     cost, size = eqn.primitive.facts.cost, eqn.outvars[0].aval.size if eqn.outvars else 0
     if callable(cost):
         return cost(eqn), 0
-    if isinstance(cost, tuple):
-        return cost[0] * size, cost[1] * size
-    if cost is not None:
-        return cost * size, 0
-    if isinstance(lowering, (IndexMap, Reduction, ArgReduction)):
-        return size * (reduction_size(eqn, lowering) - 1), 0
-    return (size if isinstance(lowering, Elementwise) else 0), 0
+    if cost is None and isinstance(lowering, (IndexMap, Reduction, ArgReduction)):
+        cost = reduction_size(eqn, lowering) - 1
+    elif cost is None:
+        cost = int(isinstance(lowering, Elementwise))
+    simple, functions = cost if isinstance(cost, tuple) else (cost, 0)
+    return simple * size, functions * size

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
@@ -39,7 +38,7 @@ from tinyjax.compile.fusion.cost_model import (
 )  # fmt: skip
 from tinyjax.compile.fusion.cost_record import operations, reduction_size
 from tinyjax.compile.fusion.decisions import report
-from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
@@ -53,16 +52,9 @@ from tinyjax.compile.kernel.rules import (
     WindowUpdate,
     lowering_of,
 )
-from tinyjax.compile.passes.loops import is_control_flow
+from tinyjax.compile.passes.loops import is_control_flow, loop_of
 from tinyjax.compile.record import is_recording
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
-
-
-@dataclass
-class _ControlFlow:
-    """The lowering of a LoopGroup's equation: its operands and results are in memory, as for a host step."""
-
-    inputs: list[Var]
 
 
 def fuse(
@@ -86,7 +78,8 @@ def fuse(
             groups = sorted(groups, key=lambda group: group.depth)
             groups = _updates_last(_just_in_time(groups, {*jaxpr.invars, *jaxpr.constvars}))
             if names is not None and is_recording():
-                report(groups, plan.reasons, plan.clusters.reasons, plan.refusals, names)
+                joined = {eqn: cluster.eqns[eqn] for eqn, cluster in plan.cluster.items()}
+                report(groups, plan.stored, joined, plan.refusals, names)
             return groups
         alone |= too_large
 
@@ -98,8 +91,7 @@ def _just_in_time(groups: list[Group], arguments: set[Var]) -> list[Group]:
     recomputes is then in memory only from where the backward pass needs it. Host steps stay where they are,
     because they would separate kernels that are launched together; so do groups with effects, and those that
     read an argument which an update changes."""
-    updates = [g.in_order for g in groups if isinstance(g, KernelGroup) and g.is_update]
-    kept = arguments.difference(eqn.invars[0] for eqn in updates if eqn is not None)
+    kept = arguments.difference(g.updated for g in groups if isinstance(g, KernelGroup))
     places = list(range(len(groups)))
     # The places of a value's first and last reader so far, from the end on
     first: dict[Var, int] = {}
@@ -123,13 +115,18 @@ def _updates_last(groups: list[Group]) -> list[Group]:
     place.
     """
     for group in list(groups):
-        if isinstance(group, KernelGroup) and group.in_order is not None and group.is_update:
-            here, operand = groups.index(group), group.in_order.invars[0]
-            readers = [n for n, g in enumerate(groups) if operand in g.inputs]
+        if isinstance(group, KernelGroup) and group.updated is not None:
+            here = groups.index(group)
+            readers = [n for n, g in enumerate(groups) if group.updated in g.inputs]
             between = groups[here + 1 : max(readers, default=here) + 1]
             if not any(v in g.inputs for g in between for v in group.outputs):
                 groups[here : here + len(between) + 1] = [*between, group]
     return groups
+
+
+def _loop_group(eqn: JaxprEqn, inputs: list[Var]) -> LoopGroup:
+    kind = "loop" if loop_of(eqn) else "branch"
+    return LoopGroup(eqn.outvars, inputs, [eqn], kind=kind)
 
 
 class _Plan:
@@ -138,19 +135,19 @@ class _Plan:
     ):  # fmt: skip
         self.jaxpr = jaxpr
         self.target = target
+        # A loop or a branch is a group of its own: its operands and results are in memory.
         self.lowerings: dict[JaxprEqn, Any] = {
-            e: _ControlFlow(list(loop_inputs.get(e, variables(e))))
+            e: _loop_group(e, list(loop_inputs.get(e, variables(e))))
             if is_control_flow(e)
             else lowering_of(e, target)
             for e in jaxpr.eqns
         }
         self._find_updates_in_place()
         self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-        self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
+        self.readers: dict[Atom, list[JaxprEqn]] = defaultdict(list)
         for eqn in jaxpr.eqns:
             for v in eqn.invars:
-                if isinstance(v, Var):
-                    self.readers[v].append(eqn)
+                self.readers[v].append(eqn)
         # Operations for one element, and nested index maps; none for a stored value.
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
@@ -158,15 +155,17 @@ class _Plan:
         self.product: dict[Var, JaxprEqn] = {}  # the product that is recomputed for a value
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that a value is computed from
         self.last_effect = 0  # the depth of the last equation with effects
-        self.reasons: dict[Var, str] = {}
         self.refusals: dict[Var, list[tuple[Group, str]]] = {}
-        self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
+        # The stored values, and why they are; arguments and constants are in memory anyway.
+        self.stored: dict[Var, str] = dict.fromkeys([*jaxpr.invars, *jaxpr.constvars], "")
         self._store("the program returns it", [v for v in jaxpr.outvars if isinstance(v, Var)])
         for lowering in self.lowerings.values():
-            if isinstance(lowering, _ControlFlow):
+            if isinstance(lowering, LoopGroup):
                 self._store("a loop or branch reads it", lowering.inputs)
-        self.clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone, self.stored)
-        self.cluster, self.eqns = self.clusters.of, self.clusters.order
+        clusters = Clusters(
+            jaxpr.eqns, self.lowerings, target, alone, self.stored, self.producer, self.readers
+        )
+        self.cluster, self.eqns = clusters.of, clusters.order
         self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
         for eqn in self.eqns:
             self._decide(eqn)
@@ -192,22 +191,20 @@ class _Plan:
 
     def _store(self, reason: str, values: Iterable[Var]) -> None:
         for v in values:
-            if v not in self.stored:
-                self.stored.add(v)
-                self.reasons[v] = reason
+            self.stored.setdefault(v, reason)
 
     # ---- what to store ----
 
     def _decide(self, eqn: JaxprEqn) -> None:
         """Estimates the work of the equation's results, and stores those that must be."""
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, (OnHost, _ControlFlow)):
+        if isinstance(lowering, (OnHost, LoopGroup)):
             return self._store("the host or a loop makes it", eqn.outvars)
         if eqn in self.cluster:
             return self._decide_in_cluster(eqn)
         operands = set(variables(eqn))
         if isinstance(lowering, InOrder):
-            self._decide_in_order(eqn, lowering, operands - self.stored)
+            self._decide_in_order(eqn, lowering, operands - self.stored.keys())
         if len(operands) > MAX_BUFFERS:
             self.lowerings[eqn] = OnHost("more operands than a kernel may have")
             return self._store("the host reads or makes it", [*operands, *eqn.outvars])
@@ -217,11 +214,11 @@ class _Plan:
             leaves = operands
         self._end_products(eqn, lowering, operands)
         if isinstance(lowering, Reduction):
-            again = (v for v in operands - self.stored if self._reads(eqn) > v.aval.size)
+            again = (v for v in operands - self.stored.keys() if self._reads(eqn) > v.aval.size)
             self._store("it would be joined at each read", filter(self._is_joined, again))
         if isinstance(lowering, Reduction) and self.target.name == "work-item":
             self._store("a sum of sums has no vectors", self._sums_in(operands))
-        recomputed = operands - self.stored
+        recomputed = operands - self.stored.keys()
         work: float = operations(lowering)
         depth, size = 0, 1
         for v in recomputed:
@@ -270,7 +267,7 @@ class _Plan:
         can't share a kernel with their readers.
         """
         if isinstance(lowering, Product):
-            made = (v for v in operands - self.stored if self.work[v] or self._is_joined(v))
+            made = (v for v in operands - self.stored.keys() if self.work[v] or self._is_joined(v))
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
@@ -293,7 +290,7 @@ class _Plan:
         """
         eqns = [
             eqn
-            for v in operands - self.stored
+            for v in operands - self.stored.keys()
             if v.aval.size > MIN_COLUMNS and self.work[v] > CHEAP_WORK
             for eqn in backward_slice([v], self.producer, self.stored, self.lowerings).eqns
         ]
@@ -337,7 +334,7 @@ class _Plan:
         greatest one twice.
         """
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, _ControlFlow):
+        if isinstance(lowering, LoopGroup):
             return 0  # of operands that it does not compute itself
         last = eqn.invars[0].aval.ndim - 1
         times = 2 if isinstance(lowering, ArgReduction) and last in eqn.params["axes"] else 1
@@ -355,7 +352,7 @@ class _Plan:
         # Storing the first of a chain stops the recomputation of all before it, but keeps the chain
         # after it in one piece. So store those that are read by something not computed twice.
         last = {v for v in twice if any(not twice.issuperset(r.outvars) for r in self.readers[v])}
-        return (last or twice) - self.stored
+        return (last or twice) - self.stored.keys()
 
     # ---- grouping ----
 
@@ -367,7 +364,7 @@ class _Plan:
             if not computed_twice:
                 for group in groups:
                     if isinstance(group, KernelGroup):
-                        group.reasons = [self.reasons[v] for v in group.outputs]
+                        group.reasons = [self.stored[v] for v in group.outputs]
                 return groups
             self._store("it is costly, and two kernels need it", computed_twice)
 
@@ -379,29 +376,27 @@ class _Plan:
         self.last_effect = 0
         placed: set[Cluster] = set()
         for eqn in self.eqns:
-            lowering = self.lowerings[eqn]
-            if isinstance(lowering, (OnHost, _ControlFlow)):
+            lowering, cluster = self.lowerings[eqn], self.cluster.get(eqn)
+            if isinstance(lowering, (OnHost, LoopGroup)):
                 self._place_eqn(eqn, lowering)
-                continue
-            if eqn in self.cluster:
-                if self.cluster[eqn] not in placed:
-                    placed.add(self.cluster[eqn])
-                    self._place_cluster(self.cluster[eqn])
-                continue
-            if isinstance(lowering, InOrder):
+            elif isinstance(lowering, InOrder):
                 self._place_in_order(eqn, isinstance(lowering, Update))
-                continue
-            for v in eqn.outvars:
-                if v in self.stored:
-                    self._place_value(v)
+            elif cluster is None:
+                for v in eqn.outvars:
+                    if v in self.stored:
+                        self._place_value(v)
+            elif cluster not in placed:
+                placed.add(cluster)
+                self._place_cluster(cluster)
         return self.groups
 
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
+        group: Group = lowering
         if isinstance(lowering, OnHost):
-            group: Group = HostGroup(eqn, lowering.reason, kind=lowering.kind)
+            group = host_group(eqn, lowering.reason, lowering.kind)
         else:
-            group = LoopGroup(eqn, lowering.inputs, self._before(eqn, lowering.inputs))
+            group.eqns = [*self._before(eqn, group.inputs), eqn]
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
@@ -450,11 +445,13 @@ class _Plan:
         members = sorted(cluster.eqns, key=self.number.__getitem__)
         made_here = {v for eqn in members for v in eqn.outvars}
         outputs = [v for eqn in members for v in eqn.outvars if v in self.stored]
-        needed = backward_slice(outputs, self.producer, self.stored - made_here, self.lowerings)
+        needed = backward_slice(
+            outputs, self.producer, self.stored.keys() - made_here, self.lowerings
+        )
         eqns = sorted(needed.eqns, key=self.number.__getitem__)
         read = dict.fromkeys(w for eqn in reversed(eqns) for w in variables(eqn))
         inputs = [w for w in read if w in needed.inputs]
-        self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
+        self._place(KernelGroup(outputs, inputs, eqns, kind=cluster.form.kind, form=cluster.form))
 
     def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:
         """Why the kernel of a group can't also store `v`, which has its shape and reads `needed.inputs`;

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.rules import OnHost, lowering_of
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
-from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects, substitute
 
 
 def hoist_host_steps(
@@ -39,22 +39,16 @@ def hoist_invariants(
         return [], eqn
     before: list[JaxprEqn] = []
     for inner in moved:
-        invars = [outside[v] if isinstance(v, Var) else v for v in inner.invars]
         outvars = [Var(v.aval) for v in inner.outvars]
         names.update((new, names.get(v, "v")) for new, v in zip(outvars, inner.outvars))
+        before.append(inner.replace(invars=substitute(inner.invars, outside), outvars=outvars))
         outside.update(zip(inner.outvars, outvars))
-        before.append(inner.replace(invars=invars, outvars=outvars))
-    made = [v for inner in moved for v in inner.outvars]
     rest = [inner for inner in body.eqns if inner not in moved]
-    used = {v for inner in rest for v in inner.invars if isinstance(v, Var)}
-    read = [v for v in made if v in used.union(v for v in body.outvars if isinstance(v, Var))]
-    changed = Jaxpr(body.constvars, [*read, *body.invars], body.outvars, rest)
-    smaller = replace(
-        loop,
-        body=loop.body.replace(jaxpr=changed),
-        consts=[*(outside[v] for v in read), *loop.consts],
-    )
-    return before, smaller.equation()
+    used = {*body.outvars, *[v for inner in rest for v in inner.invars]}
+    read = [v for inner in moved for v in inner.outvars if v in used]
+    changed = loop.body.replace(body.replace(invars=[*read, *body.invars], eqns=rest))
+    consts = [*substitute(read, outside), *loop.consts]
+    return before, replace(loop, body=changed, consts=consts).equation()
 
 
 def _invariant(

@@ -16,9 +16,10 @@ kernels before it, and all equations of a group have the same stage.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
@@ -36,7 +37,7 @@ from tinyjax.compile.kernel.rules import (
     axes_sizes,
     element_along_axes,
 )
-from tinyjax.core.jaxpr import JaxprEqn, Var, has_effects
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Cluster:
     form: Form
     stage: int
     number: int
-    eqns: list[JaxprEqn] = field(default_factory=list)
+    eqns: dict[JaxprEqn, str] = field(default_factory=dict)  # and why each is here
     operands: set[Var] = field(default_factory=set)  # operands made elsewhere
 
     def has_room(self, eqn: JaxprEqn, made: Sequence[Var] = ()) -> bool:
@@ -82,29 +83,22 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
         return None
     axes, shape = eqn.params["axes"], eqn.invars[0].aval.shape
     # The kinds of the axes, k(ept) or c(ombined), each run of them as one letter
-    runs: list[list] = []
-    for axis, size in enumerate(shape):
-        letter = "c" if axis in axes else "k"
-        if size > 1 and runs and runs[-1][0] == letter:
-            runs[-1][1] *= size
-        elif size > 1:
-            runs.append([letter, size])
-    letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
+    kinds = [("c" if axis in axes else "k", size) for axis, size in enumerate(shape) if size > 1]
+    letters = "".join(letter for letter, _ in groupby(kinds, key=itemgetter(0)))
+    columns = math.prod(shape[max(axis for axis in axes if shape[axis] > 1) + 1 :])
     in_vectors, in_groups = target.accumulators > 1, target.group > 1
-    has_columns = letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS
+    has_columns = letters in ("ck", "kck") and columns >= MIN_COLUMNS
     if has_columns and combined <= FEW_TERMS:
         return None
+    by_columns = Form("columns", results // columns, combined, columns)
     if has_columns and in_vectors:
-        return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
-    few = results * 4 <= target.reduction_items
+        return by_columns
+    few, is_contiguous = results * 4 <= target.reduction_items, letters in ("c", "kc")
     if few and combined >= 4 * target.reduction_grain:
-        is_contiguous = letters in ("c", "kc")
         return Form("split", *((results, combined) if is_contiguous else (1, combined, results)))
     if has_columns and in_groups and combined >= MIN_ROWS:
-        return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
-    if (in_vectors or in_groups) and letters in ("c", "kc"):
-        return Form("rows", results, combined)
-    return None
+        return by_columns
+    return Form("rows", results, combined) if is_contiguous and (in_vectors or in_groups) else None
 
 
 # ---- staying in a row ----
@@ -112,10 +106,8 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
 
 def leading_axes(shape: Sequence[int], rows: int) -> int | None:
     """How many axes number the `rows` rows of an array; None if none do."""
-    for count in range(len(shape) + 1):
-        if math.prod(shape[:count]) == rows:
-            return count
-    return None
+    counts = range(len(shape) + 1)
+    return next((count for count in counts if math.prod(shape[:count]) == rows), None)
 
 
 def keeps_row(eqn: JaxprEqn, v: Var, lowering: Any, rows: int) -> bool:
@@ -141,52 +133,45 @@ def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
 # ---- clusters ----
 
 
+@dataclass
 class Clusters:
-    """The clusters of equations; `order` keeps each cluster's equations together.
+    """The clusters of equations; `order` keeps each cluster's equations together."""
 
-    `alone` are equations that must not be in a cluster, `stored` values that will be in memory."""
+    eqns: Sequence[JaxprEqn]
+    lowerings: Mapping[JaxprEqn, Any]
+    target: Target
+    alone: set[JaxprEqn]  # must not be in a cluster
+    stored: Mapping[Var, str]  # values that will be in memory
+    producer: Mapping[Var, JaxprEqn]
+    readers: Mapping[Atom, Sequence[JaxprEqn]]
+    of: dict[JaxprEqn, Cluster] = field(default_factory=dict)
+    stage: dict[JaxprEqn, int] = field(default_factory=dict)
+    open: dict[tuple[int, Form], Cluster] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        eqns: Sequence[JaxprEqn],
-        lowerings: Mapping[JaxprEqn, Any],
-        target: Target,
-        alone: set[JaxprEqn],
-        stored: set[Var],
-    ):
-        self.lowerings = lowerings
-        self.alone = alone
-        self.stored = stored
-        self.of: dict[JaxprEqn, Cluster] = {}
-        self.reasons: dict[JaxprEqn, str] = {}  # why each is in its cluster
-        self.producer = {v: eqn for eqn in eqns for v in eqn.outvars}
-        self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
-        self.stage: dict[JaxprEqn, int] = {}
-        self.open: dict[tuple[int, Form], Cluster] = {}
-        self.order = list(eqns)
-        self.forms = {eqn: form_of(eqn, lowerings[eqn], target) for eqn in eqns}
+    def __post_init__(self) -> None:
+        eqns = self.order = list(self.eqns)
+        self.forms = {eqn: form_of(eqn, self.lowerings[eqn], self.target) for eqn in eqns}
         if not any(self.forms.values()):  # nothing begins a cluster
             return
-        self.effects = {eqn for eqn in eqns if has_effects(eqn)}
-        last_effect = 0
+        effects, last_effect = {eqn for eqn in eqns if has_effects(eqn)}, 0
+        self.alone = self.alone | effects
         for eqn in eqns:
-            for v in variables(eqn):
-                self.readers[v].append(eqn)
             cluster, reason = self._cluster_for(eqn)
             if cluster is None:
                 self.stage[eqn] = self._stage_after(eqn, None)
             else:
                 self._join(eqn, cluster, reason)
-            if eqn in self.effects:
+            if eqn in effects:
                 last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
         for eqn in reversed(eqns):
             self._join_readers(eqn)
-        numbers = {eqn: cluster.number for eqn, cluster in self.of.items()}
-        self.order = sorted(eqns, key=lambda eqn: (self.stage[eqn], numbers.get(eqn, -1)))
+        self.order = sorted(eqns, key=self._place)
+
+    def _place(self, eqn: JaxprEqn) -> tuple[int, int]:
+        return self.stage[eqn], self.of[eqn].number if eqn in self.of else -1
 
     def _join(self, eqn: JaxprEqn, cluster: Cluster, reason: str) -> None:
-        self.of[eqn], self.stage[eqn], self.reasons[eqn] = cluster, cluster.stage, reason
-        cluster.eqns.append(eqn)
+        self.of[eqn], self.stage[eqn], cluster.eqns[eqn] = cluster, cluster.stage, reason
         cluster.operands.update(v for v in variables(eqn) if self._home(v) is not cluster)
         cluster.operands.difference_update(eqn.outvars)
 
@@ -205,7 +190,7 @@ class Clusters:
     def _cluster_for(self, eqn: JaxprEqn) -> tuple[Cluster | None, str]:
         """The cluster that a reduction begins or joins, or that an equation continues, and the reason."""
         lowering = self.lowerings[eqn]
-        if eqn in self.alone or eqn in self.effects:
+        if eqn in self.alone:
             return None, ""
         form = self.forms[eqn]
         homes = dict.fromkeys(home for v in variables(eqn) if (home := self._home(v)) is not None)
@@ -256,10 +241,10 @@ class Clusters:
         """
         readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
         clusters, home = {self.of.get(reader) for reader in readers}, self.of.get(eqn)
-        if home in clusters or eqn in self.alone or eqn in self.effects or len(clusters) != 1:
+        if home in clusters or eqn in self.alone or len(clusters) != 1:
             return
         (cluster,) = clusters
-        if cluster is None or (home and not self.stored.isdisjoint(eqn.outvars)):
+        if cluster is None or (home and not self.stored.keys().isdisjoint(eqn.outvars)):
             return
         if home is not None and isinstance(self.lowerings[eqn], IndexMap):
             return self._leave(eqn, home)
@@ -268,7 +253,7 @@ class Clusters:
         form = cluster.form
         if any(v.aval.size != form.results * form.reduction_size for v in eqn.outvars):
             return
-        if form.kind != "rows" and not self.stored.isdisjoint(eqn.outvars):
+        if form.kind != "rows" and not self.stored.keys().isdisjoint(eqn.outvars):
             return  # that kernel stores only values computed from its results
         for reader in readers:
             if self.forms[reader] is None:
@@ -284,8 +269,7 @@ class Clusters:
     def _leave(self, eqn: JaxprEqn, home: Cluster | None) -> None:
         """The equation is no longer in its cluster; it comes after it."""
         if home is not None:
-            home.eqns.remove(eqn)
-            del self.of[eqn], self.reasons[eqn]
+            del self.of[eqn], home.eqns[eqn]
             self.stage[eqn] = home.stage + 1
 
 

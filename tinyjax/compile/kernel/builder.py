@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair
-from tinyjax.compile.kernel.functions.notation import Number, op, select
+from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair, pair_operation
+from tinyjax.compile.kernel.functions.notation import StatementWriter, select
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.known import known_result
 from tinyjax.compile.kernel.memref import MemRef
@@ -34,29 +35,25 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
-
-
 Known = dict[Index, dict[JaxprAtom, ir.Scalar]]  # flat position -> the elements computed there
 
 
-class Builder(Writer):
+class Builder(StatementWriter):
     """Writes statements into `body`. `places` maps values in memory to their place, `producer` maps others to
     their equation.
     """
 
     def __init__(self, names: dict[Var, str], target: Target):
+        super().__init__()
         self.names = names
         self.target = target
         self.producer: dict[Var, JaxprEqn] = {}
         self.places: dict[Var, MemRef] = {}
-        self.body: list[ir.Statement] = []
         self.known: Known = defaultdict(dict)
         self.taken: dict[str, int] = {}  # how often a name has been used
         self.unnamed: set[ir.Value] = set()  # values without a variable's name, or not named yet
@@ -69,10 +66,22 @@ class Builder(Writer):
             raise NotImplementedError(f"no operation '{op}' in compile/kernel/scalar_ops.py")
         if (found := known_result(op, args, dtype)) is not None:
             return found
-        target = ir.Value(self.fresh("t"), dtype)
+        target = self.new_value("t", dtype)
         self.unnamed.add(target)
         self.body.append(ir.Let(target, op, tuple(args)))
         return target
+
+    def operation(self, name: str, operands: Sequence[Any], dtype: np.dtype) -> Any:
+        """The result of one operation, or of its expansion on pairs."""
+        for operand in operands:
+            if dtype.kind == "c" or getattr(operand, "dtype", dtype).kind == "c":
+                return pair_operation(self, name, operands, dtype)
+        return self.let(name, operands, dtype)
+
+    def constant(self, value: Any, dtype: np.dtype) -> Number:
+        if dtype.kind == "c":
+            return Number(self, constant_pair(value, dtype))
+        return super().constant(value, dtype)
 
     def read_pair(self, place: MemRef, at: Index, name: str) -> Any:
         """Complex number `at` of the value at `place`."""
@@ -80,7 +89,7 @@ class Builder(Writer):
 
     def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
         """Element number `at` of the value at `place`."""
-        target = ir.Value(self.fresh(name), place.memory.dtype)
+        target = self.new_value(name, place.memory.dtype)
         self.body.append(ir.Load(target, place.memory, place.place(at)))
         return target
 
@@ -93,22 +102,9 @@ class Builder(Writer):
         store = ir.Store(place.memory, place.place(at), value)
         self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
 
-    def array(self, name: str, dtype: np.dtype, size: int = 1, initial: Any = 0) -> Array:
-        """A private array, all of whose elements are `initial`; of one element, a variable."""
-        memory = ir.PrivateArray(self.fresh(name), dtype, size)
-        self.body.append(ir.Allocate(memory, ir.Const(dtype.type(initial), dtype)))
-        return Array(self, MemRef(memory))
-
     def number(self, at: Index, dtype: np.dtype) -> Number:
         """The value of an index, of that dtype."""
-        return Number(self, self.let("convert", (at,), dtype))
-
-    @contextmanager
-    def when(self, condition: Number) -> Iterator[None]:
-        """The statements within the block run if the condition holds."""
-        with self.block() as body:
-            yield
-        self.body.append(ir.If(condition.value, body))
+        return self.op("convert", at, dtype=dtype)
 
     def fresh(self, name: str) -> str:
         """`name`, with a number if it was used before; t and i always get a number: t1, t2, ..., i1, i2, ...
@@ -165,21 +161,17 @@ class Builder(Writer):
         sizes = v.aval.shape if sizes is None else sizes
         return self.loops([sizes[axis] for axis in axes])
 
-    def clamped_index(self, value: ir.Scalar, size: int) -> Index:
-        """Like a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
+    def clamped_index(self, number: Number, size: int) -> Index:
+        """An integer of the kernel as an index, clamped into 0 .. size - 1. The bounds fit any integer dtype,
+        the result fits C's int."""
         if size == 1:  # a single element may be in a variable, which has no index
             return index(0)
-        if isinstance(value, ir.Const):
-            return index(min(max(int(value.value), 0), size - 1))
-        bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
-        zero, last = (ir.Const(value.dtype.type(n), value.dtype) for n in bounds)
-        above = self.let("max", (value, zero), value.dtype)
-        inside = self.let("min", (above, last), value.dtype)
-        wanted = np.dtype("int32" if size <= 2**31 else "int64")
-        if inside.dtype != wanted:
-            inside = self.let("convert", (inside,), wanted)
-        assert isinstance(inside, ir.Value)
-        return index_var(inside.name, 0, size - 1)
+        if isinstance(number.value, ir.Const):
+            return index(min(max(int(number.value.value), 0), size - 1))
+        last = min(size - 1, np.iinfo(number.dtype).max)
+        inside = self.op("min", self.op("max", number, 0), last)
+        name = inside.astype(np.dtype("int32" if size <= 2**31 else "int64")).value.name
+        return index_var(name, 0, size - 1)
 
     # ---- elements ----
 
@@ -189,8 +181,7 @@ class Builder(Writer):
         Operands at the same place are computed first, from a list rather than by recursion, as chains
         of elementwise equations can be longer than Python's stack."""
         if isinstance(atom, Literal):
-            value, dtype = np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype
-            return constant_pair(value, dtype) if dtype.kind == "c" else ir.Const(value, dtype)  # type: ignore[return-value]
+            return self.constant(np.asarray(atom.val)[()], atom.aval.dtype).value
         known = self.known[position.flat]
         pending = [(atom, ir.origin())]  # with the equation that reads it
         while pending:
@@ -205,8 +196,11 @@ class Builder(Writer):
                 eqn = self.producer[v]
                 lowering = lowering_of(eqn, self.target)
                 read = eqn.invars if isinstance(lowering, Elementwise) else []
-                alike = [u for u in read if isinstance(u, Var) and u.aval.shape == v.aval.shape]
-                missing = [(u, eqn) for u in alike if u not in known]
+                missing = [
+                    (u, eqn)
+                    for u in read
+                    if isinstance(u, Var) and u.aval.shape == v.aval.shape and u not in known
+                ]
                 pending += missing
                 if not missing:
                     with ir.statements_of(eqn):
@@ -219,20 +213,30 @@ class Builder(Writer):
         """Writes the statements for the element of `v` at `position`. Returns that element, and those of the
         equation's other results if they are known now.
         """
-        ctx = LoweringRuleContext(self, eqn, v, position)
+        operands: list[Any] = []
         if isinstance(lowering, Elementwise):
-            atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
-            found = lowering.emit(ctx, *atoms, **eqn.params)
-            results = dict(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found]))
+            operands = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
+            if lowering.emit is None:
+                result = self.operation(lowering.op, operands, v.aval.dtype)
+                return {v: self._named(result, self.names[v])}
+            operands = [Number(self, operand) for operand in operands]
         elif isinstance(lowering, IndexMap):
-            operands = (Operand(self, u) for u in eqn.invars)
-            results = {v: lowering.emit(ctx, *operands, **eqn.params)}
+            operands = [Operand(self, u) for u in eqn.invars]
+        ctx = LoweringRuleContext(self, eqn, v, position)
+        if isinstance(lowering, Elementwise | IndexMap) and lowering.emit:
+            found = lowering.emit(ctx, *operands, **eqn.params)
+            numbers = zip(eqn.outvars, found) if isinstance(found, list) else [(v, found)]
+            results = {u: number.value for u, number in numbers}
         elif isinstance(lowering, ArgReduction):
             results = {v: self._arg_reduce(ctx, eqn, lowering)}
         else:
             assert isinstance(lowering, Reduction), f"{eqn.primitive} runs on the host"
             results = {v: self._reduce(ctx, eqn, lowering)}
         return {u: self._named(atom, self.names[u]) for u, atom in results.items()}
+
+    def set_element(self, v: Var, position: Position, value: ir.Scalar) -> None:
+        """From now on, that is the element of `v` at `position`."""
+        self.known[position.flat][v] = self._named(value, self.names[v])
 
     def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
         """Names the last statement's value after its variable."""
@@ -263,7 +267,8 @@ class Builder(Writer):
         self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
     ) -> ir.Scalar:
         """One of the elements that a reduction combines."""
-        return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
+        operands = (Operand(self, v) for v in eqn.invars)
+        return rule.term(ctx, reduced, *operands, **eqn.params).value
 
     def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
         """Along the last axis, one sweep finds the best element and one its place; both can be vectorized.
@@ -277,7 +282,7 @@ class Builder(Writer):
 
         def element(i: Index) -> Number:
             reduced, x = Position((size,), (i,)), Operand(self, operand)
-            return Number(self, element_along_axes(ctx, reduced, x, **eqn.params))
+            return element_along_axes(ctx, reduced, x, **eqn.params)
 
         if is_last:
             with self.loop(size) as i:
@@ -292,7 +297,7 @@ class Builder(Writer):
             return place.now.value
         with self.loop(size) as i:
             x, so_far = element(i), best.now
-            better = op(rule.is_better, x, so_far, dtype=np.dtype(bool))
+            better = self.op(rule.is_better, x, so_far)
             better = better | ((x != x) & (so_far == so_far)) if is_float else better
             here, before = self.number(i, to), place.now
             best.now = select(better, x, so_far)
@@ -302,7 +307,8 @@ class Builder(Writer):
     def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> MemRef:
         """A variable set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        return self.array("acc", dtype, initial=rule.identity(dtype)).place
+        array = self.array("acc", dtype, initial=rule.identity(dtype))
+        return MemRef(array.memory)
 
     def combine(self, rule: Reduction, accumulator: MemRef, value: ir.Scalar) -> None:
         """accumulator = op(accumulator, value)"""
@@ -313,29 +319,3 @@ class Builder(Writer):
 
     def converted(self, atom: ir.Scalar, dtype: np.dtype) -> ir.Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)
-
-
-class Array:
-    """Memory, whose elements are Numbers: a[i] reads one, and a[i] = x stores one; `now` is that of a
-    variable, which has one."""
-
-    def __init__(self, b: Builder, place: MemRef):
-        self.b, self.place = b, place
-
-    def __getitem__(self, at: Index) -> Number:
-        return Number(self.b, self.b.read(self.place, at))
-
-    def __setitem__(self, at: Index, x: Number) -> None:
-        self.b.write(self.place, at, x.value)
-
-    @property
-    def now(self) -> Number:
-        return self[index(0)]
-
-    @now.setter
-    def now(self, x: Number) -> None:
-        self[index(0)] = x
-
-    def combine(self, op: str, x: Number) -> None:
-        """now = op(now, x)"""
-        self.b.body.append(ir.Combine(self.place.memory, index(0), op, x.value))  # type: ignore[arg-type]

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.functions.notation import (
-    Number,
-    absolute,
     maximum,
     minimum,
     op,
@@ -27,9 +25,8 @@ from tinyjax.compile.kernel.functions.notation import (
 )
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.writer import BOOL, Number, Writer
 
-BOOL = np.dtype(bool)
 PART_DTYPES: dict[np.dtype, np.dtype] = {
     np.dtype("complex64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("float64"),
@@ -68,7 +65,7 @@ def pair_operation(writer: Writer, name: str, args: Sequence[Any], dtype: np.dty
         if isinstance(arg, Pair):
             return Pair(with_operators(arg.real), with_operators(arg.imag))
         if isinstance(arg, Index):
-            arg = writer.op("convert", arg, dtype=PART_DTYPES[dtype])
+            return writer.op("convert", arg, dtype=PART_DTYPES[dtype])
         return Number(writer, arg)
 
     operands = [with_operators(arg) for arg in args]
@@ -80,11 +77,11 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
     if dtype == BOOL:
         return (x.real != 0.0) | (x.imag != 0.0)
     part = PART_DTYPES.get(dtype, dtype)
-    convert = lambda x: x if x.dtype == part else op("convert", x, dtype=part)  # noqa: E731
     if dtype not in PART_DTYPES:
-        return convert(x.real)
-    zero = Number(None, Const(part.type(0), part))
-    return Pair(convert(x.real), convert(x.imag)) if isinstance(x, Pair) else Pair(convert(x), zero)
+        return x.real.astype(part)
+    if isinstance(x, Pair):
+        return Pair(x.real.astype(part), x.imag.astype(part))
+    return Pair(x.astype(part), x.writer.constant(0, part))
 
 
 def _product(z: Any, w: Any) -> Pair:
@@ -93,12 +90,12 @@ def _product(z: Any, w: Any) -> Pair:
 
 def _quotient(z: Any, w: Any) -> Pair:
     """Both parts of w are divided by the larger one first, so that no square is too large."""
-    x, y = absolute(w.real), absolute(w.imag)
+    x, y = abs(w.real), abs(w.imag)
     is_real = x >= y
     large, small = select(is_real, w.real, w.imag), select(is_real, w.imag, w.real)
     is_zero = x + y == 0.0
     ratio = select(is_zero, 0.0, small / large)
-    divisor = select(is_zero, absolute(large), large + small * ratio)
+    divisor = select(is_zero, abs(large), large + small * ratio)
     scale = 1.0 / divisor
     a, b = select(is_real, z.real, z.imag), select(is_real, z.imag, z.real)
     real = select(is_zero, a, a + b * ratio)
@@ -109,7 +106,7 @@ def _quotient(z: Any, w: Any) -> Pair:
 
 def _size(z: Any) -> Number:
     """The larger part, times sqrt(1 + ratio**2); infinite if one part is."""
-    x, y = absolute(z.real), absolute(z.imag)
+    x, y = abs(z.real), abs(z.imag)
     large, small = maximum(x, y), minimum(x, y)
     ratio = select(large == 0.0, 0.0, small / large)
     size = large * sqrt(1.0 + ratio * ratio)
@@ -122,8 +119,8 @@ def _exponential(z: Any) -> Pair:
     x, y, size = z.real, z.imag, op("exp", z.real)
     real, imag = size * op("cos", y), size * op("sin", y)
     imag = select(y == 0.0, y, imag)
-    is_angle = absolute(y) < np.inf
-    has_real = is_angle | (absolute(x) < np.inf)
+    is_angle = abs(y) < np.inf
+    has_real = is_angle | (abs(x) < np.inf)
     has_imag = is_angle | (x != -np.inf)
     return Pair(select(has_real, real, size), select(has_imag, imag, size))
 
@@ -138,6 +135,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "select": lambda which, z, w: _each_part(functools.partial(select, which))(z, w),
     "mul": _product, "div": _quotient, "abs": _size, "exp": _exponential,
     "conj": lambda z: Pair(z.real, -z.imag),
+    "complex": Pair, "real": lambda z: z.real, "imag": lambda z: z.imag,
     "eq": lambda z, w: (z.real == w.real) & (z.imag == w.imag),
     "ne": lambda z, w: (z.real != w.real) | (z.imag != w.imag),
 }  # fmt: skip

@@ -100,8 +100,7 @@ class _Axes:
             condition_consts, consts, carry, xs = found.parts(found.variables)
             self._guess(xs)
             self._guess([*condition_consts, *consts])
-            for v in carry:
-                self._set(v, 0 if self._is_batch(v) else None)
+            self._set_leading(carry)
             pairs = zip(found.eqn.invars, found.variables)
             self.free.difference_update(v for outer, v in pairs if outer in computed)
         else:
@@ -118,12 +117,14 @@ class _Axes:
 
     def _guess(self, variables: Sequence[Var]) -> None:
         self.free.update(variables)
-        for v in variables if self.with_constants else ():
-            self._set(v, 0 if self._is_batch(v) else None)
+        if self.with_constants:
+            self._set_leading(variables)
 
-    def _is_batch(self, v: Atom) -> bool:
-        """Whether the axes are leading and not all of size 1."""
-        return self._fits(v, 0) and math.prod(v.aval.shape[: len(self.sizes)]) > 1
+    def _set_leading(self, variables: Sequence[Var]) -> None:
+        """The axes are leading in those variables that have them, not all of size 1."""
+        for v in variables:
+            if self._fits(v, 0) and math.prod(v.aval.shape[: len(self.sizes)]) > 1:
+                self._set(v, 0)
 
     def _fits(self, v: Atom, axis: int) -> bool:
         """Whether the axes may begin at that axis. Sizes of 1 are stretched."""
@@ -158,34 +159,22 @@ class _Axes:
 
     def _bodies(self, found: Loop | Branches) -> None:
         """Goes through the bodies, whose operands' axes are known, and sets the results' axes."""
-        results = found.eqn.outvars
-        if isinstance(found, Branches):
-            if self._axis(found.index) is not None:
-                raise NotByExampleError("examples take different branches")
-            for branch in found.branches:
-                self._jaxpr(branch.jaxpr)
-                for v, result in zip(branch.jaxpr.outvars, results):
-                    self._set(result, self._axis(v))
-            return
-        carry = found.parts(found.variables)[2]
-        if found.condition is not None:
-            self._condition(found, found.condition.jaxpr, carry)
-        self._jaxpr(found.body.jaxpr)
-        made = found.body.jaxpr.outvars
-        for v, new, result in zip(carry, made, results):
-            self._set(v, self._axis(new))
-            self._set(result, self._axis(v))
-        for new, result in zip(made[len(carry) :], results[len(carry) :]):
-            axis = self._axis(new)
-            self._set(result, None if axis is None else axis + 1)
-
-    def _condition(self, found: Loop, jaxpr: Jaxpr, carry: Sequence[Var]) -> None:
-        for v, inner in zip(jaxpr.invars[len(found.condition_consts) :], carry):
-            self._set(v, self._axis(inner))
-        self._jaxpr(jaxpr)
-        (holds,) = jaxpr.outvars
-        if holds.aval.ndim > (0 if self._axis(holds) is None else len(self.sizes)):
-            raise NotByExampleError("an example has several conditions")
+        if isinstance(found, Branches) and self._axis(found.index) is not None:
+            raise NotByExampleError("examples take different branches")
+        if isinstance(found, Loop) and found.condition is not None:
+            tested = found.condition.jaxpr.invars[len(found.condition_consts) :]
+            for v, inner in zip(tested, _carry(found)):
+                self._set(v, self._axis(inner))
+        for name, body in found.bodies.items():
+            self._jaxpr(body.jaxpr)
+            for made, (target, added) in zip(body.jaxpr.outvars, _targets(found, name)):
+                axis = self._axis(made)
+                self._set(target, _plus(axis, added))
+                if name == "cond" and made.aval.ndim > (0 if axis is None else len(self.sizes)):
+                    raise NotByExampleError("an example has several conditions")
+        if isinstance(found, Loop):
+            for v, result in zip(_carry(found), found.last_carry):
+                self._set(result, self._axis(v))
 
     def _control_flow(self, eqn: JaxprEqn) -> None:
         """An inner loop or branch: its bodies' variables get the axes of its operands."""
@@ -198,7 +187,7 @@ class _Axes:
             if outer in self.free:
                 self.free.add(inner)
         if isinstance(found, Loop):
-            self.free.difference_update(found.parts(found.variables)[2])
+            self.free.difference_update(_carry(found))
         self._bodies(found)
 
     # ---- equations ----
@@ -239,17 +228,9 @@ class _Axes:
         """Values made from numbers (zeros, say) have no axis from operands: they get the axis along which
         they are read.
         """
-        results = list(map(self._axis, found.eqn.outvars))
-        if isinstance(found, Branches):
-            for branch in found.branches:
-                self._wanted(branch.jaxpr, results)
-            return
-        count = len(found.carry)
-        carry = list(map(self._axis, found.parts(found.variables)[2]))
-        if found.condition is not None:
-            self._wanted(found.condition.jaxpr, [self._axis(found.condition.jaxpr.outvars[0])])
-        rows = [None if axis is None else axis - 1 for axis in results[count:]]
-        self._wanted(found.body.jaxpr, [*carry, *rows])
+        for name, body in found.bodies.items():
+            targets = _targets(found, name)
+            self._wanted(body.jaxpr, [_plus(self._axis(v), -added) for v, added in targets])
 
     def _wanted(self, jaxpr: Jaxpr, results: Sequence[int | None]) -> None:
         """Gives each value of a jaxpr the axis on which all its readers agree."""
@@ -261,8 +242,7 @@ class _Axes:
                 found = control_flow(eqn)
                 self._wanted_in(found)
                 for outer, inner, added in _bindings(found):
-                    axis = self._axis(inner)
-                    wanted[outer].add(None if axis is None else axis + added)
+                    wanted[outer].add(_plus(self._axis(inner), added))
                 continue
             for out in eqn.outvars:
                 for operand, own in self.reads[out]:
@@ -271,6 +251,23 @@ class _Axes:
         for v, found_axes in wanted.items():
             if len(found_axes) == 1 and v not in self.free and self._axis(v) is None:
                 self._set(v, *found_axes)
+
+
+def _plus(axis: int | None, by: int) -> int | None:
+    return None if axis is None else axis + by
+
+
+def _carry(loop: Loop) -> list[Var]:
+    return loop.parts(loop.variables)[2]
+
+
+def _targets(found: Loop | Branches, body: str) -> list[tuple[Atom, int]]:
+    """The variables that get the results of a body, and their number of extra axes."""
+    if isinstance(found, Branches):
+        return [(v, 0) for v in found.eqn.outvars]
+    if body == "cond":
+        return [(v, 0) for v in found.bodies[body].jaxpr.outvars]
+    return [*((v, 0) for v in _carry(found)), *((v, 1) for v in found.ys)]
 
 
 def _bindings(found: Loop | Branches) -> list[tuple[Atom, Var, int]]:

@@ -8,27 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.builder import Array
-from tinyjax.compile.kernel.functions.notation import select
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import (
-    PrivateArrayBuilder,
-    Storage,
-    sums_up,
-)
+from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage, sums_up
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
+from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-
-BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 
 
 class BodyBuilder(PrivateArrayBuilder):
@@ -36,8 +27,8 @@ class BodyBuilder(PrivateArrayBuilder):
 
     main_axis = ""  # the variable of the kernel's main loop, unless it is a while
 
-    def __init__(self, names: dict[Var, str], target: Target):
-        super().__init__(names, target)
+    def __init__(self, names: dict[Var, str], target: Target, form: str):
+        super().__init__(names, target, form)
         self.groups: dict[Jaxpr, list[Group]] = {}
 
     def groups_of(self, jaxpr: Jaxpr) -> list[Group]:
@@ -80,20 +71,20 @@ class BodyBuilder(PrivateArrayBuilder):
         later = []
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
         for atom, place in targets:
-            is_new = atom in made and atom not in direct
-            is_array = self.stored_size(atom) > 1
-            if is_array and is_new and self.can_store(place):
+            is_new = atom in made and atom not in direct and self.stored_size(atom) > 1
+            if is_new and self.can_store(place):
                 direct[atom] = place
             else:
-                later.append((self.source if is_array else self.scalar, atom, place))
+                later.append((atom, place))
         self.equations(jaxpr, direct)
-        found = [(find(atom), place, atom) for find, atom, place in later]
-        for source, place, atom in found:
+        found = [self.source(v) if self.stored_size(v) > 1 else self.scalar(v) for v, _ in later]
+        for source, (atom, place) in zip(found, later):
             self.copy(source, place, atom)
 
     def can_store(self, place: MemRef) -> bool:
-        """Whether a result may be stored there as it is computed, and loaded again."""
-        return True
+        """Whether a result may be stored there as it is computed, and loaded again: not where other examples
+        load."""
+        return self.form == "sequential" or isinstance(place.memory, ir.PrivateArray)
 
     # ---- loops and branches ----
 
@@ -123,13 +114,12 @@ class BodyBuilder(PrivateArrayBuilder):
 
     def branches(self, found: Branches, sources: Sequence[Storage], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
-        which = (
-            sources[0] if not isinstance(sources[0], MemRef) else self.read(sources[0], index(0))
-        )
-        self._branches(found.branches, which, 0, sources[1:], outs)
+        which, *others = sources
+        number = self.read(which, index(0)) if isinstance(which, MemRef) else which
+        self._branches(found.branches, Number(self, number), 0, others, outs)
 
     def _branches(
-        self, branches: Sequence[ClosedJaxpr], which: ir.Scalar, number: int,
+        self, branches: Sequence[ClosedJaxpr], which: Number, number: int,
         sources: Sequence[Storage], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
         jaxpr = branches[number].jaxpr
@@ -139,13 +129,10 @@ class BodyBuilder(PrivateArrayBuilder):
         if number == len(branches) - 1:
             self.body += body
             return
-        if which.dtype == BOOL:
-            is_this = self.let("not", (which,), BOOL)
-        else:
-            is_this = self.let("le", (which, ir.Const(which.dtype.type(number), which.dtype)), BOOL)
+        is_this = ~which if which.dtype == BOOL else which <= number
         with self.block() as otherwise:
             self._branches(branches, which, number + 1, sources, outs)
-        self.body.append(ir.If(is_this, body, otherwise))
+        self.body.append(ir.If(is_this.value, body, otherwise))
 
     def for_loop(
         self,
@@ -166,10 +153,11 @@ class BodyBuilder(PrivateArrayBuilder):
             self.main_axis = i.args[0] if is_main else self.main_axis
             at = index(loop.length - 1) - i if loop.reverse else i
             self.bind(const_vars, consts)
-            for v, source in zip(x_vars, xs):
-                # Without a MemRef, it is the only value of its stack.
-                part = source.part(at * v.aval.size) if isinstance(source, MemRef) else source
-                self.bind([v], [part])
+            # Without a MemRef, an x is the only value of its stack.
+            parts = zip(x_vars, xs)
+            self.bind(
+                x_vars, [x.part(at * v.aval.size) if isinstance(x, MemRef) else x for v, x in parts]
+            )
             made = zip(jaxpr.outvars[count:], outs[count:])
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
@@ -181,33 +169,31 @@ class BodyBuilder(PrivateArrayBuilder):
         cond, body = loop.condition.jaxpr, loop.body.jaxpr
         _, const_vars, carry_vars, _ = loop.parts(loop.variables)
         condition_consts, consts, _, _ = loop.parts(sources)
+        mask = None
         with self.block() as head:
             self.bind(cond.invars, [*condition_consts, *carry])
             (predicate,) = cond.outvars
             self.equations(cond, {})
-            found = self.source(predicate)
-            is_array = self.stored_size(predicate) > 1 and isinstance(found, MemRef)
-            if predicate in cond.invars and is_array:
-                kept = self.private(predicate)  # a copy: the iteration may change the mask
-                self.copy(found, kept, predicate)
-                found = kept
-            holds = self._any(found, predicate)
+            if self.stored_size(predicate) == 1:
+                holds = self.scalar(predicate)
+            else:
+                assert isinstance(predicate, Var)
+                mask = self.places[predicate]
+                if predicate in cond.invars:  # a copy: the iteration may change the mask
+                    kept = self.private(predicate)
+                    self.copy(mask, kept, predicate)
+                    mask = kept
+                holds = self._any(mask, predicate)
         with self.block() as iterations:
             self.bind(const_vars, consts)
-            mask = found if is_array and isinstance(found, MemRef) else None
             self._iteration(body, carry_vars, carry, [], mask)
         self.body.append(ir.While(head, holds, iterations))
 
-    def _any(self, predicate: Storage, v: Atom) -> ir.Scalar:
+    def _any(self, predicate: MemRef, v: Atom) -> ir.Scalar:
         """Whether any of the predicates `v`, already computed, holds."""
-        if not isinstance(predicate, MemRef):
-            return predicate
-        if self.stored_size(v) == 1:
-            with self.numbers(v) as only:
-                return self.read(predicate, only)
         found = self.array("any", BOOL)
         with self.numbers(v) as i:
-            found.now = found.now | Array(self, predicate)[i]
+            found.now = found.now | Number(self, self.read(predicate, i))
         return found.now.value
 
     def _iteration(
@@ -231,17 +217,7 @@ class BodyBuilder(PrivateArrayBuilder):
             waiting += [] if in_place else [(target, place, v)]
         self.results(jaxpr, targets)
         for target, place, v in waiting:
-            if mask is not None:
-                self._masked_copy(target, place, v.aval.size, mask)
-            else:
-                self.copy(target, place, v)
-
-    def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
-        """Copies an array, whose first axes are the mask's, where the mask holds."""
-        with self.loop(size) as i:
-            condition = Array(self, mask)[i // (size // mask.memory.size)]
-            new, old = Array(self, source)[i], Array(self, place)[i]
-            self.write(place, i, select(condition, new, old).value)
+            self.copy(target, place, v, mask)
 
 
 # ---- where values are stored ----

@@ -16,8 +16,8 @@ everything; nothing is a vector. compile/schedules/ makes it fast.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.complex_pairs import of_parts
@@ -25,9 +25,6 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.core.jaxpr import JaxprEqn, Var
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
 
 
 def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:

@@ -11,27 +11,39 @@ carry is copied to the results. compile/schedules/ makes it fast.
       out1[i1] = d                    # y
       carry_1 = d
     out0[0] = carry_1
+
+If each example of a batch runs the loop by itself, or each element of its arrays, loops over the examples are
+around all. Values without the examples' axes are kept whole, and each example computes them.
+
+    for i1 in 0 .. 64:                # examples
+      carry_1 = 4 elements            # of a carry of shape (64, 4)
+      for i2 in 0 .. 9:
+        ...
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
+from tinyjax.compile.fusion.cost_record import eqn_cost
+from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError, example_axes
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, KernelError, statements_of
 from tinyjax.compile.kernel.loop_bodies import BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import Storage
-from tinyjax.compile.passes.loops import Branches, Loop, control_flow
-from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
+from tinyjax.compile.passes.loops import Branches, Loop
+from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Var
 
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+# Operations of one example in an iteration: products of larger matrices are faster as one product.
+MAX_EXAMPLE_WORK = 2**13
+# How many times the work of an iteration all examples may do, as each computes what they share.
+MAX_REPEATED = 2
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class LoopKernel:
     """A loop's kernel. Its buffers are one for each of `inputs`, then one for each of the equation's
     outvars, then scratch.
@@ -48,31 +60,61 @@ class LoopKernel:
 
 def for_one_item(target: Target) -> Target:
     """The target of a work-item that runs a body alone."""
-    return dataclasses.replace(
-        target, name="work-item", accumulators=1, group=1, reduction_grain=2**62
-    )
+    return replace(target, name="work-item", accumulators=1, group=1, reduction_grain=2**62)
 
 
 def naive_loop(
-    eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
+    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    """The naive nest of an equation that is a loop or a branch, or the reason why it can't be a kernel. The
-    kernel first computes the equations `before`, which make operands.
+    """The naive nest of a loop or a branch, or the reason why it can't be a kernel. The kernel first computes
+    the equations `before`, which make operands.
     """
-    nest = LoopNest(control_flow(eqn), before, names, target)
-    return nest.why_not(nest.found.bodies.values()) or nest.made()
+    nest = LoopNest(found, before, names, target, "sequential")
+    return nest.why_not(found.bodies.values()) or nest.made()
+
+
+def example_nest(
+    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
+    sizes: Iterable[tuple[int, ...]], form: str,
+) -> LoopKernel | str:  # fmt: skip
+    """The naive nest of a loop or a branch that each example runs, or the reason why there is none. The
+    examples' axes have the first of these sizes that works. The form tells whether an example is one element.
+    """
+    nest = LoopNest(found, before, names, target, form)
+    if reason := nest.why_not(found.bodies.values()):
+        return reason
+    try:
+        nest.examples = example_axes(found, sizes, nest.computed, nest.target)
+        if form == "by example" and (reason := _why_too_much(found, nest.examples, target)):
+            return reason
+        return nest.made()
+    except (NotByExampleError, KernelError) as error:
+        return str(error)
+
+
+def _why_too_much(found: Loop | Branches, examples: ExampleAxes, target: Target) -> str:
+    """Why the examples should not run the loop by themselves, or an empty text. A value without their axes,
+    such as a sum over all of them, is computed by each.
+    """
+    eqns = [eqn for body in found.bodies.values() for eqn in body.eqns]
+    work = {eqn: eqn_cost(eqn, target).work for eqn in eqns}
+    shared = sum(work[eqn] for eqn in eqns if examples.axes.keys().isdisjoint(eqn.outvars))
+    each = shared + (sum(work.values()) - shared) // examples.count
+    if each > MAX_EXAMPLE_WORK:
+        return f"an example has {each} operations, too many for a lane (> {MAX_EXAMPLE_WORK})"
+    if each * examples.count > MAX_REPEATED * sum(work.values()):
+        return f"each of {examples.count} examples would repeat {shared} operations"
+    return ""
 
 
 class LoopNest(BodyBuilder):
     """Writes the statements of a loop's kernel, and knows its buffers."""
 
-    form = "sequential"
-    elements: tuple[str, ...] = ()
-
     def __init__(
-        self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
+        self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
+        form: str,
     ):  # fmt: skip
-        super().__init__(dict(names), for_one_item(target))
+        super().__init__(dict(names), for_one_item(target), form)
         self.found = found
         self.eqn = eqn = found.eqn
         results = [names[v] for v in eqn.outvars if v in names]
@@ -95,13 +137,18 @@ class LoopNest(BodyBuilder):
 
     def made(self) -> LoopKernel | str:
         """The kernel, or the reason why there is none."""
-        with statements_of(self.eqn):
+        if isinstance(self.found, Loop):  # computed operands have the same axes as in the bodies
+            axes = self.examples.axes
+            inside = zip(self.eqn.invars, self.found.variables)
+            axes |= {v: axes[u] for v, u in inside if v in self.computed and u in axes}
+        with statements_of(self.eqn), self.loops(self.examples.sizes) as self.example:
             self.write_nest()
         buffers = [*self.inputs.values(), *self.outputs]
         if len(buffers) > MAX_BUFFERS:
             return f"it reads and makes more than {MAX_BUFFERS} arrays"
         kernel = Kernel(self.name, buffers, 1, self.body, form=self.form)
-        return LoopKernel(kernel, list(self.inputs), self.elements, self.main_axis)
+        elements, count = self.example.axes, self.examples.count
+        return LoopKernel(kernel, list(self.inputs), elements, self.main_axis, count)
 
     def write_nest(self) -> None:
         """The statements of the kernel."""
@@ -112,8 +159,13 @@ class LoopNest(BodyBuilder):
             self.branches(self.found, [self.operand(v) for v in self.eqn.invars], outs)
 
     def result_places(self) -> Sequence[MemRef]:
-        """Where the results go."""
-        return [MemRef(buffer) for buffer in self.outputs]
+        """Where the results go. Values that all examples share are stored by the first one."""
+        outs = [MemRef(buffer) for buffer in self.outputs]
+        is_whole = [self.axis_of(v) is None for v in self.eqn.outvars]
+        if self.form == "sequential" or not any(is_whole):
+            return outs
+        is_first = self.op("eq", self.example.flat, 0).value
+        return [replace(out, only_if=is_first) if w else out for out, w in zip(outs, is_whole)]
 
     def write_loop(self, loop: Loop, outs: Sequence[MemRef]) -> None:
         """Loads the carry into private arrays, runs all iterations, and stores those results that
@@ -123,8 +175,7 @@ class LoopNest(BodyBuilder):
         carry = [self.private(v, "carry") for v in loop.last_carry]
         for place, v, last in zip(carry, loop.carry, loop.last_carry):
             if v in self.computed:
-                with self.positions(last) as at:
-                    self.write(place, at.flat, self.element(v, at))
+                self.fill(place, v)
             else:
                 self.copy(self.operand(v), place, last)
         consts = [*map(self.operand, loop.condition_consts), *map(self.operand, loop.consts)]
@@ -138,11 +189,14 @@ class LoopNest(BodyBuilder):
                 self.copy(place, out, last)
 
     def operand(self, v: Atom) -> Storage:
-        """Where an operand is."""
-        if isinstance(v, Literal):
-            return self.scalar(v)
-        if v not in self.computed:
+        """Where an operand is. An element that the kernel computes itself is computed once."""
+        if v in self.inputs:
             return MemRef(self.inputs[v])
+        if self.stored_size(v) == 1:
+            return self.scalar(v)
+        if self.form != "sequential":
+            raise NotByExampleError("an array of all examples is the same in every iteration")
+        assert isinstance(v, Var)
         place = self.private(v)
         self.fill(place, v)
         return place

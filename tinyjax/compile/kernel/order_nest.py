@@ -14,34 +14,36 @@ The outer loops go over independent parts: rows of a sum, columns of an update.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.functions.notation import Number, as_int, minimum, op, select
+from tinyjax.compile.kernel.complex_pairs import Pair
+from tinyjax.compile.kernel.functions.notation import as_int, minimum, select
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.loop_nest import NestBuilder
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     Cumulative,
+    Fourier,
     Position,
     Sort,
     TopK,
     Update,
     WindowUpdate,
     lowering_of,
+    radices,
 )
 from tinyjax.compile.kernel.update_nest import UpdateWriter
+from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
-
-BOOL, INT32 = np.dtype(bool), np.dtype("int32")
+INT32 = np.dtype("int32")
 
 
 def order_nest(
@@ -101,7 +103,7 @@ class _Writer:
 
     def at(self, number: Number, size: int = 0) -> Index:
         """A number as an index along the axis, or one below `size`."""
-        return self.b.clamped_index(number.value, size or self.size)
+        return self.b.clamped_index(number, size or self.size)
 
 
 # ---- cumulative sums ----
@@ -173,13 +175,9 @@ def _key(x: Number) -> Number:
     """An element as an integer key: for a float, as lax.comparison.total_order_key."""
     dtype = key_dtype(x.dtype)
     if kind(x.dtype) != "f":
-        return converted(x, dtype)
-    bits = as_int(converted(x, np.dtype(f"float{8 * dtype.itemsize}")))
+        return x.astype(dtype)
+    bits = as_int(x.astype(np.dtype(f"float{8 * dtype.itemsize}")))
     return select(bits < 0, bits ^ np.iinfo(dtype).max, bits)
-
-
-def converted(x: Number, dtype: np.dtype) -> Number:
-    return x if x.dtype == dtype else op("convert", x, dtype=dtype)
 
 
 def key_dtype(dtype: np.dtype) -> np.dtype:
@@ -252,9 +250,102 @@ class _SortWriter(_Writer):
             old = self.numbers[first], self.numbers[second]
             self.keys[target + k] = select(is_left, a, c)
             self.numbers[target + k] = select(is_left, *old)
-            step = converted(is_left, INT32)
+            step = is_left.astype(INT32)
             left.now = i + step
             right.now = j + (1 - step)
 
 
-_WRITERS = {Cumulative: _CumulativeWriter, TopK: _TopKWriter, Sort: _SortWriter}
+# ---- Fourier transforms ----
+
+
+class _FourierWriter(_Writer):
+    """A transform of mixed radix in private memory: each stage makes many transforms of `radix` elements, and
+    stores them in order in the other half of the memory.
+
+    Source: Stockham's algorithm, as in C. Van Loan, "Computational Frameworks for the Fast Fourier
+    Transform", 1992, 1.7"""
+
+    def write_along(self) -> None:
+        b, n = self.b, self.size
+        part = self.eqn.outvars[0].aval.dtype.type(0).real.dtype
+        self.real, self.imag = (b.array(name, part, 2 * n, None) for name in ("real", "imag"))
+        with b.loop(n) as i:
+            z: Any = b.element(self.x, self.position(i))
+            z = z if isinstance(z, Pair) else Pair(z, b.constant(0, part).value)
+            self.real[i], self.imag[i] = Number(b, z.real), Number(b, z.imag)
+        first, count, run = 0, n, 1  # transforms of `count` elements are left, `run` times
+        for radix in radices(n):
+            count //= radix
+            self._stage(radix, count, run, first)
+            first, run = n - first, run * radix
+        self._store(first)
+
+    def _stage(self, radix: int, count: int, run: int, first: int) -> None:
+        b, n = self.b, self.size
+        real, imag = self.real, self.imag
+        angle = (2 if self.eqn.params["is_inverse"] else -2) * np.pi
+        with b.loop(count) as i:
+            roots = [self._factor(1, i * (k * run)) for k in range(1, radix)] if count > 1 else []
+            with b.loop(run) as j:
+                places = [(i + k * count) * run + j + first for k in range(radix)]
+                sums = _butterfly([(real[at], imag[at]) for at in places], angle)
+                for k, z in enumerate(sums):
+                    at = (i * radix + k) * run + j + (n - first)
+                    real[at], imag[at] = _times(z, roots[k - 1]) if k and roots else z
+
+    def _factor(self, number: int, *coords: Index) -> tuple[Number, Number]:
+        """An element of a complex operand."""
+        operand = self.eqn.invars[number]
+        z: Any = self.b.element(operand, Position(operand.aval.shape, coords))
+        return Number(self.b, z.real), Number(self.b, z.imag)
+
+    def _store(self, first: int) -> None:
+        b, to, out = self.b, self.eqn.params["to"], self.eqn.outvars[0].aval
+        with b.loop(self.size) as i:
+            coords = list(self.others.coords)
+            coords.insert(to, i)
+            z = self.real[i + first], self.imag[i + first]
+            if len(self.eqn.invars) > 2:
+                z = _times(z, self._factor(2, *coords[to : to + 2]))
+            if self.eqn.params["is_inverse"]:
+                z = z[0] * (1 / self.size), z[1] * (1 / self.size)
+            b.write(self.places[0], Position(out.shape, coords).flat, Pair(z[0].value, z[1].value))
+
+
+def _times(z: tuple[Number, Number], w: tuple[Any, Any]) -> tuple[Number, Number]:
+    (a, b), (c, d) = z, w
+    return a * c - b * d, a * d + b * c
+
+
+def _butterfly(z: list[tuple[Number, Number]], angle: float) -> list[tuple[Number, Number]]:
+    """The transform of a few complex numbers; that of an even number by the transforms of two halves."""
+    count = len(z)
+    if count == 1:
+        return z
+    if count % 2 == 0:
+        even, odd = (_butterfly(z[start::2], angle) for start in (0, 1))
+        odd = [_turned(w, k / count, angle) for k, w in enumerate(odd)]
+        parts = [(*u, *w) for u, w in zip(even, odd)]
+        return [(a + c, b + d) for a, b, c, d in parts] + [(a - c, b - d) for a, b, c, d in parts]
+    sums = []
+    for k in range(count):
+        real, imag = z[0]
+        for j in range(1, count):
+            a, b = _turned(z[j], j * k % count / count, angle)
+            real, imag = real + a, imag + b
+        sums.append((real, imag))
+    return sums
+
+
+def _turned(z: tuple[Number, Number], part: float, angle: float) -> tuple[Number, Number]:
+    """z, turned by a part of the angle of a circle."""
+    if part == 0:
+        return z
+    if part == 0.25:
+        return (z[1], -z[0]) if angle < 0 else (-z[1], z[0])
+    return _times(z, (float(np.cos(part * angle)), float(np.sin(part * angle))))
+
+
+_WRITERS = {
+    Cumulative: _CumulativeWriter, TopK: _TopKWriter, Sort: _SortWriter, Fourier: _FourierWriter
+}  # fmt: skip

@@ -1,21 +1,23 @@
 """Private arrays: the memory of a loop's body within one work-item, as buffers are a program's memory.
 
 Where a program would launch a kernel, a work-item runs a loop over the elements of a private array; a single
-element is a variable.
+element is a variable. If each example of a batch runs the loop by itself, a private array holds one example's
+part of a value that has the axes of the examples.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError
+from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
-from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
@@ -24,7 +26,15 @@ Storage = MemRef | Scalar  # a value's location: in memory, or in a variable
 
 
 class PrivateArrayBuilder(Builder):
-    """Writes the statements of loops over private arrays."""
+    """Writes the statements of loops over private arrays, for the example at position `example`."""
+
+    def __init__(self, names: dict[Var, str], target: Target, form: str):
+        super().__init__(names, target)
+        self.form = (
+            form  # 'sequential', 'by example', or 'elementwise' if an example is one element
+        )
+        self.examples = ExampleAxes(())
+        self.example = Position(())
 
     # ---- values in memory ----
 
@@ -59,31 +69,70 @@ class PrivateArrayBuilder(Builder):
         with self.positions(atom) as only:
             return self.element(atom, only)
 
+    # ---- examples ----
+
+    def axis_of(self, v: Atom) -> int | None:
+        """The first of the examples' axes in `v`, if it has them."""
+        return self.examples.axes.get(v) if isinstance(v, Var) else None
+
+    def _coords(self, v: Atom) -> dict[int, Index]:
+        """The example's coordinates in `v`, along each of the examples' axes."""
+        first, shape = self.axis_of(v), v.aval.shape
+        if first is None:
+            return {}
+        coords = enumerate(self.example.coords, first)
+        return {axis: at if shape[axis] > 1 else index(0) for axis, at in coords}
+
     def stored_size(self, v: Atom) -> int:
         """How many elements of `v` the work-item has."""
-        return v.aval.size
+        given = self._coords(v)
+        return math.prod(size for axis, size in enumerate(v.aval.shape) if axis not in given)
 
     def private(self, v: Var, name: str = "") -> MemRef:
         """New memory of this work-item for the value of `v`."""
-        name = name or self.names.get(v, "v").strip("_") or "v"
+        axis, name = self.axis_of(v), name or self.names.get(v, "v").strip("_") or "v"
+        if axis is None and self.form == "elementwise" and v.aval.size > 1:
+            raise NotByExampleError("its elements need whole arrays")
         array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, self.stored_size(v))
         self.body.append(Allocate(array, None))
-        return MemRef(array)
+        if axis is None:
+            return MemRef(array)
+        return MemRef(array, example=Example(v.aval.shape, axis, tuple(self._coords(v).values())))
+
+    # ---- loops ----
+
+    @contextmanager
+    def loops_along(
+        self, v: Atom, axes: Sequence[int], sizes: Sequence[int] | None = None
+    ) -> Iterator[Position]:
+        """Along the examples' axes, there is only the example's place."""
+        sizes = v.aval.shape if sizes is None else sizes
+        given = self._coords(v)
+        with ExitStack() as stack:
+            coords = [
+                given[axis] if axis in given else stack.enter_context(self.loop(sizes[axis]))
+                for axis in axes
+            ]
+            yield Position([sizes[axis] for axis in axes], coords)
 
     def positions(self, v: Atom) -> AbstractContextManager[Position]:
         """A loop over the elements of `v` that the work-item has."""
-        return self.loops(v.aval.shape)
+        return self.loops_along(v, range(v.aval.ndim))
 
     @contextmanager
     def numbers(self, v: Atom) -> Iterator[Index]:
         """A loop over the numbers of these elements."""
-        with self.loop(v.aval.size) as number:
-            yield number
+        with self.loops([v.aval.size]) if self.axis_of(v) is None else self.positions(v) as at:
+            yield at.flat
 
-    def copy(self, source: Storage, place: MemRef, v: Atom) -> None:
-        """Copies the elements of `v`."""
+    def copy(self, source: Storage, place: MemRef, v: Atom, mask: MemRef | None = None) -> None:
+        """Copies the elements of `v`; with a `mask` for its first axes, those where it holds."""
         with self.numbers(v) as i:
-            self.write(place, i, self.read(source, i) if isinstance(source, MemRef) else source)
+            new = self.read(source, i) if isinstance(source, MemRef) else source
+            if mask is not None:
+                holds = self.read(mask, i // (v.aval.size // mask.memory.size))
+                new = self.let("select", (holds, new, self.read(place, i)), new.dtype)
+            self.write(place, i, new)
 
     def fill(self, place: MemRef, v: Var) -> None:
         """Computes all elements of `v` and stores them."""
@@ -93,9 +142,12 @@ class PrivateArrayBuilder(Builder):
     # ---- groups of equations ----
 
     def group(self, group: KernelGroup, direct: dict[Var, MemRef]) -> None:
-        shape = group.outputs[0].aval.shape
-        if 0 in shape:  # nothing to compute, and no elements for rules to read
+        if (
+            0 in group.outputs[0].aval.shape
+        ):  # nothing to compute, and no elements for rules to read
             return
+        if len(set(map(self.axis_of, group.outputs))) > 1:
+            raise NotByExampleError("a kernel in its body makes values with and without examples")
         if group.in_order is not None:
             return self._in_order(group.in_order, direct)
         if self.stored_size(group.outputs[0]) == 1:

@@ -21,15 +21,12 @@ k has several loops, over the window and the images' features. A schedule makes 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.functions.notation import Number, mul_add
+from tinyjax.compile.kernel.functions.notation import mul_add
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, Scalar, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder
@@ -43,9 +40,6 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.passes.products import sides_of, summed_together
 from tinyjax.core.jaxpr import Var
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
 
 
 def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
@@ -70,24 +64,9 @@ class _ProductNest(NestBuilder):
         (self.out,), rule = self.eqn.outvars, lowering_of(self.eqn, target)
         assert isinstance(rule, Product)
         self.rule, self.summed = rule, rule.sizes(self.eqn)
-        self.dtype = self._dtype_of_sums()
+        self.dtype = sum_dtype(self.out.aval.dtype)
         self.find_sizes()
         self.taken["k"] = len(self.sums)  # names of loops, not of variables
-
-    def _dtype_of_sums(self) -> np.dtype:
-        """The accumulators' dtype. Sums of small integers are exact in floats, which processors multiply and
-        add twice as fast."""
-        dtype = self.out.aval.dtype
-        are_integers = all(v.aval.dtype.kind in "iu" for v in self.eqn.invars)
-        if are_integers and dtype.kind == "i" and dtype.itemsize >= 4:
-            largest = math.prod(self.summed)
-            for v in self.eqn.invars:
-                info = np.iinfo(v.aval.dtype)
-                largest *= max(-int(info.min), int(info.max))
-            for exact in (np.dtype("float32"), np.dtype("float64")):
-                if largest < 2 ** (np.finfo(exact).nmant + 1):
-                    return exact
-        return sum_dtype(dtype)
 
     def find_sizes(self) -> None:
         self.left, self.right = sides_of(self.eqn)
@@ -105,7 +84,7 @@ class _ProductNest(NestBuilder):
         ):
             position = self.position(batch, row, column)
             result = self.converted(self._sum(position), self.out.aval.dtype)
-            self.known[position.flat][self.out] = self._named(result, self.names[self.out])
+            self.set_element(self.out, position, result)
             for v in self.outputs:
                 self.store_output(v, position)
 
@@ -118,7 +97,7 @@ class _ProductNest(NestBuilder):
         with self._loops_of_sums() as k:
             operands = (Operand(self, v) for v in self.eqn.invars)
             factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
-            x, y = (Number(self, self.converted(factor, self.dtype)) for factor in factors)
+            x, y = (factor.astype(self.dtype) for factor in factors)
             so_far = acc.now
             acc.now = mul_add(x, y, so_far) if self.dtype.kind == "f" else x * y + so_far
         return acc.now.value

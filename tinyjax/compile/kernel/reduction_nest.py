@@ -25,7 +25,8 @@ stays in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
@@ -65,68 +66,70 @@ def reduction_nest(
 ) -> tuple[Kernel, ReductionAxes]:
     """The naive kernel of a group that has a form, and its loops' roles."""
     nest = _ReductionNest(group, names, target)
-    nest.write_nest()
-    return nest.kernel(name), ReductionAxes(nest.outer_axes, nest.inner_axes, tuple(nest.sweeps))
+    outer, inner = nest.write_nest()
+    return nest.kernel(name), ReductionAxes(outer, inner, tuple(nest.sweeps))
 
 
 class _ReductionNest(NestBuilder):
-    """`levels` are the reductions in order of dependence. A position has three parts, along the outer, the
-    combined and the inner axes of the Form.
-    """
+    """A position has three parts, along the outer, the combined and the inner axes of the Form."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(group, names, target)
         assert group.form is not None
         self.form = group.form
-        self.reductions = [
-            eqn for eqn in group.eqns if form_of(eqn, lowering_of(eqn, target), target) == self.form
-        ]
-        self.totals = {v for eqn in self.reductions for v in eqn.outvars}
-        self.levels = self._levels()
-        self.outer_axes: tuple[str, ...] = ()
-        self.inner_axes: tuple[str, ...] = ()
+        self.rules: dict[JaxprEqn, Reduction] = {}  # of the reductions
+        for eqn in group.eqns:
+            rule = lowering_of(eqn, target)
+            if isinstance(rule, Reduction) and form_of(eqn, rule, target) == self.form:
+                self.rules[eqn] = rule
+        first = next(iter(self.rules))
+        self.results, self.combined = first.outvars[0].aval.shape, axes_sizes(first)
         self.sweeps: list[tuple[str, ...]] = []
 
     def _levels(self) -> list[list[JaxprEqn]]:
+        """The reductions in order of dependence."""
         depth: dict[Var, int] = {}
         levels: dict[int, list[JaxprEqn]] = {}
         for eqn in self.group.eqns:
             below = max((depth.get(v, 0) for v in variables(eqn)), default=0)
-            if eqn in self.reductions:
+            if eqn in self.rules:
                 levels.setdefault(below, []).append(eqn)
                 below += 1
             depth.update((v, below) for v in eqn.outvars)
         return [levels[level] for level in sorted(levels)]
 
-    # ---- the nest ----
-
-    def write_nest(self) -> None:
-        """Writes the sweeps, level after level, and then the values computed from their results."""
-        first = self.reductions[0]
-        results = first.outvars[0].aval.shape
-        count = leading_axes(results, self.form.outer)
+    def write_nest(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Writes the sweeps, level after level, and then the values computed from their results. Returns the
+        outer and the inner axes."""
+        count = leading_axes(self.results, self.form.outer)
         with (
-            statements_for(self.reductions),
-            self.loops(results[:count]) as at,
-            self.loops(results[count:]) as within,
+            statements_for(list(self.rules)),
+            self.loops(self.results[:count]) as at,
+            self.loops(self.results[count:]) as within,
         ):
-            self.outer_axes, self.inner_axes = at.axes, within.axes
             numbers = [v for v in self.outputs if v.aval.size == self.form.results]
-            elements = [v for v in self.outputs if v.aval.size != self.form.results]
-            roots = [[v for eqn in level for v in variables(eqn)] for level in self.levels]
-            kept = self._kept([*roots, elements])
-            for level, keep in zip(self.levels, kept):
+            elements = [v for v in self.outputs if v not in numbers]
+            levels = self._levels()
+            roots = [[v for eqn in level for v in variables(eqn)] for level in levels]
+            for level, keep in zip(levels, self._kept([*roots, elements])):
                 with statements_for(level):
                     self._combine(level, at, within, keep)
             if elements:
                 with statements_for([self.producer[v] for v in elements]):
                     self._numbers_for(elements, at)
-                    with self.loops(axes_sizes(self.reductions[0])) as column:
-                        self.sweeps.append(column.axes)
+                    with self._sweep() as column:
                         for v in elements:
                             self.store_output(v, _joined(at, column).reshaped(v.aval.shape))
             for v in numbers:
                 self.store_output(v, _joined(at, within).reshaped(v.aval.shape))
+        return at.axes, within.axes
+
+    @contextmanager
+    def _sweep(self) -> Iterator[Position]:
+        """The loops over the combined elements."""
+        with self.loops(self.combined) as place:
+            self.sweeps.append(place.axes)
+            yield place
 
     def _combine(
         self, level: Sequence[JaxprEqn], at: Position, within: Position, keep: Sequence[Var]
@@ -134,44 +137,35 @@ class _ReductionNest(NestBuilder):
         """The reductions of one level, in one sweep, which also keeps these values."""
         result = _joined(at, within)
         self._numbers_for([v for eqn in level for v in variables(eqn)], at)
-        accumulators = [self._accumulator(eqn) for eqn in level]
+        accumulators = {}
+        for eqn in level:
+            with statements_of(eqn):
+                accumulators[eqn] = self.make_accumulator(eqn, self.rules[eqn])
         arrays = {v: self._row(v, at) for v in keep}
-        with self.loops(axes_sizes(self.reductions[0])) as place:
-            self.sweeps.append(place.axes)
+        with self._sweep() as place:
             for v, array in arrays.items():
                 element = _joined(at, place)
                 with statements_of(self.producer[v]):
                     value = self.element(v, element.reshaped(v.aval.shape))
                     self.write(array, element.flat, value)
-            for eqn, accumulator in zip(level, accumulators):
+            for eqn, accumulator in accumulators.items():
                 with statements_of(eqn):
-                    (out,), rule = eqn.outvars, self._rule(eqn)
+                    (out,), rule = eqn.outvars, self.rules[eqn]
                     ctx = LoweringRuleContext(self, eqn, out, result.reshaped(out.aval.shape))
                     term = self.term(ctx, eqn, rule, place.reshaped(axes_sizes(eqn)))
                     self.combine(rule, accumulator, term)
         self.places |= arrays
-        for eqn, accumulator in zip(level, accumulators):
+        for eqn, accumulator in accumulators.items():
             (out,) = eqn.outvars
             with statements_of(eqn):
                 total = self.read(accumulator, index(0), self.names[out])
-                made = self.converted(total, out.aval.dtype)
-                self.known[result.flat][out] = self._named(made, self.names[out])
-
-    def _accumulator(self, eqn: JaxprEqn) -> MemRef:
-        with statements_of(eqn):
-            return self.make_accumulator(eqn, self._rule(eqn))
-
-    def _rule(self, eqn: JaxprEqn) -> Reduction:
-        lowering = lowering_of(eqn, self.target)
-        assert isinstance(lowering, Reduction)
-        return lowering
+                self.set_element(out, result, self.converted(total, out.aval.dtype))
 
     def _numbers_for(self, roots: Sequence[Var], at: Position) -> None:
         """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""
         if self.form.kind != "rows":
             return
-        needed = self._needed(roots)
-        for v in (v for eqn in self.group.eqns for v in eqn.outvars if v in needed):
+        for v in self._needed(roots):
             if v.aval.size == self.form.results:
                 self.element(v, at.reshaped(v.aval.shape))
             elif v.aval.size == 1:
@@ -201,9 +195,8 @@ class _ReductionNest(NestBuilder):
 
     def _elements(self, roots: Sequence[Var], kept: Mapping[Var, int]) -> list[Var]:
         """The elements that a sweep computes for these, in order, without those that were kept."""
-        needed = self._needed(roots, kept)
-        made = [v for eqn in self.group.eqns for v in eqn.outvars if v in needed and v not in kept]
-        return [v for v in made if v.aval.size == self.form.results * self.form.reduction_size]
+        size = self.form.results * self.form.reduction_size
+        return [v for v in self._needed(roots, kept) if v.aval.size == size and v not in kept]
 
     def _cost(self, v: Var) -> int:
         lowering = lowering_of(self.producer[v], self.target)
@@ -217,18 +210,14 @@ class _ReductionNest(NestBuilder):
             self.body.append(Allocate(array, None))
         return MemRef(array, example=Example((self.form.outer, columns), 0, (at.flat,)))
 
-    def _needed(self, roots: Sequence[Var], kept: Container[Var] = ()) -> set[Var]:
-        """The values that the roots are computed from, totals and kept ones included, but not the operands of
-        these."""
-        needed: set[Var] = set()
-        pending = list(roots)
-        while pending:
-            v = pending.pop()
-            if v not in needed:
-                needed.add(v)
-                if v in self.producer and v not in self.totals and v not in kept:
-                    pending += variables(self.producer[v])
-        return needed
+    def _needed(self, roots: Sequence[Var], kept: Container[Var] = ()) -> list[Var]:
+        """The values that the roots are computed from, in order, without those that only totals or kept ones
+        are computed from."""
+        needed = set(roots)
+        for eqn in reversed(self.group.eqns):
+            if eqn not in self.rules and any(v in needed and v not in kept for v in eqn.outvars):
+                needed.update(variables(eqn))
+        return [v for eqn in self.group.eqns for v in eqn.outvars if v in needed]
 
 
 def _joined(first: Position, second: Position) -> Position:

@@ -9,9 +9,9 @@ A rule answers one question: *what is one element of the result?*
 - `OnHost`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
   printed in the schedule.
 
-Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation into the
-kernel, `ctx.position` is the place of the requested element. lax/lowering/ and random/lowering.py have most
-other rules.
+Rules have JAX's form, `rule(ctx, *operands, **params)`. An element is a Number, whose operators write
+operations into the kernel, as `ctx.op(name, *numbers)` does; `ctx.position` is the place of the requested
+element. lax/lowering/ and random/lowering.py have most other rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.scalar_ops import HALVES, KERNEL_DTYPES, scalar_ops
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.dtypes import kind
@@ -34,7 +34,6 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 # ---- places in an array ----
 
@@ -93,39 +92,16 @@ class Position:
 # ---- what rules see ----
 
 
-class LoweringRuleContext(Writer):
+class LoweringRuleContext:
     """The context of a rule: its equation's avals, the requested position, and the functions that write
     statements.
     """
 
     def __init__(self, builder: Any, eqn: JaxprEqn, out: Var, position: Position):
-        self._builder = builder
-        self.let = builder.let
+        self.op, self.constant, self.index = builder.op, builder.constant, builder.clamped_index
         self.position = position
         self.out_number = eqn.outvars.index(out)
         self.avals_out = [v.aval for v in eqn.outvars]
-
-    def constant(self, value: Any, dtype: np.dtype) -> Any:
-        if kind(dtype) != "c":
-            return super().constant(value, dtype)
-        from tinyjax.compile.kernel.complex_pairs import constant_pair  # for few programs
-
-        return constant_pair(value, dtype)
-
-    def op_on_pairs(self, name: str, operands: Sequence[Any], dtype: np.dtype) -> Any:
-        from tinyjax.compile.kernel.complex_pairs import pair_operation
-
-        return pair_operation(self, name, operands, dtype)
-
-    def pair(self, real: Scalar, imag: Scalar) -> Any:
-        """A complex number of two parts."""
-        from tinyjax.compile.kernel.complex_pairs import Pair
-
-        return Pair(real, imag)
-
-    def index(self, value: Scalar, size: int) -> Index:
-        """An integer scalar of the kernel as an index, clamped into 0 .. size - 1."""
-        return self._builder.clamped_index(value, size)
 
 
 class Operand:
@@ -136,12 +112,12 @@ class Operand:
         self._atom = atom
         self.aval: ShapedArray = atom.aval
 
-    def at(self, coords: Iterable[Index]) -> Scalar:
+    def at(self, coords: Iterable[Index]) -> Number:
         """The element at `coords`, one index a dimension, each within its size."""
         return self.at_position(Position(self.aval.shape, tuple(coords)))
 
-    def at_position(self, position: Position) -> Scalar:
-        return self._builder.element(self._atom, position)
+    def at_position(self, position: Position) -> Number:
+        return Number(self._builder, self._builder.element(self._atom, position))
 
 
 # ---- the kinds of rules ----
@@ -149,12 +125,12 @@ class Operand:
 
 @dataclass(frozen=True)
 class Elementwise:
-    """emit(ctx, *atoms, **params) -> the result's element (a list if multiple_results).
+    """emit(ctx, *numbers, **params) -> the result's element (a list if multiple_results).
 
-    `op` is the scalar operation, if it is a single one. `takes_pairs`: whether `emit` also handles complex
-    numbers, which are pairs."""
+    `op` is the scalar operation, if it is a single one; then there is no `emit`. `takes_pairs`: whether
+    `emit` also handles complex numbers, which are pairs."""
 
-    emit: Callable[..., Any]
+    emit: Callable[..., Any] | None
     cost: int = 1
     op: str = ""
     takes_pairs: bool = False
@@ -167,7 +143,7 @@ class IndexMap:
     With several results, `ctx.out_number` is the number of the requested one. `reads`: how many elements of
     an operand it reads; several are compared or added."""
 
-    emit: Callable[..., Scalar]
+    emit: Callable[..., Number]
     reads: int = 1
 
 
@@ -178,7 +154,7 @@ def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 def element_along_axes(
     ctx: LoweringRuleContext, reduced: Position, x: Operand, *, axes: Any, **_: Any
-) -> Scalar:
+) -> Number:
     """The operand's element at `reduced` along `axes`, and at the result's position along others."""
     if tuple(axes) == tuple(range(x.aval.ndim)):
         return x.at_position(reduced.reshaped(x.aval.shape))
@@ -201,7 +177,7 @@ class Reduction:
     op: str
     identity: Callable[[np.dtype], Any]
     sizes: Callable[[JaxprEqn], tuple[int, ...]] = axes_sizes
-    term: Callable[..., Scalar] = element_along_axes
+    term: Callable[..., Number] = element_along_axes
 
 
 @dataclass(frozen=True)
@@ -210,7 +186,7 @@ class Product(Reduction):
     together, because they share operand elements. `factors` returns the factors that term multiplies.
     """
 
-    factors: Callable[..., Sequence[Scalar]] = field(kw_only=True)
+    factors: Callable[..., Sequence[Number]] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -269,6 +245,26 @@ class Sort(InOrder):
 
 
 @dataclass(frozen=True)
+class Fourier(InOrder):
+    """The Fourier transform along params['axis'], which is at params['to'] in the result. The second operand
+    has the roots of unity, a third one factors of the result's elements along `to` and the next axis.
+    """
+
+    def work(self, eqn: JaxprEqn) -> int:
+        return 8 * eqn.outvars[0].aval.size * eqn.invars[1].aval.size.bit_length()
+
+
+def radices(size: int) -> list[int]:
+    """The factors of a size: 4 as often as possible, then primes."""
+    factors = []
+    for radix in (4, 2, *range(3, size + 1, 2)):
+        while size % radix == 0:
+            factors.append(radix)
+            size //= radix
+    return factors
+
+
+@dataclass(frozen=True)
 class Update(InOrder):
     """The first operand, with windows of it combined by `op` with an update, or replaced if that is empty.
 
@@ -286,8 +282,8 @@ class Update(InOrder):
     sizes: tuple[int, ...]
     whole: frozenset[int]
     batch: frozenset[int]
-    windows: Callable[..., tuple[list[Index], list[Scalar]]]
-    update: Callable[..., Scalar]
+    windows: Callable[..., tuple[list[Index], list[Number]]]
+    update: Callable[..., Number]
 
     @property
     def is_one_window(self) -> bool:
@@ -364,7 +360,8 @@ def _takes_pairs(lowering: Lowering) -> bool:
     if isinstance(lowering, Elementwise):
         return lowering.takes_pairs or lowering.op in OPERATIONS
     # A WindowUpdate can be in place, which isn't supported for pairs
-    return type(lowering) is IndexMap and lowering.reads == 1
+    is_map = type(lowering) is IndexMap and lowering.reads == 1
+    return is_map or isinstance(lowering, Fourier)
 
 
 # ---- makers of rules ----
@@ -372,11 +369,7 @@ def _takes_pairs(lowering: Lowering) -> bool:
 
 def elementwise(op: str) -> Elementwise:
     """The rule of a primitive that is one operation of scalar_ops."""
-    return Elementwise(
-        lambda ctx, *atoms, **params: ctx.op(op, *atoms, dtype=ctx.avals_out[0].dtype),
-        scalar_ops[op].cost,
-        op,
-    )
+    return Elementwise(None, scalar_ops[op].cost, op)
 
 
 def zero_of(dtype: np.dtype) -> Any:
@@ -408,7 +401,7 @@ lowering_rules[primitives.reduce_sum_p] = Reduction("add", zero_of)
 
 def _broadcast_in_dim(
     ctx: LoweringRuleContext, x: Operand, *, broadcast_dimensions: Sequence[int], **_: Any
-) -> Scalar:
+) -> Number:
     coords = ctx.position.coords if broadcast_dimensions else ()
     return x.at(
         index(0) if size == 1 else coords[dimension]
@@ -416,11 +409,11 @@ def _broadcast_in_dim(
     )
 
 
-def _reshape(ctx: LoweringRuleContext, x: Operand, **_: Any) -> Scalar:
+def _reshape(ctx: LoweringRuleContext, x: Operand, **_: Any) -> Number:
     return x.at_position(ctx.position.reshaped(x.aval.shape))
 
 
-def _transpose(ctx: LoweringRuleContext, x: Operand, *, permutation: Sequence[int]) -> Scalar:
+def _transpose(ctx: LoweringRuleContext, x: Operand, *, permutation: Sequence[int]) -> Number:
     """Axis i of the result is axis permutation[i] of the operand."""
     coords = dict(zip(permutation, ctx.position.coords))
     return x.at(coords[axis] for axis in range(len(permutation)))

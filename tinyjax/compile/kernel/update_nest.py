@@ -21,11 +21,11 @@ nothing is copied.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index
@@ -38,10 +38,8 @@ from tinyjax.compile.kernel.rules import (
     WindowUpdate,
     lowering_of,
 )
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.jaxpr import JaxprEqn
-
-if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
 
 
 def update_of(eqn: JaxprEqn, target: Target) -> Update:
@@ -98,11 +96,8 @@ class UpdateWriter:
             moved = [starts[axis] + coord for axis, coord in zip(self.inner, within.coords)]
             at = self._position(outer, moved).flat
             if self.update.op:
-                new = b.let(self.update.op, (b.read(self.place, at), new), new.dtype)
-            b.write(self.place, at, new)
+                new = b.op(self.update.op, Number(b, b.read(self.place, at)), new)
+            b.write(self.place, at, new.value)
         if conditions:
-            is_inside = conditions[0]
-            for condition in conditions[1:]:
-                is_inside = b.let("and", (is_inside, condition), np.dtype(bool))
-            body = [ir.If(is_inside, body)]
+            body = [ir.If(functools.reduce(operator.and_, conditions).value, body)]
         b.body += body

@@ -16,7 +16,7 @@ from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_contro
 from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event, subject_of_pass
 from tinyjax.core.inlining import called_jaxpr
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, constvars_as_invars
 
 Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, for a body of that name
 
@@ -58,14 +58,12 @@ def _with_bodies(
             event(eqn, change, "kernels have no constants but numbers", eqn)
     if isinstance(found, Branches):
         return _branches(found, bodies, news)
-    if found.condition is not None:
-        found = replace(
-            found,
-            condition=_hoisted(bodies["cond"], bodies["cond"].jaxpr.constvars),
-            condition_consts=[*news["cond"], *found.condition_consts],
-        )
-    body = _hoisted(bodies["body"], bodies["body"].jaxpr.constvars)
-    return replace(found, body=body, consts=[*news["body"], *found.consts])
+    body = constvars_as_invars(bodies["body"])
+    found = replace(found, body=body, consts=[*news["body"], *found.consts])
+    if found.condition is None:
+        return found
+    consts = [*news["cond"], *found.condition_consts]
+    return replace(found, condition=constvars_as_invars(bodies["cond"]), condition_consts=consts)
 
 
 def _branches(
@@ -78,14 +76,9 @@ def _branches(
     for label, body in bodies.items():
         own = {other: [Var(v.aval) for v in new] for other, new in news.items()}
         own[label] = body.jaxpr.constvars
-        branches.append(_hoisted(body, sum(own.values(), [])))
+        invars = [*sum(own.values(), []), *body.jaxpr.invars]
+        branches.append(ClosedJaxpr(body.jaxpr.replace(constvars=[], invars=invars)))
     return replace(found, branches=branches, operands=[*sum(news.values(), []), *found.operands])
-
-
-def _hoisted(body: ClosedJaxpr, leading: list[Var]) -> ClosedJaxpr:
-    """The body with `leading`, which include its constants, as its first arguments."""
-    jaxpr = body.jaxpr
-    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars]))
 
 
 def _place(eqn: JaxprEqn, numbers: dict[str, int]) -> str:

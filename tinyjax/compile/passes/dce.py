@@ -13,6 +13,8 @@ from tinyjax.core.jaxpr import ClosedJaxpr, without_dead_code
 def dce(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same without dead equations, also within loops (by `dce_rules`); arguments are all kept."""
     after = without_dead_code(closed)
+    if (after.eqns, after.jaxpr.constvars) == (closed.eqns, closed.jaxpr.constvars):
+        return closed
     if is_recording():
         alive = {v for eqn in after.eqns for v in eqn.outvars}
         for eqn in closed.eqns:

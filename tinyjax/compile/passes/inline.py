@@ -62,26 +62,21 @@ def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]
 
 def without_ignored_params(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same, without the parameters that are ignored (core/facts.py)."""
-    return closed.replace(jaxpr=_without_ignored(closed.jaxpr))
+    eqns = [eqn for each in all_jaxprs(closed.jaxpr) for eqn in each.eqns]
+    if all([eqn.params.keys().isdisjoint(eqn.primitive.facts.ignored_params) for eqn in eqns]):
+        return closed
+    return _without_ignored(closed)
 
 
-def _without_ignored(jaxpr: Jaxpr) -> Jaxpr:
-    if not any(map(_has_ignored, [eqn for each in all_jaxprs(jaxpr) for eqn in each.eqns])):
-        return jaxpr
-    return jaxpr.replace(eqns=[eqn.replace(params=_read_params(eqn)) for eqn in jaxpr.eqns])
+def _without_ignored(value: Any) -> Any:
+    """A jaxpr, or a parameter with jaxprs in it, without these."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple(map(_without_ignored, value))
+    if isinstance(value, ClosedJaxpr):
+        return value.replace(_without_ignored(value.jaxpr))
+    return value.replace(eqns=map(_read, value.eqns)) if isinstance(value, Jaxpr) else value
 
 
-def _has_ignored(eqn: JaxprEqn) -> bool:
-    return not eqn.params.keys().isdisjoint(eqn.primitive.facts.ignored_params)
-
-
-def _read_params(eqn: JaxprEqn) -> dict[str, Any]:
-    def changed(value: Any) -> Any:
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):
-            return tuple(map(changed, value))
-        if isinstance(value, ClosedJaxpr):
-            return without_ignored_params(value)
-        return _without_ignored(value) if isinstance(value, Jaxpr) else value
-
-    ignored = eqn.primitive.facts.ignored_params
-    return {k: changed(v) for k, v in eqn.params.items() if k not in ignored}
+def _read(eqn: JaxprEqn) -> JaxprEqn:
+    ignored, params = eqn.primitive.facts.ignored_params, eqn.params.items()
+    return eqn.replace(params={k: _without_ignored(v) for k, v in params if k not in ignored})

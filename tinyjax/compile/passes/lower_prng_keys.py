@@ -80,16 +80,14 @@ def is_key(aval: ShapedArray) -> bool:
 
 def _has_keys(jaxpr: Jaxpr) -> bool:
     """Whether there are keys in a jaxpr, or in one within."""
-    jaxprs = list(all_jaxprs(jaxpr))
-    steps: list[Jaxpr | JaxprEqn] = [*jaxprs, *[eqn for each in jaxprs for eqn in each.eqns]]
-    return any(map(_handles_keys, steps))
+    return any(_handles_keys(step) for each in all_jaxprs(jaxpr) for step in (each, *each.eqns))
 
 
 def _eqn_has_keys(eqn: JaxprEqn) -> bool:
     return _handles_keys(eqn) or any(map(_has_keys, subjaxprs(eqn.params)))
 
 
-def _handles_keys(step: Jaxpr | JaxprEqn) -> bool:
+def _handles_keys(step: Any) -> bool:
     """Whether a jaxpr or an equation takes or returns keys."""
     return key_dtype in [v.aval.dtype for v in (*step.invars, *step.outvars)]
 

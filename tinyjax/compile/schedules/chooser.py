@@ -19,7 +19,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.dependences import why_dependent
@@ -32,7 +31,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
 )
 from tinyjax.compile.schedules.fuse import Fuse
-from tinyjax.compile.schedules.lanes import MAX_STRIDE, Lanes, obstacles
+from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import Parallelize, split_work
 from tinyjax.compile.schedules.partition import Partition
 from tinyjax.compile.schedules.reorder import tile
@@ -105,8 +104,9 @@ class Chooser(ScheduleBuilder):
             return None
         why = "they are evenly apart in memory" if is_even else "neighbours in memory"
         why = "a row is shorter than a vector" if of_rows else why
-        vectors = Vectorize(axis, width, gather=is_even, why=why)
-        return vectors if self.can_vectorize(vectors, overlap) else None
+        overlap = overlap and size % width > 0
+        vectors = Vectorize(axis, width, gather=is_even, overlap=overlap, why=why)
+        return vectors if self.is_possible(vectors) else None
 
     def _largest_stride(self, axis: str) -> int:
         """The largest stride of accesses along the loop; 0 if vectors don't support it or it varies."""
@@ -115,31 +115,16 @@ class Chooser(ScheduleBuilder):
         is_even = all(stride is not None and 0 <= stride <= MAX_STRIDE for stride in strides)
         return max([stride or 0 for stride in strides], default=0) if is_even else 0
 
-    def can_vectorize(self, wanted: Vectorize, overlap: bool = False) -> bool:
-        """Whether an axis can be vectorized once it is split by the vector width."""
-        loop, width = loop_over(self.kernel, wanted.axis), wanted.width
-        size = self.size(wanted.axis)
-        first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
-        if size % width and overlap:  # the last vector begins earlier
-            first = first.min(loop.stop - width)
-        end = loop.stop if size % width and not overlap else None
-        lanes = Lanes(wanted.axis, first, end, width, wanted.gather)
-        if reason := next(obstacles(self.kernel, loop, lanes), ""):
-            self.leave_out(wanted, reason)
-        return not reason
-
-    def vectorize(self, wanted: Vectorize, overlap: bool = False, splits_one: bool = False) -> str:
+    def vectorize(self, wanted: Vectorize, splits_one: bool = False) -> str:
         """Vectorizes an axis; returns the axis that numbers the vectors, which is empty if one vector holds
-        all elements (it may still be split). The last vector may `overlap` with the one before.
+        all elements (it may still be split).
         """
         axis, width = wanted.axis, wanted.width
-        overlap = overlap and self.size(axis) % width > 0
-        if self.size(axis) <= width and not splits_one:
+        if splits_one and self.size(axis) <= width:
+            self.apply(Split(axis, width, why=wanted.why), replace(wanted, axis=f"{axis}_inner"))
+        else:
             self.apply(wanted)
-            return ""
-        self.apply(Split(axis, width, overlap, why=f"a vector has {width} elements"))
-        self.apply(replace(wanted, axis=f"{axis}_inner"))
-        return f"{axis}_outer"
+        return f"{axis}_outer" if find_loop(self.kernel, f"{axis}_outer") else ""
 
     def vectorize_maps(self, width: int) -> None:
         """Vectorizes innermost loops whose iterations are independent and whose vectors may overlap."""
@@ -148,11 +133,12 @@ class Chooser(ScheduleBuilder):
             stores = all(any(isinstance(s, Store) for s in loop.body) for loop in loops)
             if not stores or any(loops_of(loop.body) or why_dependent(loop) for loop in loops):
                 continue
-            vectors = Vectorize(axis, width, why="neighbours are contiguous in memory")
+            why = "neighbours are contiguous in memory"
+            vectors = Vectorize(axis, width, overlap=is_part, why=why)
             is_again = is_part and any(changed_again(loop) for loop in loops)
             shortest = min((loop.stop - loop.start).lo for loop in loops)  # of borders, maybe 1
-            if shortest >= width and not is_again and self.can_vectorize(vectors, overlap=True):
-                self.vectorize(vectors, overlap=is_part)
+            if shortest >= width and not is_again:
+                self.apply_if_possible(vectors)
 
     def vectorize_sums(self) -> None:
         """Vectorizes the innermost loops of sums, as the elements are not in vectors; else uses several
@@ -164,8 +150,7 @@ class Chooser(ScheduleBuilder):
                 continue
             for width in (self.width, self.width // 2, self.width // 4):
                 vectors = Vectorize(axis, width, why="an accumulator for each lane")
-                if width > 1 and count >= 2 * width and self.can_vectorize(vectors):
-                    self.vectorize(vectors)
+                if width > 1 and count >= 2 * width and self.apply_if_possible(vectors):
                     break
             else:
                 if count >= 4 * ACCUMULATORS:

@@ -23,9 +23,8 @@ from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.example_axes import batches
-from tinyjax.compile.kernel.example_nest import example_nest
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, KernelError, Load
-from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
+from tinyjax.compile.kernel.naive_loop import LoopKernel, example_nest, naive_loop
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.substitution import every_statement
@@ -178,7 +177,7 @@ def _sequential(
     most = MAX_GPU_ITERATION_WORK if target.name == "gpu" else MAX_ITERATION_WORK
     if operations > most:
         return f"an iteration has {operations} operations, too many for one work-item (> {most})"
-    nest = naive_loop(found.eqn, _before(found, producer, target), names, target)
+    nest = naive_loop(found, _before(found, producer, target), names, target)
     if isinstance(nest, str):
         return nest
     return _finished(nest, _sequential_schedule(nest, found, target))
@@ -311,7 +310,7 @@ def _in_vectors(chooser: Chooser, axis: str, count: int) -> tuple[str, int]:
     width = min(WIDTH, 2 ** math.ceil(math.log2(count)))
     why = "all lanes do the same, until the last one is done"
     vectors = Vectorize(axis, width, gather=True, why=why)
-    if chooser.target.width == 1 or width == 1 or not chooser.can_vectorize(vectors):
+    if chooser.target.width == 1 or width == 1 or not chooser.is_possible(vectors):
         return axis, 1
     return chooser.vectorize(vectors), width
 

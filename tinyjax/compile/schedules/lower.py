@@ -13,6 +13,7 @@ from tinyjax.compile.kernel.loop_nest import loop_nest
 from tinyjax.compile.kernel.order_nest import order_nest
 from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.kernel.reduction_nest import reduction_nest
+from tinyjax.compile.kernel.rules import Fourier, lowering_of
 from tinyjax.compile.schedules.map_schedule import map_schedule, order_schedule
 from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.reduction_schedule import reduction_schedule, sums_in_groups
@@ -28,7 +29,8 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
         return product_schedule(product_nest(group, name, names, target), target).finished()
     if group.in_order is not None:
         nest, outer = order_nest(group, name, names, target)
-        return order_schedule(nest, outer, target).finished()
+        is_costly = isinstance(lowering_of(group.in_order, target), Fourier)
+        return order_schedule(nest, outer, target, is_costly).finished()
     nest = loop_nest(group, name, names, target)
     by_groups = sums_in_groups(nest, target) if target.group > 1 else None
     return (by_groups or map_schedule(nest, target)).finished()

@@ -76,9 +76,9 @@ def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
     size = chooser.size(columns)
     vectors = chooser.vectors_along(columns)
     if vectors is not None:
-        chooser.vectorize(vectors, overlap=has_borders or vectors.gather)
+        chooser.apply(replace(vectors, overlap=has_borders or vectors.gather))
     elif rows and count <= MAX_STRIDE and (across := chooser.vectors_along(rows[-1], of_rows=True)):
-        rows[-1] = chooser.vectorize(across, overlap=True)
+        rows[-1] = chooser.vectorize(across)
         count *= width
     else:
         chooser.vectorize_sums()
@@ -132,14 +132,17 @@ def _in_tiles(chooser: Chooser, axes: list[str], rows: str) -> None:
 # ---- in order ----
 
 
-def order_schedule(naive: Kernel, axes: tuple[str, ...], target: Target) -> Chooser:
+def order_schedule(
+    naive: Kernel, axes: tuple[str, ...], target: Target, gather: bool = False
+) -> Chooser:
     """The schedule of a naive nest whose elements are made in order; only the outer loops over `axes` are
-    independent.
+    independent. `gather`: they are vectors even where they are apart in memory.
     """
     chooser, outer, width = Chooser(naive, target), list(axes), 1
     if outer and (width := _width_along(chooser, outer[-1])) > 1:
-        vectors = Vectorize(outer[-1], width, why="neighbours in memory are independent")
-        if chooser.can_vectorize(vectors):
+        why = "neighbours are independent"
+        vectors = Vectorize(outer[-1], width, gather, overlap=gather, why=why)
+        if chooser.is_possible(vectors):
             outer[-1] = chooser.vectorize(vectors)
         else:
             width = 1

@@ -143,13 +143,7 @@ class _Tiles(Chooser):
 
     def _in_vectors(self, axis: str, why: str, gather: bool = False) -> bool:
         """Vectorizes an axis of columns if possible; returns whether it did."""
-        wanted = Vectorize(axis, self.lanes, gather, why=why)
-        if self.vectors == 1:
-            return self.apply_if_possible(wanted)
-        can_be = self.can_vectorize(wanted)
-        if can_be:
-            self.vectorize(wanted)
-        return can_be
+        return self.apply_if_possible(Vectorize(axis, self.lanes, gather, why=why))
 
 
 def _may_be_in_place(naive: Kernel) -> bool:

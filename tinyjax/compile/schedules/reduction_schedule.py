@@ -112,9 +112,7 @@ class ReductionChooser(Chooser):
         sweeps = [self.fuse_axes(sweep, "a row is contiguous") for sweep in self.axes.sweeps]
         units = self._results_in_vectors(row, sweeps[-1]) if row else ""
         unrolled = [self.unrolled(sweep) for sweep in sweeps]
-        one_by_one = set[
-            str
-        ]()  # kept values: a vector of them may have elements that nobody stored
+        one_by_one = set[str]()  # what no vector stored: one that loads it may go beyond its end
         for number, sweep in enumerate(sweeps):
             body = loop_over(self.kernel, sweep).body
             vectors = self.vectors_along(sweep, overlap=False)
@@ -163,7 +161,7 @@ class ReductionChooser(Chooser):
         """A work-item takes vectors of neighbouring rows."""
         *others, row = axes
         grain = self.target.grain // (self.form.reduction_size * vectors.width)
-        units = self.vectorize(vectors, overlap=True, splits_one=True)
+        units = self.vectorize(vectors, splits_one=True)
         if others:
             grain //= self.size(units)
             units = self.fuse_axes(others, "rows are numbered")
@@ -226,7 +224,7 @@ class ReductionChooser(Chooser):
         if pieces > 1:
             why = f"{form.inner} columns are too few for all work-items"
             self.apply(RFactor(row, pieces, at_once, why=why))
-        unit, chunk = outer, self.vectorize(vectors, overlap=True) if vectors else column
+        unit, chunk = outer, self.vectorize(vectors) if vectors else column
         if blocks > 1:
             self.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
             unit = self.fuse_axes([outer, f"{chunk}_outer"], "blocks of columns do not wait")
@@ -237,7 +235,7 @@ class ReductionChooser(Chooser):
             self.apply_if_possible(UnrollAndJam(row, at_once, why=NEED_NOT_WAIT))
         if pieces > 1:
             if vectors:
-                self.vectorize(replace(vectors, axis=f"{column}_total"), overlap=True)
+                self.apply(replace(vectors, axis=f"{column}_total"))
             self.share_out(f"{row}_piece", why=PARTIAL)
         grain = target.grain * pieces // (form.reduction_size * unit_columns)
         why = "blocks of columns do not wait for each other"

@@ -47,6 +47,12 @@ class ScheduleBuilder:
         self.apply(*directives)
         return True
 
+    def is_possible(self, directive: Directive) -> bool:
+        """Whether a directive can be applied; if not, records why."""
+        if reason := directive.why_not(self.kernel):
+            self.leave_out(directive, reason)
+        return not reason
+
     def _pass(
         self, directive: Directive, what: str, why: str, work: Callable[[Kernel], Kernel]
     ) -> Kernel:

@@ -1,4 +1,4 @@
-"""Vectorize: the iterations of a short loop as the lanes of vectors.
+"""Vectorize: the iterations of a loop as the lanes of vectors. A loop with more iterations is split first.
 
 Values that depend on the axis vary from lane to lane; all others are uniform, and stay scalars. For a uniform
 index, one element is loaded. For an index that grows by 1 from lane to lane, memory is contiguous: a vector
@@ -39,38 +39,64 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import every_statement, replaced
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over, loops_of
 from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
+from tinyjax.compile.schedules.split import Split
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
 
 @dataclass(frozen=True)
 class Vectorize(LoopDirective):
-    """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
+    """The loop over `axis` as vectors of `width` elements. If it may have more iterations, it is split first:
+    axis_outer numbers the vectors. The last vector is a part of one, or begins earlier to `overlap` with the
+    one before.
 
     A sum is then rounded differently, because its terms are added in another order. With `gather`, lanes may
     load inputs and store outputs at scattered indices."""
 
     width: int
     gather: bool = False
+    overlap: bool = False
 
     def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.width not in (2, 4, 8, 16):
             return "vectors have 2, 4, 8 or 16 elements"
-        if not chunk_of(loop, self.width)[0]:
-            inner = f"vectorize {self.axis}_inner"
-            return f"{self.axis} may have more iterations: split it by {self.width}, and {inner}"
-        return next(obstacles(kernel, loop, self._lanes(loop)), "")
+        if self._is_one(kernel):
+            return next(obstacles(kernel, loop, self._lanes(loop)), "")
+        reason = self._split(loop).why_not(kernel)
+        return reason or next(obstacles(kernel, loop, self._lanes_once_split(loop)), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
         loop = loop_over(kernel, self.axis)
+        if not self._is_one(kernel):
+            inner = replace(self, axis=f"{self.axis}_inner")
+            return inner.apply(self._split(loop).apply(kernel))
         lanes = self._lanes(loop)
         assert not list(obstacles(kernel, loop, lanes))
         return replace(kernel, body=replaced(kernel.body, _Vectors(lanes).around))
 
+    def _is_one(self, kernel: ir.Kernel) -> bool:
+        """Whether one vector has room for all iterations of each loop over the axis."""
+        loops = [loop for loop in loops_of(kernel.body) if axis_of(loop) == self.axis]
+        return all(chunk_of(loop, self.width)[0] for loop in loops)
+
     def _lanes(self, loop: ir.For) -> Lanes:
         return Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width, self.gather)
+
+    def _split(self, loop: ir.For) -> Split:
+        size = loop.stop - loop.start
+        overlap = self.overlap and not size.is_const(size.lo // self.width * self.width)
+        return Split(self.axis, self.width, overlap)
+
+    def _lanes_once_split(self, loop: ir.For) -> Lanes:
+        """The lanes of any of the vectors."""
+        size, width = loop.stop - loop.start, self.width
+        first = index_var("chunk", 0, max(0, size.hi - 1) // width) * width + loop.start
+        end = None if size.factor() % width == 0 else loop.stop
+        if self._split(loop).overlap:
+            first, end = first.min(loop.stop - width), None
+        return Lanes(self.axis, first, end, width, self.gather)
 
 
 class _Vectors:

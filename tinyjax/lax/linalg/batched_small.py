@@ -21,7 +21,8 @@ def is_worth_it(x: np.ndarray) -> bool:
 
 
 def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """L and U in one matrix, pivots and permutation, of matrices (count, m, n)."""
+    """L and U in one matrix, pivots and permutation, of matrices (count, m, n). As with LAPACK, a NaN is a
+    pivot only where it is first, and rows are not divided by it; inf / inf is 0."""
     lu = x.copy()
     count, rows, columns = x.shape
     each, steps = np.arange(count), min(rows, columns)
@@ -29,12 +30,15 @@ def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     order = np.tile(np.arange(rows, dtype=np.int32), (count, 1))
     for k in range(steps):
         below = lu[:, k:, k]
-        pivot = k + np.argmax(abs(below.real) + abs(below.imag), axis=1)  # LAPACK's measure
+        size = abs(below.real) + abs(below.imag)  # LAPACK's measure
+        size[np.isnan(size[:, 0]), 0] = np.inf
+        pivot = k + np.argmax(np.where(size >= 0, size, -1), axis=1)
         pivots[:, k] = pivot
         for exchanged in lu, order:
             exchanged[each, k], exchanged[each, pivot] = exchanged[each, pivot], exchanged[each, k]
         divisor = lu[:, k, k, None]
-        factors = lu[:, k + 1 :, k] / np.where(divisor == 0, 1, divisor)
+        factors = lu[:, k + 1 :, k] / np.where(abs(divisor) > 0, divisor, 1)
+        factors = np.where(np.isinf(divisor), 0, factors)
         lu[:, k + 1 :, k] = factors
         lu[:, k + 1 :, k + 1 :] -= factors[:, :, None] * lu[:, k, None, k + 1 :]
     return lu, pivots, order

@@ -2,7 +2,8 @@
 
 Matrices are in the last two axes. An iteration works on whole rows and columns, with masks for the parts
 that must not change. So all matrices of a batch do the same work at the same time, like the lanes of a
-vector.
+vector. NaN and infinity spread as they do in LAPACK, with exceptions: LAPACK chooses a pivot among several
+NaN by the lanes of its vectors, and skips zeros at the end of a reflection's vector.
 
 Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1, 3.4, 4.2 and 5.2
 """
@@ -94,14 +95,18 @@ def _iterate(step: Callable[..., Any], carry: Any, count: int, reverse: bool = F
 
 
 def lu(a: Any) -> list[Any]:
-    """L and U in one matrix, pivots and permutation: Gaussian elimination with partial pivoting."""
+    """L and U in one matrix, pivots and permutation: Gaussian elimination with partial pivoting.
+
+    A NaN is a pivot only where it is first, and rows are not divided by it; inf / inf is 0."""
     *batch, m, n = a.shape
     count = min(m, n)
     rows, columns = _numbers(m, -2), _numbers(n)
 
     def step(carry: Any, k: Any) -> Any:
         a, pivots, order = carry
-        size = _where(rows >= k, lax.abs(_at(a, k, -1)), -1.0)
+        size = lax.abs(_at(a, k, -1))
+        size = _where((rows == k) & (size != size), math.inf, size)
+        size = _where((rows >= k) & (size >= 0), size, -1.0)
         pivot = lax.expand_dims(lax.argmax(size, size.ndim - 2, np.int32), (-2,))
         pivots = _with(pivots, pivot, k, -2)
         is_pivot = rows == pivot
@@ -110,7 +115,9 @@ def lu(a: Any) -> list[Any]:
         first = _sum(_where(is_pivot, order, np.int32(0)), -2)
         order = _where(rows == k, first, _where(is_pivot, _at(order, k, -2), order))
         divisor = _at(pivot_row, k, -1)
-        factors = _at(a, k, -1) / _where(divisor == 0, 1.0, divisor)
+        size = lax.abs(divisor)
+        factors = _at(a, k, -1) / _where(size > 0, divisor, 1.0)
+        factors = _where(size == math.inf, 0.0, factors)
         rest = _where(columns == k, factors, a - factors * pivot_row)
         return _where((rows > k) & (columns >= k), rest, a), pivots, order
 
@@ -121,45 +128,59 @@ def lu(a: Any) -> list[Any]:
 
 
 def cholesky(a: Any) -> list[Any]:
-    """The lower triangular factor, column by column; NaN if the matrix is not positive definite."""
+    """The lower triangular factor, column by column; NaN if the matrix is not positive definite. inf / inf
+    is 0."""
     n = a.shape[-1]
     rows = _numbers(n, -2)
 
     def step(carry: Any, k: Any) -> Any:
-        factor, is_positive = carry
+        factor, has_failed = carry
         column = _at(a, k, -1) - _sum(factor * _at(factor, k, -2), -1)
         square = _at(column, k, -2)
-        column = _where(rows >= k, column / lax.sqrt(square), 0.0)
-        return _with(factor, column, k, -1), is_positive & (square > 0)
+        root = lax.sqrt(square)
+        column = _where((rows > k) & (root != math.inf), column / root, 0.0)
+        column = _where(rows == k, root, column)
+        return _with(factor, column, k, -1), has_failed | (square <= 0)
 
-    is_positive = lax.full((*a.shape[:-2], 1, 1), True)
-    factor, is_positive = _iterate(step, (lax.full_like(a, 0), is_positive), n)
-    return [_where(is_positive, factor, math.nan)]
+    has_failed = lax.full((*a.shape[:-2], 1, 1), False)
+    factor, has_failed = _iterate(step, (lax.full_like(a, 0), has_failed), n)
+    return [_where(has_failed, math.nan, factor)]
 
 
 def qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
-    """Householder's reflections, one for each column that is not zero below the diagonal."""
+    """Householder's reflections, one for each column that is not zero below the diagonal.
+
+    A reflection changes no row above it, even if it has NaN, and the diagonal has its size, even infinity."""
     m, n = a.shape[-2:]
-    rows, count = _numbers(m, -2), min(m, n)
-    largest = lax.expand_dims(lax.reduce_max(lax.abs(a), (a.ndim - 2, a.ndim - 1)), (-2, -1))
+    rows, columns, places, count = _numbers(m, -2), _numbers(n), _numbers(m), min(m, n)
+    size = _where(lax.abs(a) < math.inf, lax.abs(a), 0.0)
+    largest = lax.expand_dims(lax.reduce_max(size, (a.ndim - 2, a.ndim - 1)), (-2, -1))
     largest = _where(largest > 0, largest, 1.0)  # keeps squares in the range of floats
 
     def step(carry: Any, k: Any) -> Any:
-        q, r = carry
+        q, r, diagonal = carry
         column = _where(rows >= k, _at(r, k, -1), 0.0)
         first, square = _at(column, k, -2), _sum(column * column, -2)
         rest = _sum(_where(rows > k, column * column, 0.0), -2)
         size = lax.sqrt(square)
-        first = first + _where(first < 0, -size, size)
-        v = _where(rows == k, first, column)
-        length = rest + first * first
-        factor = _where(rest > 0, 2 / _where(length > 0, length, 1.0), 0.0)
+        size = _where(first < 0, -size, size)
+        v = _where(rows == k, first + size, column)
+        length = rest + (first + size) * (first + size)
+        factor = 2 / _where(rest == 0, 1.0, length)
         row = matrices.matrix_transpose(v)
-        return q - factor * _sum(q * row, -1) * row, r - factor * v * _sum(v * r, -2)
+        has_moved = rest != 0
+        reflected = r - factor * v * _sum(v * r, -2)
+        q = _where((places >= k) & has_moved, q - factor * _sum(q * row, -1) * row, q)
+        r = _where((rows >= k) & has_moved, reflected, r)
+        return q, r, _with(diagonal, _where(has_moved, -size, first), k, -2)
 
-    unit = _where(rows == _numbers(m), lax.full_like(a, 1, shape=()), 0.0)
-    q, r = _iterate(step, (_broadcast(unit, (*a.shape[:-2], m, m)), a / largest), count)
-    r = _where(rows <= _numbers(n), r * largest, 0.0)
+    unit = _where(rows == places, lax.full_like(a, 1, shape=()), 0.0)
+    q, diagonal = (
+        _broadcast(unit, (*a.shape[:-2], m, m)),
+        lax.full_like(a, 0, shape=(*a.shape[:-2], m, 1)),
+    )
+    q, r, diagonal = _iterate(step, (q, a / largest, diagonal), count)
+    r = _where(rows == columns, diagonal, _where(rows < columns, r, 0.0)) * largest
     if not full_matrices:
         q = lax.slice_in_dim(q, 0, count, axis=-1)
         r = lax.slice_in_dim(r, 0, count, axis=-2)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.compile.kernel import rules
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.convolutions import has_several_features
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
@@ -23,7 +24,6 @@ from tinyjax.lax.lowering.products import has_product, product_of
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 
 def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
@@ -57,7 +57,7 @@ def _factors(
     ctx: Any, place: rules.Position, lhs: Any, rhs: Any, *, window_strides: Any, padding: Any,
     lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: int,
     batch_group_count: int, **_: Any,
-) -> tuple[Scalar, Scalar]:  # fmt: skip
+) -> tuple[Number, Number]:  # fmt: skip
     """The two factors at `place` in the window for this position of the result."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     image, out_feature, *window = (ctx.position.coords[axis] for axis in out_spec)

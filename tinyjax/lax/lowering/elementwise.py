@@ -29,6 +29,7 @@ from tinyjax.compile.kernel.rules import (
     zero_of,
 )
 from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define, scalar_ops
+from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn, Literal
@@ -39,9 +40,8 @@ from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Const, Scalar
 
-BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
+FLOAT32 = np.dtype("float32")
 
 # ---- one operation each ----
 
@@ -55,16 +55,10 @@ lowering_rules[lax.nextafter_p] = lambda eqn, target: (
     if eqn.outvars[0].aval.dtype in HALVES
     else elementwise("nextafter")
 )
-lowering_rules[lax.real_p] = Elementwise(lambda ctx, z: z.real, cost=0, takes_pairs=True)
-lowering_rules[lax.imag_p] = Elementwise(lambda ctx, z: z.imag, cost=0, takes_pairs=True)
-lowering_rules[lax.complex_p] = Elementwise(
-    lambda ctx, x, y: ctx.pair(x, y), cost=0, takes_pairs=True
-)
+for _primitive in (lax.real_p, lax.imag_p, lax.complex_p):
+    lowering_rules[_primitive] = Elementwise(None, 0, _primitive.name)
 lowering_rules[lax.conj_p] = Elementwise(
-    lambda ctx, z, *, input_dtype: ctx.op(
-        "conj", _convert(ctx, z, new_dtype=ctx.avals_out[0].dtype)
-    ),
-    takes_pairs=True,
+    lambda ctx, z, **_: ctx.op("conj", z.astype(ctx.avals_out[0].dtype)), takes_pairs=True
 )
 lowering_rules[lax.copy_p] = Elementwise(lambda ctx, x: x, cost=0, takes_pairs=True)
 lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0, takes_pairs=True)
@@ -80,50 +74,35 @@ def _reduce_precision(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
     return OnHost("kernels round to no other formats")
 
 
-def _round(ctx: Any, x: Scalar, *, rounding_method: Any) -> Scalar:
+def _round(ctx: Any, x: Number, *, rounding_method: Any) -> Number:
     to_even = rounding_method is lax.RoundingMethod.TO_NEAREST_EVEN
     return ctx.op("round_to_even" if to_even else "round_away", x)
 
 
-def _one_minus_square(ctx: Any, x: Scalar) -> Scalar:
-    return ctx.op("mul", ctx.op("add", 1, x), ctx.op("sub", 1, x))
+def _polynomial(ctx: Any, x: Number, *coefficients: Number, **_: Any) -> Number:
+    return functools.reduce(lambda total, coefficient: total * x + coefficient, coefficients[::-1])
 
 
-def _log2(ctx: Any, x: Scalar) -> Scalar:
-    return ctx.op("mul", ctx.op("log", x), LOG2_E)
-
-
-def _polynomial(ctx: Any, x: Scalar, *coefficients: Scalar, **_: Any) -> Scalar:
-    total = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
-        total = ctx.op("add", ctx.op("mul", total, x), coefficient)
-    return total
-
-
-def _convert(ctx: Any, x: Scalar, *, new_dtype: np.dtype, **_: Any) -> Scalar:
-    return x if x.dtype == new_dtype else ctx.op("convert", x, dtype=new_dtype)
-
-
-def _pow(ctx: Any, x: Scalar, y: Scalar) -> Scalar:
-    return ctx.op("pow", x, _convert(ctx, y, new_dtype=x.dtype))
+def _pow(ctx: Any, x: Number, y: Number) -> Number:
+    return ctx.op("pow", x, y.astype(x.dtype))
 
 
 # Exponents whose powers are products of x and its square root, or quotients
 HALF_POWERS = (-1.5, -0.5, 0.5, 1.5, 2.5)
 
 
-def _half_power(ctx: Any, x: Scalar, y: Const) -> Scalar:
+def _half_power(ctx: Any, x: Number, y: Number) -> Number:
     """x to the power of one of HALF_POWERS. No result is negative, even for -0; the results for -infinity
     are infinity and 0."""
-    exponent, root = float(y.value), ctx.op("sqrt", x)
+    exponent, root = float(y.value.value), ctx.op("sqrt", x)
     if exponent == -0.5:
-        power = ctx.op("div", 1, root)
+        power = 1 / root
     elif exponent == -1.5:
-        power = ctx.op("div", ctx.op("div", 1, x), root)
+        power = 1 / x / root
     else:
-        power = functools.reduce(lambda a, _: ctx.op("mul", x, a), range(int(exponent)), root)
-    is_least = ctx.op("eq", x, -np.inf, dtype=BOOL)
-    return ctx.op("select", is_least, np.inf if exponent > 0 else 0, ctx.op("abs", power))
+        power = functools.reduce(lambda a, _: x * a, range(int(exponent)), root)
+    limit = np.inf if exponent > 0 else 0
+    return ctx.op("select", x == -np.inf, limit, ctx.op("abs", power))
 
 
 def _pow_rule(eqn: JaxprEqn, target: Target) -> Elementwise:
@@ -133,11 +112,11 @@ def _pow_rule(eqn: JaxprEqn, target: Target) -> Elementwise:
     return Elementwise(_half_power, 2 * DIVISION) if is_known else Elementwise(_pow, FUNCTION)
 
 
-def _integer_pow(ctx: Any, x: Scalar, *, y: int) -> Scalar:
+def _integer_pow(ctx: Any, x: Number, *, y: int) -> Number:
     """Repeated squaring: the product of the powers x, x**2, x**4, ... that make up the exponent, from
     left to right as in the impl rule; for a negative exponent, 1 divided by it."""
     exponent, power = abs(y), x
-    factors: list[Scalar] = []
+    factors: list[Number] = []
     while exponent:
         if exponent & 1:
             factors.append(power)
@@ -149,18 +128,16 @@ def _integer_pow(ctx: Any, x: Scalar, *, y: int) -> Scalar:
     return ctx.op("div", one, out) if y < 0 else out
 
 
-def _select_n(ctx: Any, which: Scalar, *cases: Scalar) -> Scalar:
+def _select_n(ctx: Any, which: Number, *cases: Number) -> Number:
     """An index out of range takes the nearest case."""
     chosen = cases[0]
     for number, case in enumerate(cases[1:], start=1):
-        condition = which
-        if which.dtype != BOOL:
-            condition = ctx.op("ge", which, number, dtype=BOOL)
+        condition = which if which.dtype == BOOL else which >= number
         chosen = ctx.op("select", condition, case, chosen)
     return chosen
 
 
-def _clamp(ctx: Any, low: Scalar, x: Scalar, high: Scalar) -> Scalar:
+def _clamp(ctx: Any, low: Number, x: Number, high: Number) -> Number:
     return ctx.op("min", ctx.op("max", low, x), high)
 
 
@@ -178,11 +155,9 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
 def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
     """The rule of a comparison by lax.comparison.total_order_key, which is computed from a float's bits."""
 
-    def key(ctx: Any, x: Scalar, signed: np.dtype) -> Scalar:
+    def key(ctx: Any, x: Number, signed: np.dtype) -> Number:
         bits = ctx.op("bitcast", x, dtype=signed)
-        is_negative = ctx.op("lt", bits, 0, dtype=BOOL)
-        turned = ctx.op("xor", bits, int(np.iinfo(signed).max))
-        return ctx.op("select", is_negative, turned, bits)
+        return ctx.op("select", bits < 0, bits ^ np.iinfo(signed).max, bits)
 
     def rule(eqn: JaxprEqn, target: Target) -> Lowering:
         dtype = eqn.invars[0].aval.dtype
@@ -192,7 +167,7 @@ def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
             return OnHost("kernels hold no bits of 16-bit floats and bools")
         signed = np.dtype(f"int{8 * dtype.itemsize}")
         return Elementwise(
-            lambda ctx, x, y: ctx.op(op, key(ctx, x, signed), key(ctx, y, signed), dtype=BOOL), 7
+            lambda ctx, x, y: ctx.op(op, key(ctx, x, signed), key(ctx, y, signed)), 7
         )
 
     return rule
@@ -218,15 +193,15 @@ lowering_rules[lax.lgamma_p] = _without_float64(lax.lgamma_p)
 lowering_rules[lax.digamma_p] = _without_float64(lax.digamma_p)
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
-lowering_rules[convert_element_type_p] = Elementwise(_convert, takes_pairs=True)
+lowering_rules[convert_element_type_p] = Elementwise(
+    lambda ctx, x, *, new_dtype, **_: x.astype(new_dtype), takes_pairs=True
+)
 lowering_rules[lax.pow_p] = _pow_rule
 lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION, takes_pairs=True)
-lowering_rules[lax.one_minus_square_p] = Elementwise(_one_minus_square, 3)
-lowering_rules[log2_p] = Elementwise(_log2, FUNCTION)
+lowering_rules[lax.one_minus_square_p] = Elementwise(lambda ctx, x: (1 + x) * (1 - x), 3)
+lowering_rules[log2_p] = Elementwise(lambda ctx, x: ctx.op("log", x) * LOG2_E, FUNCTION)
 lowering_rules[lax.polynomial_p] = Elementwise(_polynomial)
-lowering_rules[lax.square_p] = Elementwise(
-    lambda ctx, x: ctx.op("mul", x, x), CHEAP, takes_pairs=True
-)
+lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: x * x, CHEAP, takes_pairs=True)
 lowering_rules[lax.select_n_p] = Elementwise(_select_n, takes_pairs=True)
 lowering_rules[lax.clamp_p] = Elementwise(_clamp)
 lowering_rules[lax.bitcast_convert_type_p] = _bitcast

@@ -6,43 +6,45 @@ Each rule reads its operand at another place, which it computes from the place a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.rules import IndexMap, lowering_rules
+from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.lax.creation import iota_p
 from tinyjax.lax.windows import index_dtype
 
-if TYPE_CHECKING:
-    from tinyjax.compile.kernel.kernel_ir import Scalar
 
-BOOL = np.dtype("bool")
-
-
-def _iota(ctx: Any, *, dtype: np.dtype, dimension: int, **_: Any) -> Scalar:
+def _iota(ctx: Any, *, dtype: np.dtype, dimension: int, **_: Any) -> Number:
     return ctx.op("convert", ctx.position.coords[dimension], dtype=dtype)
 
 
-def _rev(ctx: Any, x: Any, *, dimensions: Sequence[int]) -> Scalar:
+def _rev(ctx: Any, x: Any, *, dimensions: Sequence[int]) -> Number:
     return x.at(
         index(size - 1) - coord if axis in dimensions else coord
         for axis, (coord, size) in enumerate(zip(ctx.position.coords, x.aval.shape))
     )
 
 
-def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> Scalar:
+def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> Number:
     strides = strides or (1,) * len(start_indices)
     triples = zip(ctx.position.coords, start_indices, strides)
     return x.at(coord * int(stride) + int(start) for coord, start, stride in triples)
 
 
-def every(ctx: Any, conditions: Sequence[Scalar]) -> Scalar:
+def every(ctx: Any, conditions: Iterable[Number]) -> Number:
     """Whether all of them hold."""
-    return functools.reduce(lambda a, b: ctx.op("and", a, b), conditions)
+    return functools.reduce(operator.and_, conditions, ctx.constant(True, BOOL))
+
+
+def is_inside(ctx: Any, at: Index | Number, last: int) -> list[Number]:
+    """0 <= at, and at <= last."""
+    return [ctx.op("ge", at, 0), ctx.op("le", at, last)]
 
 
 def clip(at: Index, size: int) -> Index:
@@ -51,36 +53,30 @@ def clip(at: Index, size: int) -> Index:
 
 
 def element_or(
-    ctx: Any, x: Any, places: Sequence[Index], dilations: Sequence[int], other: Callable[[], Scalar]
-) -> Scalar:
+    ctx: Any, x: Any, places: Sequence[Index], dilations: Sequence[int], other: Callable[[], Number]
+) -> Number:
     """The operand's element at `places`, counted with holes of `dilation - 1` between the elements;
     `other()` in a hole or outside. The read is clipped to the operand, so it is never out of bounds."""
     if not x.aval.size:
         return other()
-    coords, conditions = [], []
+    coords, conditions = [], list[Number]()
     for at, size, dilation in zip(places, x.aval.shape, dilations):
         last = (size - 1) * dilation
-        if at.lo < 0:
-            conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
-        if at.hi > last:
-            conditions.append(ctx.op("le", at, index(last), dtype=BOOL))
+        conditions += is_inside(ctx, at, last)
         at = clip(at, last + 1)
-        if dilation > 1:
-            conditions.append(ctx.op("eq", at % dilation, index(0), dtype=BOOL))
+        conditions.append(ctx.op("eq", at % dilation, 0))
         coords.append(at // dilation)
-    if not conditions:
-        return x.at(coords)
     inside = every(ctx, conditions)
-    return ctx.op("select", inside, x.at(coords), other(), dtype=x.aval.dtype)
+    return x.at(coords) if inside.is_known else ctx.op("select", inside, x.at(coords), other())
 
 
-def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Scalar:
+def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Number:
     places = [coord - int(low) for coord, (low, _, _) in zip(ctx.position.coords, padding_config)]
     dilations = [int(interior) + 1 for _, _, interior in padding_config]
     return element_or(ctx, x, places, dilations, lambda: value.at(()))
 
 
-def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
+def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Number:
     """Reads each operand at the nearest place inside it, and selects."""
     coords, start = list(ctx.position.coords), 0
     along = coords[dimension]
@@ -93,34 +89,33 @@ def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
         start += size
     (_, chosen), *others = elements
     for start, element in others:
-        is_here = ctx.op("ge", along, index(start), dtype=BOOL)
-        chosen = ctx.op("select", is_here, element, chosen, dtype=element.dtype)
+        chosen = ctx.op("select", ctx.op("ge", along, start), element, chosen)
     return chosen
 
 
-def _stack(ctx: Any, *operands: Any, axis: int) -> Scalar:
+def _stack(ctx: Any, *operands: Any, axis: int) -> Number:
     coords = list(ctx.position.coords)
     along = coords.pop(axis)
     chosen = operands[along.lo].at(coords)
     for number, operand in enumerate(operands[along.lo + 1 : along.hi + 1], start=along.lo + 1):
-        is_here = ctx.op("ge", along, index(number), dtype=BOOL)
-        chosen = ctx.op("select", is_here, operand.at(coords), chosen, dtype=chosen.dtype)
+        is_here = ctx.op("ge", along, number)
+        chosen = ctx.op("select", is_here, operand.at(coords), chosen)
     return chosen
 
 
-def _split(ctx: Any, x: Any, *, sizes: Sequence[int], axis: int) -> Scalar:
+def _split(ctx: Any, x: Any, *, sizes: Sequence[int], axis: int) -> Number:
     coords = list(ctx.position.coords)
     coords[axis] = coords[axis] + sum(sizes[: ctx.out_number])
     return x.at(coords)
 
 
-def _unstack(ctx: Any, x: Any, *, axis: int) -> Scalar:
+def _unstack(ctx: Any, x: Any, *, axis: int) -> Number:
     coords = list(ctx.position.coords)
     coords.insert(axis, index(ctx.out_number))
     return x.at(coords)
 
 
-def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Sequence[int]) -> Scalar:
+def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Sequence[int]) -> Number:
     """The window is moved to be inside."""
     return x.at(
         ctx.index(start.at(()), size - slice_size + 1) + coord
@@ -133,7 +128,7 @@ def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Sequence[int]) -
 def _gather(
     ctx: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any,
     fill_value: Any, **_: Any,
-) -> Scalar:  # fmt: skip
+) -> Number:  # fmt: skip
     """An element of the window at the index vector, moved to be inside.
 
     The result's axes are the window's (offset_dims) and those of the indices but the last."""
@@ -150,23 +145,16 @@ def _gather(
         if axis in numbers.start_index_map:
             start = indices.at([*batch, index(numbers.start_index_map.index(axis))])
             if mode is lax.GatherScatterMode.FILL_OR_DROP:
-                start = ctx.op("convert", start, dtype=index_dtype(x.aval.shape))
+                start = start.astype(index_dtype(x.aval.shape))
                 conditions += is_inside(ctx, start, size - slice_size)
             place = ctx.index(start, size - slice_size + 1)
         if axis not in numbers.collapsed_slice_dims:
             place = place + next(window)
         places.append(place)
-    element = x.at(places)
     if not conditions:
-        return element
+        return x.at(places)
     fill = ctx.constant(fill_value, x.aval.dtype)
-    return ctx.op("select", every(ctx, conditions), element, fill, dtype=x.aval.dtype)
-
-
-def is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
-    """0 <= start, and start <= last."""
-    bounds = [("ge", 0), ("le", last)]
-    return [ctx.op(op, start, n, dtype=BOOL) for op, n in bounds]
+    return ctx.op("select", every(ctx, conditions), x.at(places), fill)
 
 
 lowering_rules[iota_p] = IndexMap(_iota)

@@ -8,6 +8,7 @@ than the synchronization costs.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.core import dtypes
 from tinyjax.core.jaxpr import JaxprEqn
@@ -22,7 +24,6 @@ from tinyjax.lax.dot_product import dot_general_p
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 # Multiplications. With fewer, a sum for each element takes less time than another launch;
 SMALL = 2**11
@@ -58,26 +59,26 @@ def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
     return left.sizes(left.summed)
 
 
-def product_of(factors: Callable[..., Sequence[Scalar]]) -> Callable[..., Scalar]:
+def product_of(factors: Callable[..., Sequence[Number]]) -> Callable[..., Number]:
     """The term of a sum whose factors the given function returns."""
 
-    def term(ctx: Any, place: rules.Position, *operands: Any, **params: Any) -> Scalar:
+    def term(ctx: Any, place: rules.Position, *operands: Any, **params: Any) -> Number:
         dtype = rules.sum_dtype(ctx.avals_out[0].dtype)
         found = factors(ctx, place, *operands, **params)
-        return ctx.op("mul", *(converted(ctx, x, dtype) for x in found))
+        return operator.mul(*(x.astype(dtype) for x in found))
 
     return term
 
 
-def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
+def _only_term(ctx: Any, *operands: Any, **params: Any) -> Number:
     (summed, _), _ = params["dimension_numbers"]
     place = rules.Position((1,) * len(summed), [index(0)] * len(summed))
-    return converted(ctx, _term(ctx, place, *operands, **params), ctx.avals_out[0].dtype)
+    return _term(ctx, place, *operands, **params).astype(ctx.avals_out[0].dtype)
 
 
 def _factors(
     ctx: Any, place: rules.Position, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
-) -> list[Scalar]:
+) -> list[Number]:
     """The result's axes are the batch axes, then lhs's remaining axes, then rhs's."""
     summed, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
@@ -88,12 +89,8 @@ def _factors(
         given = dict(zip(summed_axes, place.coords)) | dict(zip(batch_axes, batch_coords))
         axes = range(operand.aval.ndim)
         element = operand.at([given[axis] if axis in given else next(kept) for axis in axes])
-        factors.append(converted(ctx, element, dtype))
+        factors.append(element.astype(dtype))
     return factors
-
-
-def converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
-    return x if x.dtype == dtype else ctx.op("convert", x, dtype=dtype)
 
 
 _term = product_of(_factors)

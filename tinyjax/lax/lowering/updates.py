@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tinyjax import lax
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.lax.lowering.indexing import BOOL, clip, every, is_inside
+from tinyjax.compile.kernel.writer import Number
+from tinyjax.lax.lowering.indexing import clip, every, is_inside
 from tinyjax.lax.scattering import window_sizes
 from tinyjax.lax.windows import index_dtype
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Scalar
     from tinyjax.core.jaxpr import JaxprEqn
 
 
@@ -30,7 +30,7 @@ def _lowering(update: rules.Update) -> rules.Lowering:
     return rules.WindowUpdate(emit=functools.partial(_element, update), in_place=update)
 
 
-def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: Any) -> Scalar:
+def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: Any) -> Number:
     """The operand's element, or the update's if it is in the only window."""
     coords = ctx.position.coords
     number = [index(0)] * len(update.counts)
@@ -39,22 +39,17 @@ def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: A
     for axis, (coord, start, window) in enumerate(zip(coords, starts, update.sizes)):
         if axis not in update.whole | update.batch:
             coord = coord - start
-            bounds = [("ge", 0), ("lt", window)]
-            conditions += [ctx.op(op, coord, index(n), dtype=BOOL) for op, n in bounds]
+            conditions += is_inside(ctx, coord, window - 1)
             coord = clip(coord, window)
         within.append(coord)
-    new = update.update(ctx, number, within, x, *operands, **params)
-    if not conditions and not update.op:
+    new, inside = update.update(ctx, number, within, x, *operands, **params), every(ctx, conditions)
+    if inside.is_known and not update.op:
         return new
     old = x.at_position(ctx.position)
-    if update.op:
-        new = ctx.op(update.op, old, new)
-    if not conditions:
-        return new
-    return ctx.op("select", every(ctx, conditions), new, old, dtype=x.aval.dtype)
+    return ctx.op("select", inside, ctx.op(update.op, old, new) if update.op else new, old)
 
 
-def _unchanged(ctx: Any, x: Any, *_: Any, **params: Any) -> Scalar:
+def _unchanged(ctx: Any, x: Any, *_: Any, **params: Any) -> Number:
     return x.at_position(ctx.position)
 
 
@@ -74,7 +69,7 @@ def _dynamic_update_slice(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 
 def _slice_window(
     ctx: Any, number: Any, coords: Any, x: Any, update: Any, *starts: Any
-) -> tuple[list[Index], list[Scalar]]:
+) -> tuple[list[Index], list[Number]]:
     """The window is moved to be inside."""
     sizes = zip(starts, x.aval.shape, update.aval.shape)
     return [ctx.index(start.at(()), size - window + 1) for start, size, window in sizes], []
@@ -82,7 +77,7 @@ def _slice_window(
 
 def _slice_update(
     ctx: Any, number: Any, within: Sequence[Index], x: Any, update: Any, *starts: Any
-) -> Scalar:
+) -> Number:
     return update.at(within)
 
 
@@ -125,7 +120,7 @@ def _batch_coords(
 def _scatter_window(
     ctx: Any, number: Any, coords: Any, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any,
     mode: Any, **_: Any,
-) -> tuple[list[Index], list[Scalar]]:  # fmt: skip
+) -> tuple[list[Index], list[Number]]:  # fmt: skip
     """The window at the index vector. One that is not all inside is left out, or moved inside in mode
     'clip'."""
     numbers, shape = dimension_numbers, x.aval.shape
@@ -139,7 +134,7 @@ def _scatter_window(
         start = indices.at([*batch, index(at)])
         if mode is not lax.GatherScatterMode.CLIP:
             if start.dtype.itemsize < 8:
-                start = ctx.op("convert", start, dtype=index_dtype(shape))
+                start = start.astype(index_dtype(shape))
             conditions += is_inside(ctx, start, last)
         starts[axis] = ctx.index(start, last + 1)
     return starts, conditions
@@ -148,7 +143,7 @@ def _scatter_window(
 def _scatter_update(
     ctx: Any, number: Any, within: Sequence[Index], x: Any, indices: Any, updates: Any, *,
     dimension_numbers: Any, **_: Any,
-) -> Scalar:  # fmt: skip
+) -> Number:  # fmt: skip
     numbers = dimension_numbers
     batch = iter(_batch_coords(numbers, indices.aval.ndim - 1, number, within))
     single = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)

@@ -16,13 +16,13 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.core.jaxpr import JaxprEqn
-from tinyjax.lax.lowering.indexing import BOOL, clip, element_or, every
+from tinyjax.lax.lowering.indexing import clip, element_or, every, is_inside
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
-    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 
 def _window_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
@@ -33,7 +33,7 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> rules.Red
     def term(
         ctx: Any, place: rules.Position, x: Any, *, window_strides: Any, padding: Any, base_dilation: Any,
         window_dilation: Any, **_: Any,
-    ) -> Scalar:  # fmt: skip
+    ) -> Number:  # fmt: skip
         """The operand's element at `place` in the window for this position of the result."""
         at = [
             window * stride + i * spread - int(low)
@@ -76,7 +76,7 @@ def _select_and_gather_add(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 def _gathered(
     ctx: Any, source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any,
     window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any,
-) -> Scalar:  # fmt: skip
+) -> Number:  # fmt: skip
     """The source's element at the chosen place of a window, by the impl rule's search over both arrays."""
     dtype = operand.aval.dtype
     best = fill = ctx.constant(_IDENTITIES[select_prim](dtype), dtype)
@@ -87,9 +87,9 @@ def _gathered(
         at = [start + i * int(spread) - int(low) for start, i, spread, (low, _) in steps]
         element = element_or(ctx, operand, at, base_dilation, lambda: fill)
         along = element_or(ctx, source, at, base_dilation, lambda: zero)
-        keep = ctx.op(select_prim.name, best, element, dtype=BOOL)
-        best = ctx.op("select", keep, best, element, dtype=dtype)
-        carried = ctx.op("select", keep, carried, along, dtype=zero.dtype)
+        keep = ctx.op(select_prim.name, best, element)
+        best = ctx.op("select", keep, best, element)
+        carried = ctx.op("select", keep, carried, along)
     return carried
 
 
@@ -108,12 +108,12 @@ def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> rules.Lowering:
         return rules.OnHost("windows in an array of which elements are cut off")
     counts = _windows_of_an_element(eqn)
 
-    def scattered(ctx: Any, source: Any, operand: Any, **params: Any) -> Scalar:
+    def scattered(ctx: Any, source: Any, operand: Any, **params: Any) -> Number:
         """The sum over the windows that choose this element, in the order of the impl rule."""
         total: Any = ctx.constant(0, source.aval.dtype)
         if source.aval.size:
             for back in np.ndindex(*counts):
-                total = ctx.op("add", total, _from_window(ctx, back, source, operand, **params))
+                total = total + _from_window(ctx, back, source, operand, **params)
         return total
 
     return rules.IndexMap(scattered, compared)
@@ -122,55 +122,42 @@ def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 def _from_window(
     ctx: Any, back: Sequence[int], source: Any, operand: Any, *, select_prim: Any,
     window_dimensions: Any, window_strides: Any, padding: Any,
-) -> Scalar:  # fmt: skip
+) -> Number:  # fmt: skip
     """This element's share of one of its windows: the one `back` windows before the last that begins at
     or before it."""
-    window, number, conditions = [], index(0), []
+    window, number, conditions = [], index(0), list[Number]()
     axes = zip(
         ctx.position.coords, back, window_dimensions, window_strides, padding, source.aval.shape
     )
     for coord, steps, size, stride, (low, _), count in axes:
         at = coord + int(low)
         place, w = at % stride + steps * stride, at // stride - steps
-        conditions += _is_in(ctx, place, size) + _is_in(ctx, w, count)
+        conditions += is_inside(ctx, place, size - 1) + is_inside(ctx, w, count - 1)
         window.append(clip(w, count))
         number = number * size + place
     corner = [w * int(s) - int(low) for w, s, (low, _) in zip(window, window_strides, padding)]
     chosen = _chosen(ctx, operand, corner, window_dimensions, select_prim)
-    here = ctx.op("convert", number, dtype=chosen.dtype)
-    conditions.append(ctx.op("eq", chosen, here, dtype=BOOL))
-    got, zero = source.at(window), ctx.constant(0, source.aval.dtype)
-    return ctx.op("select", every(ctx, conditions), got, zero, dtype=zero.dtype)
+    conditions.append(chosen == ctx.op("convert", number, dtype=chosen.dtype))
+    return ctx.op("select", every(ctx, conditions), source.at(window), 0)
 
 
 def _chosen(
     ctx: Any, operand: Any, corner: Sequence[Index], sizes: Sequence[int], select_prim: Any
-) -> Scalar:
+) -> Number:
     """The number of the element that the window at `corner` chooses: the walk of the impl rule."""
     dtype = operand.aval.dtype
     best: Any = ctx.constant(_IDENTITIES[select_prim](dtype), dtype)
-    chosen = none = ctx.constant(-1, INT32)
+    chosen: Any = ctx.constant(-1, INT32)
     for number, place in enumerate(np.ndindex(*sizes)):
         at = [start + i for start, i in zip(corner, place)]
         coords = [clip(index, size) for index, size in zip(at, operand.aval.shape)]
         element = operand.at(coords)
-        keep = ctx.op(select_prim.name, best, element, dtype=BOOL)
-        better = ctx.op("or", ctx.op("not", keep), ctx.op("eq", chosen, none, dtype=BOOL))
-        inside = [c for i, size in zip(at, operand.aval.shape) for c in _is_in(ctx, i, size)]
-        takes = every(ctx, [better, *inside])
-        best = ctx.op("select", takes, element, best, dtype=dtype)
+        better = ~ctx.op(select_prim.name, best, element) | (chosen == -1)
+        bounds = (is_inside(ctx, i, size - 1) for i, size in zip(at, operand.aval.shape))
+        takes = every(ctx, [better, *(bound for each in bounds for bound in each)])
+        best = ctx.op("select", takes, element, best)
         chosen = ctx.op("select", takes, number, chosen)
     return chosen
-
-
-def _is_in(ctx: Any, at: Index, size: int) -> list[Scalar]:
-    """0 <= at < size, without comparisons that are known to hold."""
-    conditions = []
-    if at.lo < 0:
-        conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
-    if at.hi >= size:
-        conditions.append(ctx.op("lt", at, index(size), dtype=BOOL))
-    return conditions
 
 
 INT32 = np.dtype("int32")

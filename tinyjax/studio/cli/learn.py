@@ -257,7 +257,7 @@ def told(v: Verdict) -> list[str]:
     """The first useful lines of a failure, and the command that shows all of it."""
     lines = explained_failure(v)
     needs_another = lines and lines[0].startswith("needs another first")
-    more = [f"all of it: python -m pytest {v.test}"]
+    more = [f"all of it: python -m pytest {v.test}"] if v.test else []
     if len(v.exercise.functions) > 1:
         more.append(f"which of its functions: python -m tinyjax learn test {v.exercise.number}")
     return [f"{'':9}{line}" for line in [*lines, *([] if needs_another else more)]]

@@ -6,10 +6,9 @@ New functions and new imports are not reported.
 from __future__ import annotations
 
 import ast
-import copy
 
 from tinyjax.studio.learn.exercises import in_clone, place_of
-from tinyjax.studio.learn.functions import Function, function_text, functions_of
+from tinyjax.studio.learn.functions import function_text, functions_of
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 
@@ -55,16 +54,13 @@ def kept_functions(folder: WorkFolder, file: str) -> list[str]:
 
 
 def differences(before: str, after: str, own: set[str]) -> list[str]:
-    """The differences between two versions of a file, except the bodies of the functions `own`."""
+    """The differences between two versions of a file, except the functions `own`."""
     told = []
     old, new = functions_of(before), functions_of(after)
     for name, node in old.items():
         if name not in new:
             told.append(f"the function {name} is gone.")
-        elif name in own:
-            if parameters(new[name]) != parameters(node):
-                told.append(f"the parameters of {name} were ({parameters(node)}).")
-        elif ast.dump(new[name]) != ast.dump(node):
+        elif name not in own and ast.dump(new[name]) != ast.dump(node):
             told.append(
                 f"{name} (line {new[name].lineno}) is changed, which is not part of this lesson."
             )
@@ -73,15 +69,6 @@ def differences(before: str, after: str, own: set[str]) -> list[str]:
         if ast.dump(statement) not in there:
             told.append(f"gone or changed: {ast.unparse(statement).splitlines()[0]}")
     return told
-
-
-def parameters(node: Function) -> str:
-    """The parameters of the signature, without types."""
-    bare = copy.deepcopy(node.args)
-    for part in ast.walk(bare):
-        if isinstance(part, ast.arg):
-            part.annotation = None
-    return ast.unparse(bare)
 
 
 def other_statements(source: str) -> list[ast.stmt]:

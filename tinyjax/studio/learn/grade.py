@@ -182,7 +182,8 @@ def _together(submission: Submission, exercises: Iterable[Exercise]) -> dict[str
 
 
 def of_verdict(verdict: Verdict, run: Run, assignment: Assignment) -> Result:
-    """The result for a verdict: points in proportion to the passed tests."""
+    """The result for a verdict: points in proportion to the passed tests. An answer that fails though all of
+    its own tests pass loses those of one."""
     exercise, state = verdict.exercise, verdict.state
     lines = [] if state in ("passed", "empty") else run.broken or why(verdict.failure)
     if run.broken and run.broken[0].startswith("refused: "):
@@ -190,7 +191,8 @@ def of_verdict(verdict: Verdict, run: Run, assignment: Assignment) -> Result:
     elif state == "not run":
         state = "failed"
     total = len(exercise.tests)
-    share = 0.0 if state == "refused" else verdict.passed / total
+    passed = verdict.passed if state == "passed" else min(verdict.passed, total - 1)
+    share = 0.0 if state == "refused" else passed / total
     points = round(assignment.points_of(exercise) * share, 2)
     return Result(state, points, verdict.passed, total, lines)
 

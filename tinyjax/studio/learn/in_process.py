@@ -28,6 +28,7 @@ from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_cl
 from tinyjax.studio.learn.functions import functions_of, lines_of, with_function
 from tinyjax.studio.learn.handed_out import empty_sources
 from tinyjax.studio.learn.judge import Run, note, outcome, verdict, why
+from tinyjax.studio.learn.signature import changed_signatures
 from tinyjax.studio.learn.work_folder import WorkFolder, start
 
 ELSEWHERE = "On your own machine all tests run: python -m tinyjax learn start"
@@ -113,7 +114,8 @@ def _in_function(
 
 def _run(folder: WorkFolder, exercise: Exercise) -> Run:
     """Run the tests of the exercise by pytest with the grader's plugin."""
-    run, report = Run(), folder.path / "report"
+    run = Run(signatures=changed_signatures(folder.path / "src", [exercise]))
+    report = folder.path / "report"
     report.write_text("")
     settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": "0"}
     plugins = ["no:cacheprovider", "no:faulthandler"]  # a browser has no files for these

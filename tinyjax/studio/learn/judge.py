@@ -1,7 +1,7 @@
 """Run a lesson's tests on the learner's copy, and give a verdict on each exercise.
 
-An exercise passes when all of its functions are written, all of its tests have passed, and the package that
-the tests ran is the learner's.
+An exercise passes when all of its functions are written with the exercise's signatures, all of its tests have
+passed, and the package that the tests ran is the learner's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 from tinyjax.studio.learn.atomic_files import read
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise
+from tinyjax.studio.learn.signature import changed_signatures
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # a test's limit of processor time
@@ -38,12 +39,13 @@ class Run:
     broken: list[str] = field(default_factory=list)  # why no test could run, in lines
     passed: set[str] = field(default_factory=set)
     failures: dict[str, dict[str, Any]] = field(default_factory=dict)  # by test
+    signatures: dict[str, list[str]] = field(default_factory=dict)  # changed ones, by exercise
 
 
 @dataclass
 class Verdict:
     """The state of an exercise: "passed", "empty", "skipped", "not run", or "failed" with the first failed
-    test."""
+    test ("" if a signature is wrong)."""
 
     exercise: Exercise
     state: str
@@ -74,6 +76,8 @@ def verdict_of_written(exercise: Exercise, run: Run) -> Verdict:
         return Verdict(exercise, "not run")
     outcomes = {test: outcome(test, run) for test in exercise.tests}
     passed = sum(o == "passed" for o in outcomes.values())
+    if changed := run.signatures.get(exercise.name):
+        return Verdict(exercise, "failed", passed, failure={"message": changed})
     for test, found in outcomes.items():
         if found != "passed":
             return Verdict(exercise, "failed", passed, test, run.failures.get(found, {}))
@@ -124,7 +128,7 @@ def run_exercises(
 ) -> Run:
     """Run the tests of these exercises in a separate process; after a test that ends the process, in a new
     one. `guarded`: under guard.py, which is then in the folder."""
-    run = Run()
+    run = Run(signatures=changed_signatures(path / "src", written))
     tests = list(dict.fromkeys(test for e in written for test in e.tests))
     while tests:
         ended_in = run_once(path, tests, run, begun, guarded)

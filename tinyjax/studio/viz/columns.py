@@ -380,8 +380,8 @@ def _why(plan: Plan, number: int, group: Group) -> str:
     """Why NumPy computes a step, why a loop isn't a kernel, or what is stored between two kernels."""
     if isinstance(group, HostGroup):
         return group.reason
-    if number in plan.reasons:
-        return f"steps, not one kernel: {plan.reasons[number]}"
+    if group.reason:
+        return f"steps, not one kernel: {group.reason}"
     if not isinstance(group, KernelGroup):
         return f"one kernel, {plan.kernels[number].form}"
     reasons = [

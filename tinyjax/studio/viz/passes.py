@@ -1,11 +1,11 @@
 """The compiler's passes as a page's data: the changes of each, line by line, and the reasons.
 
-The data has the passes in the order in which they ran, including those that changed nothing.
+Passes that change and decide nothing are omitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tinyjax.compile.explain import python_text
@@ -28,7 +28,12 @@ def _does(name: str) -> str:
 
 def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
     """The records as JSON."""
-    return [_record_data(record) for record in records]
+    return [_record_data(record) for record in _changing(records)]
+
+
+def _changing(records: Sequence[PassRecord]) -> Iterator[PassRecord]:
+    """The passes that changed or decided something, in the order in which they ran."""
+    return (record for record in records if record.events or any(record.diff()))
 
 
 def _record_data(record: PassRecord) -> dict[str, Any]:
@@ -56,5 +61,5 @@ def _record_data(record: PassRecord) -> dict[str, Any]:
 
 
 def changes_text(records: Sequence[PassRecord]) -> str:
-    """The passes that changed or decided something, in order."""
-    return "\n\n".join(str(record) for record in records if record.events or any(record.diff()))
+    """The passes that changed or decided something, as text."""
+    return "\n\n".join(map(str, _changing(records)))

@@ -184,7 +184,7 @@ class Lowered(_Signature):
 
     def with_schedule(self, kernel: str, directives: Sequence[Directive]) -> Lowered:
         """This program with a custom schedule for a kernel: directives that rewrite its naive loop nest,
-        such as `[Split("i1", 8), Vectorize("i1_inner", 8)]` (they are in compile/schedules/). The
+        such as `[Vectorize("i1", 8)]` (they are in compile/schedules/). The
         beginning of a kernel's name is enough. `as_text("loop nests")` shows the axes, `as_text("schedule
         of k0")` what the compiler chose for k0.
 
@@ -247,7 +247,7 @@ class Compiled(_Signature):
         from tinyjax.compile.cost import memory_stats
 
         lowered = self.executable.lowered
-        return memory_stats(lowered.memory, lowered.as_text("opencl"))
+        return memory_stats(lowered.plan.memory, lowered.as_text("opencl"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.

@@ -18,10 +18,8 @@ import numpy as np
 from tinyjax.compile.kernel.functions.exponentials import SHIFT
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
     as_float,
     as_int,
-    convert,
     definition,
     definition_of,
     mul_add,
@@ -51,15 +49,15 @@ TWO_OVER_PI = (
 @definition_of("float32", is_rare=True)
 def quarters(x: Number) -> Number:
     bits = as_int(x)
-    digits = convert((bits & 0x007FFFFF) | 0x00800000, "uint64")
+    digits = ((bits & 0x007FFFFF) | 0x00800000).astype("uint64")
     first = ((bits >> 23) & 255) - 120
     word = first >> 5
-    place = convert(first & 31, "uint64")
+    place = (first & 31).astype("uint64")
     pairs = [high << 32 | low for high, low in zip(TWO_OVER_PI, TWO_OVER_PI[1:])]
     start, rest = one_of(word, pairs[:5]), one_of(word, pairs[2:])
     upper = start << place | rest >> (64 - place)
     lower = (rest << place) >> 32
-    product = convert(digits * upper + ((digits * lower) >> 32), "int64")
+    product = (digits * upper + ((digits * lower) >> 32)).astype("int64")
     return select(bits < 0, -product, product)
 
 
@@ -78,11 +76,11 @@ def far_angle(x: Number) -> tuple[Number, Number]:
     turned = quarters(x)
     quarter = (turned + 2**61) >> 62
     rest = turned - (quarter << 62)
-    high = as_float(as_int(convert(rest, "float32")) & -0x1000)
-    low = convert(rest - truncate(high, "int64"), "float32")
+    high = as_float(as_int(rest.astype("float32")) & -0x1000)
+    low = (rest - truncate(high, "int64")).astype("float32")
     unit = 2.0**-62
     r = mul_add(high, 1.5703125 * unit, mul_add(high, 4.83826792e-4 * unit, low * (HALF_PI * unit)))
-    return convert(quarter, "int32"), select(absolute(x) < math.inf, r, math.nan)
+    return quarter.astype("int32"), select(abs(x) < math.inf, r, math.nan)
 
 
 # ---- sin, cos, tan ----
@@ -100,7 +98,7 @@ def near_angle(x: Number) -> tuple[Number, Number]:
 
 
 def angle(x: Number) -> list[Number]:
-    is_far = ~(absolute(x) <= 1e4)
+    is_far = ~(abs(x) <= 1e4)
     return where_any(is_far, lambda: far_angle(x), near_angle(x))
 
 
@@ -156,7 +154,7 @@ def small_asin(s: Number, z: Number) -> Number:
 
 @definition
 def asin(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     is_far = size > 0.5
     z = select(is_far, mul_add(-0.5, size, 0.5), size * size)
     t = small_asin(select(is_far, sqrt(z), size), z)
@@ -166,7 +164,7 @@ def asin(x: Number) -> Number:
 
 @definition
 def acos(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     is_far = size > 0.5
     z = select(is_far, mul_add(-0.5, size, 0.5), size * size)
     t = small_asin(select(is_far, sqrt(z), x), z)
@@ -185,7 +183,7 @@ def small_atan(t: Number) -> Number:
 
 @definition
 def atan(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     is_large = size > 2.41421356
     is_middle = size > ATAN_LIMIT
     above = select(is_large, -1.0, select(is_middle, size - 1.0, size))
@@ -199,8 +197,8 @@ def atan(x: Number) -> Number:
 # sum of two large sizes finite.
 @definition
 def atan2(y: Number, x: Number) -> Number:
-    up = absolute(y)
-    along = absolute(x)
+    up = abs(y)
+    along = abs(x)
     is_steep = up > along
     most = select(is_steep, up, along)
     least = select(is_steep, along, up)

@@ -15,10 +15,8 @@ from tinyjax.compile.kernel.functions.exponentials import exp, half_exp
 from tinyjax.compile.kernel.functions.logarithms import FRACTION, SQRT_HALF
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
     as_float,
     as_int,
-    convert,
     definition,
     mul_add,
     polynomial,
@@ -41,7 +39,7 @@ def small_erf(x: Number) -> Number:
 # A polynomial near 0, 1 - exp(q(x)) elsewhere
 @definition
 def erf(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     t = select(size < 4.0, size, 4.0)
     q = polynomial(
         t, -1.12312282e-5, 3.22803098e-4, -3.64245614e-3, 2.37620566e-2, -1.06236868e-1,
@@ -56,7 +54,7 @@ def erf(x: Number) -> Number:
 # in two parts, h * h, which is exact, and the rest.
 @definition
 def erfc(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     a = select(size < 10.2, size, 10.2)
     q = (a - 2.0) / (a + 2.0)
     p = polynomial(
@@ -89,7 +87,7 @@ def erf_inv(y: Number) -> Number:
         (-0.00417768164, 0.00943887047), (0.246640727, 1.00167406), (1.50140941, 2.83297682),
     )  # fmt: skip
     r = polynomial(t, *(select(in_middle, *pair) for pair in middle_and_end))
-    size = absolute(y)
+    size = abs(y)
     at_end = select(size == 1.0, y * math.inf, math.nan)
     return select(size < 1.0, r * y, at_end)
 
@@ -109,7 +107,7 @@ def log_of_1_plus(x: Number) -> Number:
     ratio = p / q
     near_0 = x + mul_add(-0.5, x2, x * x2 * ratio)
     bits = as_int(1.0 + x) - SQRT_HALF
-    e = convert(bits >> 23, "float32")
+    e = (bits >> 23).astype("float32")
     f = as_float((bits & FRACTION) + SQRT_HALF) - 1.0
     f2 = f * f
     f3 = f2 * f

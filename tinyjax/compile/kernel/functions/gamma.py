@@ -13,12 +13,9 @@ import math
 from tinyjax.compile.kernel.functions.logarithms import log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
-    convert,
     definition,
     definition_of,
     mul_add,
-    nearest_integer,
     polynomial,
     select,
 )
@@ -41,7 +38,7 @@ def sine_of_turn(f: Number) -> Number:
 # gamma(x) gamma(1 - x) = pi / sin(pi x). Only one logarithm is taken of all that is multiplied.
 @definition
 def lgamma(x: Number) -> Number:
-    d = convert(x, "float64")
+    d = x.astype("float64")
     is_left = d < 0.0
     t = select(is_left, 1.0 - d, d)
     is_low = t < 8.0
@@ -57,9 +54,9 @@ def lgamma(x: Number) -> Number:
     over = select(is_low, product, 1.0)
     f = d - ((d + SHIFT_DOUBLE) - SHIFT_DOUBLE)
     sine = sine_of_turn(f)
-    y = log_double(select(is_left, over / absolute(sine), over))
-    finite = convert(select(is_left, (1.1447298858494002 - series) + y, series - y), "float32")
-    is_infinite = (absolute(x) == math.inf) | ((x <= 0.0) & (nearest_integer(x) == x))
+    y = log_double(select(is_left, over / abs(sine), over))
+    finite = select(is_left, (1.1447298858494002 - series) + y, series - y).astype("float32")
+    is_infinite = (abs(x) == math.inf) | ((x <= 0.0) & (round(x) == x))
     is_zero = (x == 1.0) | (x == 2.0)
     of_number = select(is_infinite, math.inf, select(is_zero, 0.0, finite))
     return select(x != x, x, of_number)
@@ -68,7 +65,7 @@ def lgamma(x: Number) -> Number:
 # The derivative of the above: the sum of 1 / (t + k) is q / product, the derivative of the product over it.
 @definition
 def digamma(x: Number) -> Number:
-    d = convert(x, "float64")
+    d = x.astype("float64")
     is_left = d < 0.0
     t = select(is_left, 1.0 - d, d)
     is_low = t < 8.0
@@ -90,8 +87,8 @@ def digamma(x: Number) -> Number:
     right = select(is_low, far - fractions, far)
     f = d - ((d + SHIFT_DOUBLE) - SHIFT_DOUBLE)
     sine = sine_of_turn(f)
-    cosine = sine_of_turn(0.5 - absolute(f))
+    cosine = sine_of_turn(0.5 - abs(f))
     y = select(is_left, right - PI * cosine / sine, right)
-    is_nan = (x != x) | ((x < 0.0) & (nearest_integer(x) == x))
-    found = select(x == math.inf, x, convert(y, "float32"))
+    is_nan = (x != x) | ((x < 0.0) & (round(x) == x))
+    found = select(x == math.inf, x, y.astype("float32"))
     return select(is_nan, math.nan, select(x == 0.0, -math.inf, found))

@@ -17,7 +17,6 @@ from tinyjax.compile.kernel.functions.notation import (
     Number,
     as_float,
     as_int,
-    convert,
     definition,
     definition_of,
     select,
@@ -31,7 +30,7 @@ BIAS = 112 << 23  # by how much the exponents differ
 @definition_of("int32")
 def load_float16(bits: Number) -> Number:
     rest = bits & 0x7FFF
-    small = convert(rest, "float32") * 2.0**-24
+    small = rest.astype("float32") * 2.0**-24
     moved = rest << 13
     other = as_float(select(rest < 0x7C00, moved + BIAS, moved + 2 * BIAS))
     return as_float(as_int(select(rest < 0x400, small, other)) | (bits & 0x8000) << 16)

@@ -15,7 +15,6 @@ from tinyjax.compile.kernel.functions.exponentials import half_exp
 from tinyjax.compile.kernel.functions.logarithms import log1p
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
     definition,
     mul_add,
     polynomial,
@@ -29,7 +28,7 @@ LARGEST = 89.41598  # beyond 89.41599 sinh and cosh are larger than all floats
 
 @definition
 def sinh(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     c = select(size < LARGEST, size, LARGEST)
     z = c * c
     p = polynomial(z, 2.81743951e-6, 1.98360663e-4, 8.33335053e-3, 1.66666672e-1)
@@ -42,7 +41,7 @@ def sinh(x: Number) -> Number:
 
 @definition
 def cosh(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     half_e = half_exp(select(size < LARGEST, size, LARGEST))
     return select(size <= LARGEST, half_e + 0.25 / half_e, size + math.inf)
 
@@ -55,7 +54,7 @@ def tanh(x: Number) -> Number:
         z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
     )  # fmt: skip
     near = mul_add(x * z, p, x)
-    size = absolute(x)
+    size = abs(x)
     far = 1.0 - 1.0 / (half_exp(select(size < 10.0, 2.0 * size, 20.0)) + 0.5)
     y = select(size < 0.625, near, select(x != x, x, far))
     return with_sign_of(y, x)
@@ -64,7 +63,7 @@ def tanh(x: Number) -> Number:
 # log(1 + u) with u = x - 1 + sqrt(x * x + 1), or log(2 x) where x * x might be no float
 @definition
 def asinh(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     z = size * size
     is_large = size > 1e8
     y = log1p(select(is_large, size, size + z / (1.0 + sqrt(1.0 + z))))
@@ -83,6 +82,6 @@ def acosh(x: Number) -> Number:
 # log((1 + x) / (1 - x)) / 2
 @definition
 def atanh(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     y = 0.5 * log1p((size + size) / (1.0 - size))
     return with_sign_of(y, x)

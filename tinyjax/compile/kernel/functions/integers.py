@@ -16,7 +16,6 @@ from tinyjax.compile.kernel.functions.kernel_function import KernelFunction
 from tinyjax.compile.kernel.functions.notation import (
     Definition,
     Number,
-    convert,
     definition_of,
     op,
     select,
@@ -27,14 +26,14 @@ from tinyjax.compile.kernel.functions.notation import (
 # -2**31 / -1 is 2**31, which is no int32: it becomes -2**31.
 @definition_of("int32")
 def div_int32(x: Number, y: Number) -> Number:
-    q = convert(x, "float64") / convert(select(y == 0, 1, y), "float64")
+    q = x.astype("float64") / select(y == 0, 1, y).astype("float64")
     inside = select(q < 2147483648.0, q, -2147483648.0)
     return select(y == 0, -1, truncate(inside, "int32"))
 
 
 @definition_of("uint32")
 def div_uint32(x: Number, y: Number) -> Number:
-    q = convert(x, "float64") / convert(select(y == 0, 1, y), "float64")
+    q = x.astype("float64") / select(y == 0, 1, y).astype("float64")
     return select(y == 0, 0xFFFFFFFF, truncate(q, "uint32"))
 
 

@@ -13,10 +13,8 @@ import math
 
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
     as_float,
     as_int,
-    convert,
     definition,
     definition_of,
     mul_add,
@@ -48,7 +46,7 @@ def log_of_product(f: Number, k: Number) -> Number:
 def log(x: Number) -> Number:
     is_small = x < 1.17549435e-38
     bits = as_int(x * select(is_small, 8388608.0, 1.0)) - SQRT_HALF
-    k = convert(bits >> 23, "float32") - select(is_small, 23.0, 0.0)
+    k = (bits >> 23).astype("float32") - select(is_small, 23.0, 0.0)
     f = as_float((bits & FRACTION) + SQRT_HALF) - 1.0
     finite = log_of_product(f, k)
     is_end = ~((x > 0.0) & (x < math.inf))
@@ -63,7 +61,7 @@ def log1p(x: Number) -> Number:
     lost = (u - 1.0) - x
     bits = as_int(u) - SQRT_HALF
     e = bits >> 23
-    k = convert(e, "float32")
+    k = e.astype("float32")
     s = as_float(select(e < 64, 0x3F800000 - (e << 23), 0))
     f = mul_add(-lost, s, as_float((bits & FRACTION) + SQRT_HALF) - 1.0)
     finite = log_of_product(f, k)
@@ -87,11 +85,11 @@ def log_double(x: Number) -> Number:
 # A third of the bits is near the root: the exponent is divided by three. Halley's step triples the digits.
 @definition
 def cbrt(x: Number) -> Number:
-    size = absolute(x)
+    size = abs(x)
     is_small = size < 1e-30
     is_large = size > 1e30
     a = size * select(is_small, 281474976710656.0, select(is_large, 3.5527137e-15, 1.0))
-    third = truncate(convert(as_int(a), "float32") * 0.33333334, "int32")
+    third = truncate(as_int(a).astype("float32") * 0.33333334, "int32")
     y = as_float(third + 709958130)
     for _ in range(2):
         cube = y * y * y

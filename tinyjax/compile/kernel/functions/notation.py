@@ -18,7 +18,9 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -26,29 +28,101 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, made
-from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.writer import Writer
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.writer import Number, Operand, Writer
 
-BOOL = np.dtype(bool)
-
-# ---- numbers that are not known yet ----
+# ---- writing statements ----
 
 
-class _Trace(Writer):
-    """The statements of a definition so far; `names` has those of its values that a variable held."""
+class StatementWriter(Writer):
+    """Writes statements into `body`."""
+
+    fresh: Callable[[str], str]  # a new name that begins with this one
 
     def __init__(self) -> None:
         self.body: list[ir.Statement] = []
-        self.names: dict[str, str] = {}
-        self.count = 0
 
-    def value(self, dtype: np.dtype) -> Number:
-        self.count += 1
-        return Number(self, ir.Value(f"?{self.count}", dtype))
+    def new_value(self, name: str, dtype: np.dtype) -> ir.Value:
+        """A value that the next statement makes."""
+        return ir.Value(self.fresh(name), dtype)
+
+    @contextmanager
+    def block(self) -> Iterator[list[ir.Statement]]:
+        """Statements within the block go to a separate body."""
+        outer, self.body = self.body, []
+        try:
+            yield self.body
+        finally:
+            self.body = outer
+
+    @contextmanager
+    def when(self, condition: Number) -> Iterator[None]:
+        """The statements within the block run if the condition holds."""
+        with self.block() as body:
+            yield
+        self.body.append(ir.If(condition.value, body))
+
+    def array(self, name: str, dtype: np.dtype, size: int = 1, initial: Any = 0) -> Array:
+        """A private array, all of whose elements are `initial` if given; of one element, a variable."""
+        memory = ir.PrivateArray(self.fresh(name), dtype, size)
+        first = None if initial is None else ir.Const(dtype.type(initial), dtype)
+        self.body.append(ir.Allocate(memory, first))
+        return Array(self, memory)
+
+    def variable(self, name: str, first: Number) -> Array:
+        """A variable that can be assigned again, and holds that number first."""
+        made = Array(self, ir.PrivateArray(self.fresh(name), first.dtype, 1))
+        self.body.append(ir.Allocate(made.memory, None))
+        made.now = first
+        return made
+
+
+class Array:
+    """A private array, whose elements are Numbers: a[i] reads one, and a[i] = x stores one; `now` is that of
+    a variable, which has one."""
+
+    def __init__(self, writer: StatementWriter, memory: ir.PrivateArray):
+        self.writer, self.memory = writer, memory
+
+    def __getitem__(self, at: Index) -> Number:
+        target = self.writer.new_value("t", self.memory.dtype)
+        self.writer.body.append(ir.Load(target, self.memory, at))
+        return Number(self.writer, target)
+
+    def __setitem__(self, at: Index, x: Number) -> None:
+        self.writer.body.append(ir.Store(self.memory, at, x.value))
+
+    @property
+    def now(self) -> Number:
+        return self[index(0)]
+
+    @now.setter
+    def now(self, x: Number) -> None:
+        self[index(0)] = x
+
+    def combine(self, op: str, x: Number) -> None:
+        """now = op(now, x)"""
+        self.writer.body.append(ir.Combine(self.memory, index(0), op, x.value))
+
+
+class _Trace(StatementWriter):
+    """The statements of a definition so far; `names` has those of its values that a variable held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[str, str] = {}
+        self.taken: Counter[str] = Counter()
+
+    def new_value(self, name: str, dtype: np.dtype) -> ir.Value:
+        return super().new_value("?", dtype)
+
+    def fresh(self, name: str) -> str:
+        self.taken[name] += 1
+        return f"{name}_{self.taken[name]}"
 
     def let(self, op: str, args: Sequence[ir.Argument], dtype: np.dtype) -> ir.Scalar:
         self.read_names()
-        result = self.value(dtype).value
+        result = self.new_value("", dtype)
         self.body.append(ir.Let(result, op, tuple(args)))
         return result
 
@@ -63,52 +137,10 @@ class _Trace(Writer):
                 self.names.setdefault(held.value.name, name)
 
 
-def _operator(name: str, is_reflected: bool = False, dtype: Any = None) -> Any:
-    """Python's operator on a Number that is operation `name` of the kernel language."""
-
-    def operator(x: Number, y: Operand) -> Number:
-        return op(name, y, x, dtype=dtype) if is_reflected else op(name, x, y, dtype=dtype)
-
-    return operator
-
-
-class Number:
-    """A value of a kernel or a definition; an operator on it writes an operation, whose result is another."""
-
-    def __init__(self, writer: Any, value: Any):
-        self.writer, self.value, self.dtype = writer, value, value.dtype
-
-    __add__, __radd__ = _operator("add"), _operator("add", is_reflected=True)
-    __sub__, __rsub__ = _operator("sub"), _operator("sub", is_reflected=True)
-    __mul__, __rmul__ = _operator("mul"), _operator("mul", is_reflected=True)
-    __truediv__, __rtruediv__ = _operator("div"), _operator("div", is_reflected=True)
-    __lt__, __le__ = _operator("lt", dtype=BOOL), _operator("le", dtype=BOOL)
-    __gt__, __ge__ = _operator("gt", dtype=BOOL), _operator("ge", dtype=BOOL)
-    __eq__, __ne__ = _operator("eq", dtype=BOOL), _operator("ne", dtype=BOOL)
-    __and__, __or__, __xor__ = _operator("and"), _operator("or"), _operator("xor")
-    __lshift__ = _operator("shift_left")
-
-    def __rshift__(self, places: Operand) -> Number:
-        """Of signed integers, copies of the sign come in from the left."""
-        is_signed = self.dtype.kind == "i"
-        return op(f"shift_right_{'arithmetic' if is_signed else 'logical'}", self, places)
-
-    def __neg__(self) -> Number:
-        return op("neg", self)
-
-    def __invert__(self) -> Number:
-        return op("not", self)
-
-
-Operand = Number | float | np.generic
-
-
 def op(name: str, *args: Operand, dtype: np.dtype | None = None) -> Number:
     """Writes an operation of the kernel language: see Writer.op."""
     writer = next(arg.writer for arg in args if isinstance(arg, Number))
-    operands: list[Any] = [arg.value if isinstance(arg, Number) else arg for arg in args]
-    operands = [ir.Const(x, x.dtype) if isinstance(x, np.generic) else x for x in operands]
-    return Number(writer, writer.op(name, *operands, dtype=dtype))
+    return writer.op(name, *args, dtype=dtype)
 
 
 # ---- operations without an operator ----
@@ -152,15 +184,6 @@ def sqrt(x: Number) -> Number:
     return op("sqrt", x)
 
 
-def absolute(x: Number) -> Number:
-    """|x|, of NaN too."""
-    return op("abs", x)
-
-
-def nearest_integer(x: Number) -> Number:
-    return op("round_to_even", x)
-
-
 def as_int(x: Number) -> Number:
     """The bits of a float as an integer."""
     return op("bitcast", x, dtype=np.dtype(f"int{8 * x.dtype.itemsize}"))
@@ -177,29 +200,9 @@ def with_sign_of(y: Number, x: Number) -> Number:
     return as_float(as_int(y) | (as_int(x) & sign_bit))
 
 
-def convert(x: Number, dtype: str) -> Number:
-    return op("convert", x, dtype=np.dtype(dtype))
-
-
 def truncate(x: Number, dtype: str) -> Number:
     """A float without its fraction, as an integer of a dtype that has it."""
     return op("truncate", x, dtype=np.dtype(dtype))
-
-
-def _variables(name: str, numbers: Sequence[Number]) -> list[ir.PrivateArray]:
-    """Variables that can be assigned again, which hold the numbers first."""
-    trace = numbers[0].writer
-    arrays = [ir.PrivateArray(f"{name}_{n}", x.dtype, 1) for n, x in enumerate(numbers, 1)]
-    trace.body += [ir.Allocate(array, None) for array in arrays]
-    trace.body += [ir.Store(array, index(0), x.value) for array, x in zip(arrays, numbers)]
-    return arrays
-
-
-def _held(trace: _Trace, arrays: Sequence[ir.PrivateArray]) -> list[Number]:
-    """What variables hold now."""
-    held = [trace.value(array.dtype) for array in arrays]
-    trace.body += [ir.Load(x.value, array, index(0)) for x, array in zip(held, arrays)]
-    return held
 
 
 def where_any(
@@ -208,14 +211,11 @@ def where_any(
     """`rare()` where the condition is true, and `usual` elsewhere; nothing of it is computed where the
     condition is false for all elements of a vector."""
     trace = condition.writer
-    arrays = _variables("chosen", usual)
-    is_any = op("any", condition)
-    outer, trace.body = trace.body, []
-    for array, x, y in zip(arrays, rare(), usual):
-        trace.body.append(ir.Store(array, index(0), select(condition, x, y).value))
-    outer.append(ir.If(is_any.value, trace.body))
-    trace.body = outer
-    return _held(trace, arrays)
+    chosen = [trace.variable("chosen", x) for x in usual]
+    with trace.when(op("any", condition)):
+        for variable, x, y in zip(chosen, rare(), usual):
+            variable.now = select(condition, x, y)
+    return [variable.now for variable in chosen]
 
 
 def repeat(
@@ -223,17 +223,17 @@ def repeat(
 ) -> list[Number]:
     """`step` of the numbers for which `holds`, in variables of a name, as long as that is so for any element
     of a vector."""
-    trace, arrays = first[0].writer, _variables(name, first)
-    outer, trace.body = trace.body, []
-    now = _held(trace, arrays)
-    goes_on = holds(*now)
-    is_any = op("any", goes_on)
-    head, trace.body = trace.body, []
-    for array, x, y in zip(arrays, step(*now), now):
-        trace.body.append(ir.Store(array, index(0), select(goes_on, x, y).value))
-    outer.append(ir.While(head, is_any.value, trace.body))
-    trace.body = outer
-    return _held(trace, arrays)
+    trace = first[0].writer
+    variables = [trace.variable(name, x) for x in first]
+    with trace.block() as head:
+        now = [variable.now for variable in variables]
+        goes_on = holds(*now)
+        is_any = op("any", goes_on)
+    with trace.block() as body:
+        for variable, x, y in zip(variables, step(*now), now):
+            variable.now = select(goes_on, x, y)
+    trace.body.append(ir.While(head, is_any.value, body))
+    return [variable.now for variable in variables]
 
 
 # ---- definitions ----

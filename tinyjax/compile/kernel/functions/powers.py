@@ -13,14 +13,11 @@ import math
 from tinyjax.compile.kernel.functions.logarithms import log_double
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
     as_float,
     as_int,
     clamp,
-    convert,
     definition,
     mul_add,
-    nearest_integer,
     polynomial,
     select,
 )
@@ -32,18 +29,18 @@ SHIFT_DOUBLE = 6755399441055744.0
 # exp(y log |x|), rounded to float32 at the end; then what the C standard says of negative x, 0, inf and nan.
 @definition
 def pow(x: Number, y: Number) -> Number:
-    size = absolute(x)
-    t = clamp(convert(y, "float64") * log_double(convert(size, "float64")), -110.0, 90.0)
+    size = abs(x)
+    t = clamp(y.astype("float64") * log_double(size.astype("float64")), -110.0, 90.0)
     m = mul_add(t, 1.4426950408889634, SHIFT_DOUBLE)
     r = mul_add(m - SHIFT_DOUBLE, -0.69314718055994531, t)
     e = polynomial(r, *(1.0 / math.factorial(n) for n in range(8, -1, -1)))
-    usual = convert(e * as_float((as_int(m) + 1023) << 52), "float32")
+    usual = (e * as_float((as_int(m) + 1023) << 52)).astype("float32")
     is_end = (size == 0.0) | (size == math.inf)
     at_end = select((size == 0.0) ^ (y > 0.0), math.inf, 0.0)
     power = select(is_end, at_end, usual)
-    is_integer = nearest_integer(y) == y
-    is_odd = is_integer & (2.0 * nearest_integer(0.5 * y) != y)
+    is_integer = round(y) == y
+    is_odd = is_integer & (2.0 * round(0.5 * y) != y)
     sign = select(is_odd, as_int(x) & -(2**31), 0)
     is_nan = (x != x) | (y != y) | ((x < 0.0) & ~is_integer & ~is_end)
-    is_one = (x == 1.0) | (y == 0.0) | ((size == 1.0) & (absolute(y) == math.inf))
+    is_one = (x == 1.0) | (y == 0.0) | ((size == 1.0) & (abs(y) == math.inf))
     return select(is_one, 1.0, select(is_nan, math.nan, as_float(as_int(power) | sign)))

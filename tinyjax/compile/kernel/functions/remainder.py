@@ -12,8 +12,6 @@ import math
 
 from tinyjax.compile.kernel.functions.notation import (
     Number,
-    absolute,
-    convert,
     definition,
     repeat,
     select,
@@ -28,7 +26,7 @@ LARGEST = 277  # digits of a quotient of float32s
 
 def without_multiples(x: Number, y: Number) -> Number:
     """x - trunc(x / y) y, of float64s that are not negative, where x < 2**29 y."""
-    return x - convert(truncate(x / y, "int32"), "float64") * y
+    return x - truncate(x / y, "int32").astype("float64") * y
 
 
 def of_large_quotient(x: Number, y: Number) -> Number:
@@ -45,15 +43,13 @@ def of_large_quotient(x: Number, y: Number) -> Number:
 
 @definition
 def rem(x: Number, y: Number) -> Number:
-    size, divisor = (convert(absolute(part), "float64") for part in (x, y))
-    is_number = (absolute(x) < math.inf) & (absolute(y) > 0.0)
-    is_less = absolute(x) < absolute(y)
+    size, divisor = (abs(part).astype("float64") for part in (x, y))
+    is_number = (abs(x) < math.inf) & (abs(y) > 0.0)
+    is_less = abs(x) < abs(y)
     is_usual = is_less | ~is_number | (size < divisor * 2.0**DIGITS)
     above = select(is_less | ~is_usual | ~is_number, 0.0, size)  # what has a quotient that fits
-    below = select(
-        (absolute(y) > 0.0) & (absolute(y) < math.inf), divisor, 1.0
-    )  # else no loop would end
+    below = select((abs(y) > 0.0) & (abs(y) < math.inf), divisor, 1.0)  # else no loop would end
     usual = without_multiples(above, below)
     (found,) = where_any(~is_usual, lambda: [of_large_quotient(size, below)], [usual])
-    result = with_sign_of(convert(found, "float32"), x)
+    result = with_sign_of(found.astype("float32"), x)
     return select(is_number & (y == y), select(is_less, x, result), math.nan)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from tinyjax.compile.explain import python_text
 from tinyjax.compile.fusion.cost_record import bytes_of
-from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import JaxprEqn, SourceLine, Var
 from tinyjax.studio.viz.memory_use.backward import BackwardLine
@@ -97,8 +96,9 @@ class Lifetimes:
 
     # ---- bars ----
 
-    def planned(self, title: str, memory: MemoryPlan) -> Chart:
+    def planned(self, title: str) -> Chart:
         """The chart of the memory plan, in which arrays reuse each other's memory."""
+        memory = self.plan.memory
         freed = {v: n for n, dying in memory.freed_after.items() for v in dying}
         tenants: dict[Var, list[Var]] = {
             v: [v] for v in (*self.jaxpr.constvars, *self.jaxpr.invars)
@@ -113,21 +113,23 @@ class Lifetimes:
             ends = [freed[v] for v in variables if v in freed and not is_input]
             last = min(ends, default=self.end)
             bars.append(self.bar(variables, self.born.get(first, 0), last))
-        return Chart(title, self.labels(), bars + list(self.body_bars(memory, bars)))
+        return Chart(title, self.labels(), bars + list(self.body_bars(bars)))
 
-    def separate(self, title: str, memory: MemoryPlan) -> Chart:
+    def separate(self, title: str) -> Chart:
         """The chart without reuse: each array has its own memory, freed after its last reader."""
         bars = [self.bar([v], 0, self.end) for v in (*self.jaxpr.constvars, *self.jaxpr.invars)]
         for v, born in self.born.items():
             last = self.end if v in self.results else self.last_reader.get(v, born)
             bars.append(self.bar([v], born, last))
-        planned = self.planned("", memory)
+        planned = self.planned("")
         return Chart(title, self.labels(), bars + [b for b in planned.bars if b.kind == "body"])
 
-    def body_bars(self, memory: MemoryPlan, bars: Sequence[Bar]) -> Iterator[Bar]:
+    def body_bars(self, bars: Sequence[Bar]) -> Iterator[Bar]:
         """The memory of loop bodies, in addition to the whole plan's."""
-        for step in memory.bodies:
-            nbytes = memory.live[step] - sum(bar.nbytes for bar in bars if bar.lives_at(step))
+        for step in self.plan.bodies:
+            nbytes = self.plan.memory.live[step] - sum(
+                bar.nbytes for bar in bars if bar.lives_at(step)
+            )
             if nbytes > 0:
                 why = f"in an iteration of step {step}: {self.label(step)}"
                 yield Bar("iteration", "", "body", nbytes, step, step, why)

@@ -14,7 +14,7 @@ from typing import Any
 
 import tinyjax as jax
 from tinyjax.compile.lowered import LoweredProgram
-from tinyjax.compile.memory_plan import plan_memory, usable_donations
+from tinyjax.compile.memory_plan import usable_donations, with_memory
 from tinyjax.core.api_util import check_callable, fun_name
 from tinyjax.studio.viz.arrays.picture import Picture
 from tinyjax.studio.viz.arrays.tree import bytes_text
@@ -170,7 +170,7 @@ def _chart_of(
             f"{_argument(f, path[0].idx)}{jax.tree_util.keystr(path[1:])}" for path, _ in paths
         ]
         lifetimes = Lifetimes(lowered.plan, names)
-        chart = lifetimes.planned(fun_name(f), lowered.memory)
+        chart = lifetimes.planned(fun_name(f))
         if not any(isinstance(x, jax.ShapeDtypeStruct) for x in jax.tree.leaves(args)):
             copies = jax.tree.map(lambda x: jax.numpy.array(x, copy=True), args)  # some are donated
             compiled = stage.compile()
@@ -198,9 +198,9 @@ def _peaks(lowered: LoweredProgram) -> dict[str, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         usable = usable_donations(lowered.closed, [True] * len(lowered.closed.in_avals))
-    donated = plan_memory(lowered.planned, usable)
+    donated = with_memory(lowered.planned, usable).memory
     return {
-        "as it runs": lowered.memory.peak_bytes,
-        "each array alone, until its last reader": lifetimes.separate("", lowered.memory).peak,
+        "as it runs": lowered.plan.memory.peak_bytes,
+        "each array alone, until its last reader": lifetimes.separate("").peak,
         "with all arguments donated": donated.peak_bytes,
     }

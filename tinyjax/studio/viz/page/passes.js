@@ -7,9 +7,8 @@ function passButton(each, number) {
   const whole = each.subject ? `${each.name} of ${each.subject}` : each.name;
   const short = each.subject ? `${each.name} of ${each.subject.split("_")[0]}` : each.name;
   const name = element("span", { class: "name", title: whole }, short);
-  const count = each.events.length || each.lines.some(([sign]) => sign !== " ");
-  const changes = element("span", { class: "stage" }, each.events.length ? String(each.events.length) : count ? "" : "–");
-  const row = element("button", { type: "button", role: "option", class: count ? "row" : "row idle", tabindex: "-1" });
+  const changes = element("span", { class: "stage" }, each.events.length ? String(each.events.length) : "");
+  const row = element("button", { type: "button", role: "option", class: "row", tabindex: "-1" });
   row.append(element("span", { class: "number" }, String(number + 1)), name, changes);
   row.addEventListener("click", () => showPass(number));
   return row;
@@ -78,7 +77,7 @@ function pane(kind, title, ...inside) {
 
 function startPasses() {
   const root = document.getElementById("passes");
-  const list = pane("list", "passes, in their order");
+  const list = pane("list", "passes that change something");
   const rows = passes.map(passButton);
   const box = list.querySelector(".scroll");
   box.removeAttribute("tabindex");
@@ -94,8 +93,9 @@ function startPasses() {
     showPass(Math.min(passes.length - 1, Math.max(0, shownPass + step)));
     rows[shownPass].focus({ preventScroll: true });
   });
-  const first = passes.findIndex((each) => each.events.length);
-  showPass(Math.max(0, first));
+  if (passes.length) return showPass(0);
+  fill("changes", null, "Nothing to change.");
+  fill("decided", null, "Nothing to decide.");
 }
 
 startPasses();

@@ -1,0 +1,29 @@
+"""Products of small integers in floats: exact, also of the largest ones."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+@pytest.mark.parametrize(
+    ("dtype", "floats"), [("int8", "f32"), ("uint8", "f32"), ("int16", None), ("int32", None)]
+)
+def test_products_of_small_integers_are_exact_in_floats(dtype: str, floats: str | None) -> None:
+    product = lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.int32)  # noqa: E731
+    bounds = np.iinfo(dtype)
+    x = np.random.default_rng(0).choice([bounds.min, bounds.max, 1], (20, 100)).astype(dtype)
+    passes = jax.jit(product).lower(x, x.T).as_text("simplified")
+    assert (f"{floats or 'i32'}[20,20] = dot_general") in passes
+    expected = x.astype(np.int64) @ x.T.astype(np.int64)
+    np.testing.assert_array_equal(jax.jit(product)(x, x.T), expected.astype(np.int32))
+
+
+def test_convolutions_of_small_integers_are_exact() -> None:
+    images = np.random.default_rng(0).choice([-128, 127], (1, 3, 9, 9)).astype(np.int8)
+    kernels = np.full((4, 3, 3, 3), -128, np.int8)
+    f = lambda x, y: jax.lax.conv_general_dilated(  # noqa: E731
+        x, y, (1, 1), "VALID", preferred_element_type=jnp.int32
+    )
+    np.testing.assert_array_equal(jax.jit(f)(images, kernels), f(images, kernels))

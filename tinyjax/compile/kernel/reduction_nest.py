@@ -107,9 +107,9 @@ class _ReductionNest(NestBuilder):
             self.loops(self.results[:count]) as at,
             self.loops(self.results[count:]) as within,
         ):
-            levels = self._levels()
             numbers = [v for v in self.outputs if v.aval.size == self.form.results]
             elements = [v for v in self.outputs if v not in numbers]
+            levels = self._levels()
             roots = [[v for eqn in level for v in variables(eqn)] for level in levels]
             for level, keep in zip(levels, self._kept([*roots, elements])):
                 with statements_for(level):
@@ -165,8 +165,7 @@ class _ReductionNest(NestBuilder):
         """Computes numbers that are constant in a row, or everywhere, before the sweep that needs them."""
         if self.form.kind != "rows":
             return
-        needed = self._needed(roots)
-        for v in (v for eqn in self.group.eqns for v in eqn.outvars if v in needed):
+        for v in self._needed(roots):
             if v.aval.size == self.form.results:
                 self.element(v, at.reshaped(v.aval.shape))
             elif v.aval.size == 1:
@@ -196,9 +195,8 @@ class _ReductionNest(NestBuilder):
 
     def _elements(self, roots: Sequence[Var], kept: Mapping[Var, int]) -> list[Var]:
         """The elements that a sweep computes for these, in order, without those that were kept."""
-        needed = self._needed(roots, kept)
-        made = [v for eqn in self.group.eqns for v in eqn.outvars if v in needed and v not in kept]
-        return [v for v in made if v.aval.size == self.form.results * self.form.reduction_size]
+        size = self.form.results * self.form.reduction_size
+        return [v for v in self._needed(roots, kept) if v.aval.size == size and v not in kept]
 
     def _cost(self, v: Var) -> int:
         lowering = lowering_of(self.producer[v], self.target)
@@ -212,18 +210,14 @@ class _ReductionNest(NestBuilder):
             self.body.append(Allocate(array, None))
         return MemRef(array, example=Example((self.form.outer, columns), 0, (at.flat,)))
 
-    def _needed(self, roots: Sequence[Var], kept: Container[Var] = ()) -> set[Var]:
-        """The values that the roots are computed from, totals and kept ones included, but not the operands of
-        these."""
-        needed: set[Var] = set()
-        pending = list(roots)
-        while pending:
-            v = pending.pop()
-            if v not in needed:
-                needed.add(v)
-                if self.producer.get(v) not in (None, *self.rules) and v not in kept:
-                    pending += variables(self.producer[v])
-        return needed
+    def _needed(self, roots: Sequence[Var], kept: Container[Var] = ()) -> list[Var]:
+        """The values that the roots are computed from, in order, without those that only totals or kept ones
+        are computed from."""
+        needed = set(roots)
+        for eqn in reversed(self.group.eqns):
+            if eqn not in self.rules and any(v in needed and v not in kept for v in eqn.outvars):
+                needed.update(variables(eqn))
+        return [v for eqn in self.group.eqns for v in eqn.outvars if v in needed]
 
 
 def _joined(first: Position, second: Position) -> Position:

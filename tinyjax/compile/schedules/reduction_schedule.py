@@ -112,9 +112,7 @@ class ReductionChooser(Chooser):
         sweeps = [self.fuse_axes(sweep, "a row is contiguous") for sweep in self.axes.sweeps]
         units = self._results_in_vectors(row, sweeps[-1]) if row else ""
         unrolled = [self.unrolled(sweep) for sweep in sweeps]
-        one_by_one = set[
-            str
-        ]()  # kept values: a vector of them may have elements that nobody stored
+        one_by_one = set[str]()  # what no vector stored: one that loads it may go beyond its end
         for number, sweep in enumerate(sweeps):
             body = loop_over(self.kernel, sweep).body
             vectors = self.vectors_along(sweep, overlap=False)

@@ -192,6 +192,10 @@ class _Plan:
         for v in values:
             self.stored.setdefault(v, reason)
 
+    def _computed(self, eqn: JaxprEqn) -> list[Var]:
+        """The operands that are not stored, in order: a set's order differs between processes."""
+        return [v for v in dict.fromkeys(variables(eqn)) if v not in self.stored]
+
     # ---- what to store ----
 
     def _decide(self, eqn: JaxprEqn) -> None:
@@ -201,26 +205,25 @@ class _Plan:
             return self._store("the host or a loop makes it", eqn.outvars)
         if eqn in self.cluster:
             return self._decide_in_cluster(eqn)
-        operands = set(variables(eqn))
+        operands = list(dict.fromkeys(variables(eqn)))
         if isinstance(lowering, InOrder):
-            self._decide_in_order(eqn, lowering, operands - self.stored.keys())
+            self._decide_in_order(eqn, lowering)
         if len(operands) > MAX_BUFFERS:
             self.lowerings[eqn] = OnHost("more operands than a kernel may have")
             return self._store("the host reads or makes it", [*operands, *eqn.outvars])
         leaves = set().union(*[{v} if v in self.stored else self.leaves[v] for v in operands])
         if len(leaves) > MAX_BUFFERS:
             self._store("its reader would need too many arrays", operands)
-            leaves = operands
-        self._end_products(eqn, lowering, operands)
+            leaves = set(operands)
+        self._end_products(eqn, lowering)
         if isinstance(lowering, Reduction):
-            again = (v for v in operands - self.stored.keys() if self._reads(eqn) > v.aval.size)
+            again = (v for v in self._computed(eqn) if self._reads(eqn) > v.aval.size)
             self._store("it would be joined at each read", filter(self._is_joined, again))
         if isinstance(lowering, Reduction) and self.target.name == "work-item":
-            self._store("a sum of sums has no vectors", self._sums_in(operands))
-        recomputed = operands - self.stored.keys()
+            self._store("a sum of sums has no vectors", self._sums_in(eqn))
         work: float = operations(lowering)
         depth, size = 0, 1
-        for v in recomputed:
+        for v in self._computed(eqn):
             work += self.work[v]
             depth = max(depth, self.depth[v])
             size += self.size[v]
@@ -242,37 +245,36 @@ class _Plan:
             if reason:
                 self._store(reason, [v])
 
-    def _decide_in_order(self, eqn: JaxprEqn, lowering: InOrder, computed: set[Var]) -> None:
+    def _decide_in_order(self, eqn: JaxprEqn, lowering: InOrder) -> None:
         """Stores the results and costly operands. A one-window update's operands are stored too: they are
         then computed before the window changes.
         """
         self._store("it is made in order", eqn.outvars)
         if isinstance(lowering, Update) and lowering.is_one_window:
-            self._store("an update reads it", computed - {eqn.invars[0]})
-        costly = (v for v in computed if self.work[v] > CHEAP_WORK)
+            read = (v for v in self._computed(eqn) if v is not eqn.invars[0])
+            self._store("an update reads it", read)
+        costly = (v for v in self._computed(eqn) if self.work[v] > CHEAP_WORK)
         self._store("it is costly, and read in order", costly)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
         """Stores the values of a reduction's kernel that others read."""
         cluster = self.cluster[eqn]
-        self._end_products(eqn, self.lowerings[eqn], set(variables(eqn)))
+        self._end_products(eqn, self.lowerings[eqn])
         for v in eqn.outvars:
             self.leaves[v] = {v}
             if any(self.cluster.get(reader) is not cluster for reader in self.readers[v]):
                 self._store("another kernel reads it", [v])
 
-    def _end_products(self, eqn: JaxprEqn, lowering: Lowering, operands: set[Var]) -> None:
+    def _end_products(self, eqn: JaxprEqn, lowering: Lowering) -> None:
         """Stores operands that a product reads too often to recompute them in its kernel, and products that
         can't share a kernel with their readers.
         """
         if isinstance(lowering, Product):
-            made = (v for v in operands - self.stored.keys() if self.work[v] or self._is_joined(v))
+            made = (v for v in self._computed(eqn) if self.work[v] or self._is_joined(v))
             self._store("a product reads it", made)
             self.product[eqn.outvars[0]] = eqn
             return
-        # In the order of the operands: a set's order differs between processes.
-        computed = [v for v in variables(eqn) if v not in self.stored]
-        products = {v: self.product[v] for v in computed if v in self.product}
+        products = {v: self.product[v] for v in self._computed(eqn) if v in self.product}
         if not products:
             return
         first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape
@@ -283,16 +285,13 @@ class _Plan:
         if fits:
             self.product.update((v, first) for v in eqn.outvars)
 
-    def _sums_in(self, operands: set[Var]) -> list[Var]:
+    def _sums_in(self, eqn: JaxprEqn) -> list[Var]:
         """The sums that would be recomputed for each element of a long, costly operand: their loops would
         keep the outer sum from adding vectors.
         """
-        eqns = [
-            eqn
-            for v in operands - self.stored.keys()
-            if v.aval.size > MIN_COLUMNS and self.work[v] > CHEAP_WORK
-            for eqn in backward_slice([v], self.producer, self.stored, self.lowerings).eqns
-        ]
+        long = [v for v in self._computed(eqn) if v.aval.size > MIN_COLUMNS]
+        costly = [v for v in long if self.work[v] > CHEAP_WORK]
+        eqns = backward_slice(costly, self.producer, self.stored, self.lowerings).eqns
         return [v for e in eqns if isinstance(self.lowerings[e], Reduction) for v in e.outvars]
 
     def _is_joined(self, v: Var) -> bool:

@@ -122,7 +122,12 @@ def test_all_pairs_of_numbers_are_tried():
         Law("max x y", "x", lambda x, y: np.where((x == 0) & (y == 1), y, x), lambda x, y: x, ""),
     ):
         assert entry(law) == "", "a pair in the other order breaks it"
-    law = Law("sub (add x x) x", "x", lambda x, y: x + x - x, lambda x, y: x, "")
+
+    def less(x, y):
+        is_moved = (abs(x) > 0) & (abs(x) < np.inf)
+        return np.where(is_moved, x + x - x, x)
+
+    law = Law("sub (add x x) x", "x", less, lambda x, y: x, "")
     assert kinds_of(law) == "iu", "twice the largest float32 is infinite"
     for kinds in ("f", "iu", "uf", "if", "u", "i"):
         law = Law(

@@ -60,7 +60,11 @@ def run_in(folder: Path, *command: str) -> str:
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(folder),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         capture_output=True,
         text=True,
     )
@@ -70,5 +74,6 @@ def run_in(folder: Path, *command: str) -> str:
 
 def run_tests_in(folder: Path, tests: list[str]) -> str:
     paths = [f"tests/{name}" for name in tests]
-    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--assert=plain"]  # starts twice as fast
-    return run_in(folder, "-m", "pytest", *options, *paths)
+    options = ["-o", "addopts=", "--import-mode=importlib", "-m", "not slow", "-q"]
+    fast = ["-p", "no:cacheprovider", "--assert=plain"]  # starts twice as fast
+    return run_in(folder, "-m", "pytest", *options, *fast, *paths)

@@ -3,9 +3,11 @@
     python exercise_proof.py WORK_FOLDER < states.json
 
 Runs in a fresh process, in a work folder whose functions are all empty. A state has the code of each
-function has; each runs in a fork of the process, in which tinyjax and the tests are imported already: the
+function; each runs in a fork of the process, in which tinyjax and the tests are imported already: the
 functions are given other code objects. So a state costs what its tests cost, not an import. Devices are
 not yet looked for: the driver's threads would be missing in the forks.
+
+The functions of later lessons are empty too, where a state says so.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from _pytest.runner import runtestprotocol
 
 Living = dict[tuple[str, str], list[FunctionType]]  # functions by file and qualified name
 Codes = list[tuple[str, str, CodeType]]  # the code that a function must have, by the same
-State = dict[str, Any]  # {"sources": {file: source}, "functions": [(file, name)], "tests": [...]}
+# {"sources": {file: source}, "functions": [(file, name)], "tests": [...], "is_later_empty": bool}
+State = dict[str, Any]
 
 
 @functools.cache
@@ -115,16 +118,22 @@ class InForks:
 
 
 class Prover(InForks):
-    """Runs all tests of each state."""
+    """Runs all tests of each state. `later` has the functions of later lessons, and sources in which these
+    are empty."""
 
-    def __init__(self, states: list[State], src: Path):
-        super().__init__(states)
+    def __init__(self, states: list[State], later: State, src: Path):
+        files = dict.fromkeys(file for file, _ in later["functions"])
+        modules = [file.removesuffix(".py").replace("/", ".") for file in files]
+        super().__init__(states, [*modules, "pyopencl"])
+        self.later = later
         self.src = src
 
     def tried(
         self, state: State, living: Living, items: list[pytest.Item]
     ) -> dict[str, str | None]:
         """For each test None, or what it said when it failed."""
+        if state["is_later_empty"]:
+            enter(codes_for(self.later, self.src), living)
         enter(codes_for(state, self.src), living)
         found: dict[str, str | None] = {}
         for item in items:
@@ -167,8 +176,8 @@ def in_a_fork(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]
 
 
 def main(folder: Path) -> None:
-    states = json.load(sys.stdin)
-    prover = Prover(states, folder / "src")
+    states, later = json.load(sys.stdin)
+    prover = Prover(states, later, folder / "src")
     tests = sorted({test for state in states for test in state["tests"]})
     options = ["--tb=native", "--assert=plain", "-p", "no:cacheprovider"]
     pytest.main([*options, *(str(folder / test) for test in tests)], plugins=[prover])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tinyjax as jax
 from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, Trace, context
 from tinyjax.core.jaxpr import subjaxprs
@@ -117,7 +118,22 @@ def same_for_all(make: Callable[[], Callable[..., Any]], calls: list[tuple[tuple
         except (TypeError, ValueError) as error:
             raise AssertionError(f"{about}: {type(error).__name__}: {error}") from error
         expected = make()(*args, **keywords)
-        np.testing.assert_array_equal(found, expected, err_msg=about)
+        assert jax.tree.structure(found) == jax.tree.structure(expected), f"{about}: {found}"
+        for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(x, y, err_msg=about)
+
+
+def stays_as_it_was(fun: Callable[..., Any], *calls: tuple) -> None:
+    """Expects that the arrays which a call returns do not change in the calls after it."""
+    results = [fun(*args) for args in calls]
+    before = [repr(result) for result in results]
+    for args in reversed(calls):
+        fun(*args)
+    after = [repr(result) for result in results]
+    again = [repr(fun(*args)) for args in calls]
+    assert before == after == again, (
+        f"a call changed what one before had returned: {again}, {after}"
+    )
 
 
 def donates_nothing(closed: Any) -> None:

@@ -146,7 +146,7 @@ def test_every_other_command_of_the_readme_runs(new_clone):
 
 @pytest.mark.slow
 def test_the_core_and_the_transformations_pass_on_the_newest_python(new_clone):
-    options = '-o addopts="" --import-mode importlib -m "not slow" -q'
+    options = '-o addopts="" --import-mode importlib -m "not slow" -q --assert=plain'
     compiling = (
         "compiled_equals_eager or never_calls_the_compiler"  # which is the same on any Python
     )

@@ -8,7 +8,7 @@ from drawn import drawn, shown
 
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
 
 F32 = np.dtype("float32")
@@ -74,6 +74,10 @@ def test_what_another_loop_reads_is_not_written_over():
 def test_who_does_not_read_an_array_may_write_over_it():
     kernel = loop(Let(A, "const", (1.0,)), Store(OUT, AT, A))
     assert can_be_in_place(kernel, X, OUT)
+    for load in ([], [Load(A, X, AT)]):
+        kernel = loop(*load, Store(OUT, AT, Const(1.0, F32)))
+        assert can_be_in_place(kernel, X, OUT), "a number that is stored is one element"
+    assert not can_be_in_place(loop(Load(PAIR, X, AT), Store(OUT, AT, Const(1.0, F32))), X, OUT)
 
 
 @pytest.mark.parametrize("dtype, size", [("int32", 8), ("float32", 9)])

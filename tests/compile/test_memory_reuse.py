@@ -107,6 +107,8 @@ def test_memory_of_fewer_or_more_bytes_is_not_taken():
 def test_bytes_count_whatever_shape_and_dtype_are():
     halves = Var(ShapedArray((4, 5), F16))
     assert taken([C], [halves]) == ({C: halves}, [])
+    more = [Var(ShapedArray((10,), F32)) for _ in range(4)]
+    assert taken(more, [A, B, C, D, E])[0] == dict(zip(more, [A, B, C, D])), "each takes the first"
     large, wide = Var(ShapedArray((1000,), F32)), Var(ShapedArray((20, 100), F16))
     assert taken([large], [wide]) == ({large: wide}, [])
 

@@ -354,6 +354,10 @@ def test_each_call_has_its_own_operands_constants_and_results():
         want = jax.tree.leaves(f(*args))
     for a, b in zip(got, want, strict=True):
         np.testing.assert_array_equal(a, b)
+    tables = [np.arange(5000.0, dtype=np.float32) for _ in range(2)]
+    tables[1][2500] = -1  # which is not printed
+    both = [jax.jit(lambda x, t=t: primitives.mul(x, t)) for t in tables]
+    opened(lambda x: [call(x) for call in both], np.ones(5000, np.float32))
     many = jax.jit(lambda a, b, c, d, e: a + 10 * b + 100 * c + 1000 * d + 10000 * e)
     opened(lambda x, y: (many(x, x, y, y, x), many(x, y, x, x, y)), 1.0, 2.0)
     _, after = opened(lambda x: jax.jit(lambda x: jax.jit(lambda x: x * 2.0)(x) + 1.0)(x), 1.0)

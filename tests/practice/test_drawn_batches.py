@@ -19,6 +19,7 @@ from tinyjax.core.bind import Primitive, Trace
 from tinyjax.transform import batching
 from tinyjax.transform.batching import AxisData, BatchTrace, BatchTracer
 
+KINDS = ("float32", "int32", "bool", SMALL_FLOAT.name)
 PARAMS = ({}, {}, {"scale": 2}, {"a": 0, "b": None, "c": False, "d": ()}, {"keepdims": False})
 
 
@@ -336,7 +337,16 @@ def test_of_whatever_arguments_the_results_are_those_of_a_loop():
         assert is_about(np.asarray(rest["index"]), want.astype(float)), f"{about}: {rest['index']}"
 
 
-def test_one_axis_of_the_results_is_that_of_all():
+def test_one_axis_of_the_results_is_that_of_all_and_a_tree_of_one_stays_a_tree():
+    for form in (
+        lambda x: x,
+        lambda x: (x,),
+        lambda x: {"a": x},
+        lambda x: [[x], None],
+        lambda x: [],
+    ):
+        got = jax.vmap(lambda x: form(x * 2.0))(np.ones(2, np.float32))  # noqa: B023
+        assert jax.tree.structure(got) == jax.tree.structure(form(1.0)), f"{form(1.0)}: {got}"
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for axis in (0, 1, 2, -1, -2, -3):
         for name, fun in (
@@ -353,7 +363,8 @@ def test_one_axis_of_the_results_is_that_of_all():
 
 def test_each_call_has_its_own_number_of_arguments_and_its_own_shapes():
     def fun(*xs, **keywords):
-        return sum([x.sum() for x in xs], start=0.0) + sum(k.sum() for k in keywords.values())
+        first = [x.sum() for x in xs]
+        return (*first, {name: k.sum() for name, k in keywords.items()}, first[:1] or 2.0)
 
     one, two = np.ones((2, 3), np.float32), np.ones((4, 2, 2), np.float32)
     calls = [((one,), {}), ((one, one), {"a": one}), ((two,) * 3, {}), ((one,), {"b": one})]
@@ -407,7 +418,7 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
         points = {"at": drawn_array(rng, (m, *shape)), "w": drawn_array(rng, (m,))}
         others = {"at": drawn_array(rng, (n, *shape)), "w": drawn_array(rng, (n,))}
         others = points if rng.integers(3) == 0 else others
-        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, ("float32", "int32", "bool"))
+        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, KINDS)
         calls = []
 
         def fun(p, q):
@@ -434,7 +445,7 @@ def test_of_whatever_models_the_table_is_that_of_two_loops():
         models = {"weight": drawn_array(rng, (m, k)), "bias": drawn_array(rng, (m,))}
         models["scale"] = one_of(rng, (2.0, np.float32(-0.5), jnp.asarray(3.0)))
         models = {str(key): models[key] for key in rng.permutation([*models])}
-        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, ("float32", "int32", "bool"))
+        form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, KINDS)
         inputs, calls = drawn_array(rng, (k, n)), []
 
         def fun(model, x):

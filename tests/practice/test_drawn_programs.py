@@ -548,6 +548,7 @@ def drawn_steps(rng, depth, count):
         "jit",
         "cond",
         "log1",
+        "twice",
     )
     steps = []
     for _ in range(count):
@@ -574,8 +575,9 @@ def run_steps(steps, x, number):
             y = {
                 "1+": lambda y: number + y, "+1": lambda y: y + number, "+x": lambda y: y + x,
                 "log": jnp.log, "exp": jnp.exp, "-1": lambda y: y - number, "1-": lambda y: 1.0 - y,
-                "neg": lambda y: -y, "*2": lambda y: y * 2.0, "-2": lambda y: y - 2.0,
-                "log1": lambda y: jnp.log(1.0 + y), "jit": jnp.exp, "cond": lambda y: jnp.exp(y) - number,
+                "neg": lambda y: -y, "*2": lambda y: y * 2.0, "twice": lambda y: y + y,
+                "-2": lambda y: y - 2.0, "log1": lambda y: jnp.log(1.0 + y), "jit": jnp.exp,
+                "cond": lambda y: jnp.exp(y) - number,
             }[name](y)  # fmt: skip
         ys.append(y)
     return ys[-1]
@@ -589,6 +591,8 @@ def test_a_program_that_is_drawn_is_precise_where_it_can_be():
         if size == 3:  # what is read twice
             steps = [(name, [], 0, back) for name, back in (("exp", 0), ("-1", 0), ("-1", 1))]
             scale, number = 1e-9, 1.0
+        if size == 2:  # no operand of the sum is 1
+            steps = [(name, [], 0, 0) for name in ("twice", "log")]
         if size == 4:  # a long program within another
             steps = [("jit", [[*[("neg", [], 0, 0)] * 14, ("log1", [], 0, 0)]], 0, 0)]
             scale = 1e-9

@@ -58,7 +58,13 @@ def test_any_rate_will_do(rate):
     with jax.disable_jit():
         step = fully_sharded_step(lambda p, batch: jnp.mean(batch) * jnp.sum(p), mesh(2), rate)
         params, _ = step(np.zeros(4, np.float32), np.ones(4, np.float32))
+        short = lambda p, batch: (jnp.mean(batch) * jnp.sum(p)).astype("float16")  # noqa: E731
+        of_short, value = fully_sharded_step(short, mesh(2), 0.1 + rate)(
+            np.zeros(4, np.float32), np.ones(4, np.float32)
+        )
     np.testing.assert_allclose(params, np.full(4, -rate), rtol=1e-6)
+    assert value.dtype == np.float16
+    np.testing.assert_allclose(of_short, np.full(4, -rate - 0.1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

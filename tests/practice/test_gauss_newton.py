@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
+import pytest
 from drawn import draws, equal
-from judged import each_error, error_passes, raises, unchanged
+from judged import SMALL_FLOAT, each_error, error_passes, raises, unchanged
 from practice.gauss_newton import gauss_newton_product, gauss_newton_step
 
 import tinyjax as jax
@@ -129,6 +130,20 @@ def test_what_is_given_stays_as_it_was():
     np.testing.assert_array_equal(product["b"][1], [[1.0], [1.0]])
     np.testing.assert_allclose(step["b"][1], [[4.0], [4.0]], rtol=1e-5)
     np.testing.assert_allclose([*step["a"], step["b"][0]], [0.0, 0.0, 0.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", SMALL_FLOAT.name])
+def test_arrays_of_16_bits_stay_that(dtype):
+    x = {"a": jnp.ones(2, dtype), "b": jnp.ones((), dtype)}
+    fun = lambda x: [x["a"] * 2 - 1, x["b"]]  # noqa: E731
+    for damping, want in ((0.0, 0.5), (0.5, 0.5556)):
+        for name, found in (
+            ("step", gauss_newton_step(fun, x, damping)),
+            ("product", gauss_newton_product(fun, x, x)),
+        ):
+            assert {k: v.dtype for k, v in found.items()} == {k: dtype for k in "ab"}, name
+        found = np.asarray(gauss_newton_step(fun, x, damping)["a"], float)
+        np.testing.assert_allclose(found, [want, want], rtol=1e-2)
 
 
 def test_of_any_trees_the_step_is_that_of_the_matrix():

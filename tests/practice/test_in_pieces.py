@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from drawn import drawn, floats, same, shape_of_rank, shown
-from judged import Thrown, error_passes, raises, unchanged
+from judged import Thrown, error_passes, raises, stays_a_loop, unchanged
 from practice.in_pieces import value_and_grad_in_pieces
 
 import tinyjax as jax
@@ -81,6 +81,8 @@ def test_the_program_is_as_long_for_twelve_pieces_as_for_two():
         return len(str(program).splitlines())
 
     assert lines(12) == lines(2), f"{lines(12)} lines for twelve pieces, {lines(2)} for two"
+    many = lambda p: value_and_grad_in_pieces(lambda p, x: p * x.mean(), p, jnp.zeros(500), 500)  # noqa: E731
+    stays_a_loop(jax.make_jaxpr(many)(1.0))
 
 
 def test_pieces_that_are_not_equal_are_refused():

@@ -197,6 +197,12 @@ def test_running_sums_of_whole_numbers_are_exact():
     agree(kernels.running_sum, spec.running_sum, 2**24 + np.arange(11, dtype=np.int32))
 
 
+def test_sums_may_be_zero_at_the_end_of_a_block():
+    x = np.repeat(np.float32([1, -1, 2, -2, 0, 3]), 8)
+    for numbers in (x, x.astype(np.int32), x[8:], np.zeros_like(x), -0.0 * x):
+        agree(kernels.running_sum, spec.running_sum, numbers)
+
+
 def test_an_infinity_is_carried_on():
     x = floats(20)
     x[9] = np.inf

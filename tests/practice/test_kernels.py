@@ -198,6 +198,10 @@ def test_long_rows_become_probabilities(shape):
     agree(kernels.long_softmax, spec.softmax, floats(*shape))
 
 
+def test_a_row_may_have_thousands_of_elements():
+    agree(kernels.long_softmax, spec.softmax, floats(1, 2048))
+
+
 @pytest.mark.parametrize("first", [0, 1000.0, -1000.0])
 def test_the_greatest_element_may_come_in_any_piece(first):
     rising = np.linspace(first, first + 300, 48, dtype=np.float32)

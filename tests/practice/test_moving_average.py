@@ -74,6 +74,8 @@ def test_an_infinite_measurement_is_one():
     np.testing.assert_allclose(got, [0, 1e35, -1e38 + 0.5e35], rtol=1e-6)
     got = moving_average(np.array([[np.inf, 0.0], [1.0, -np.inf]], np.float32), 0.5).tolist()
     assert got == [[np.inf, 0], [np.inf, -np.inf]], f"nor is it left out as the first: {got}"
+    got = moving_average(np.array([np.inf, -np.inf, 1.0], np.float32), 0.5).tolist()
+    assert np.isnan(got[1:]).all(), f"the mean of inf and -inf is no number: {got}"
 
 
 def test_the_first_average_is_the_first_x_whatever_is_kept_and_xs_stay_as_they_are():

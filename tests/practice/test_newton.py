@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from drawn import draws, equal
-from judged import each_error, error_passes, raises, unchanged
+from judged import SMALL_FLOAT, each_error, error_passes, raises, unchanged
 from practice.newton import find_root
 
 import tinyjax as jax
@@ -89,6 +89,12 @@ def test_the_guess_may_have_any_shape_and_is_left_as_it_is():
         assert np.shape(x) == np.shape(guess)
         np.testing.assert_allclose(x, np.full(np.shape(guess), 3.0), rtol=1e-5)
     assert np.shape(find_root(lambda x: 2.0 * x - 6.0, np.float32(4.0), steps=5)) == ()
+
+
+def test_a_guess_of_16_bits_stays_that():
+    for steps in (0, 1, 3):
+        found = find_root(lambda x: x * x - 4, jnp.ones(2, SMALL_FLOAT), steps)
+        assert found.dtype == SMALL_FLOAT, f"after {steps} steps it is of {found.dtype}"
 
 
 def test_of_any_shape_each_step_is_newtons():

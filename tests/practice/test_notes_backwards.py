@@ -94,9 +94,16 @@ def test_an_error_of_a_rule_goes_on(monkeypatch, error):
     assert float(jax.jvp(lambda x: counts(x)["a"], (3.0,), (1.0,))[1]) == 2.0, "sums are bound"
 
 
+def test_a_rule_that_returns_nothing_is_an_error(monkeypatch):
+    monkeypatch.setitem(backwards, neg_p, lambda ct, x: None)
+    with pytest.raises(TypeError):
+        found = run_backwards([eq("b", neg_p, "a")], "b", 1.0)
+        pytest.fail(f"the rule of neg has no return, and what comes is {found}")
+
+
 def test_of_any_notes_a_name_counts_what_the_result_moves_by():
     for draw in draws(60, 12):
-        notes, names = [], [draw.name(i) for i in range(draw.count(1))]
+        notes, names = [], [draw.choice(["", "a"]), *map(draw.name, range(draw.count()))]
         shape = draw.shape(1, (2, 1, 3))
         for i in range(draw.count()):
             kind = draw.choice([neg_p, add_p, add_any_p, mul_p])

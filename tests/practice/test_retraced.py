@@ -110,6 +110,13 @@ def test_w_keeps_its_dtype_and_may_have_any_rank(dtype):
     np.testing.assert_array_equal(np.asarray(back), np.asarray((w * -1 + 1) * -0.5 + 1))
 
 
+def test_rates_are_as_exact_as_w_is():
+    with jax.enable_x64(), jax.disable_jit():
+        w = jnp.ones(2, "float64")
+        found = fit(lambda w, x, y, rate: w * rate, w, batches(3, 2), [0.1, 0.7])
+    np.testing.assert_allclose(np.asarray(found), [0.1 * 0.7] * 2, rtol=1e-14)
+
+
 def test_w_and_batches_and_rates_are_left_as_they_are():
     w, given, rates = np.ones(3, np.float32), batches(4, 2), [0, 0.5]
     with unchanged(w=w, given=given, rates=rates), jax.disable_jit():

@@ -9,6 +9,7 @@ from practice.scan_in_segments import scan_in_segments
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.ad_checkpoint import checkpoint_name
 from tinyjax.core.jaxpr import subjaxprs
 
 
@@ -70,7 +71,7 @@ def test_the_gradient_keeps_a_state_for_each_segment(length, states):
 
 def mixed(h, x):
     """A step of products, a sum, and functions: none of their results may be kept for each step."""
-    h = jnp.exp(jnp.sin(W @ h) / 2) * x
+    h = checkpoint_name(jnp.exp(jnp.sin(W @ h) / 2), "h") * x
     return jax.nn.relu(h - h.mean()) + jnp.einsum("i,ij->j", h, W), None
 
 

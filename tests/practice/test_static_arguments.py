@@ -65,6 +65,13 @@ def test_arguments_may_be_given_by_name(runs):
 # ---- counting ----
 
 
+class Named:
+    """All have one text, and each is equal to itself alone."""
+
+    def __repr__(self):
+        return "Named"
+
+
 def power(x, n=2):
     for _ in range(n):
         x = x * x
@@ -112,6 +119,9 @@ def test_calls_are_left_as_they_are_and_may_be_of_any_arguments():
         assert traces(lambda x, n: x, calls, static_argnames="n") == 3
         assert traces(lambda x, n: x, calls) == 3
     assert traces(lambda *args, **kwargs: 0.0, calls * 2, static_argnames=("n",)) == 3
+    alike = [Named(), Named()]
+    of_alike = [((X, one), {}) for one in (*alike, alike[0])]
+    assert traces(lambda x, n: x, of_alike, static_argnums=1) == 2, "two of one text are two"
     many = [((np.ones(n, np.float32),), {}) for n in range(30)]
     assert traces(lambda x: x, many * 2) == 30, "each of many calls counts"
 

@@ -124,6 +124,10 @@ def test_results_of_several_dtypes_become_one_that_holds_them_all():
     for dtype in ("bool", "int8"):
         got = switch_of_many(jnp.array([0, 1]), [lambda x: x.astype(dtype)] * 2, jnp.ones(2))  # noqa: B023
         same(got, np.ones(2, dtype), "the results")
+    large = 2**24 + 1  # which no float32 is
+    sizes = [lambda x, n=n: jnp.full(x.shape, n, "int32") for n in (large, -large)]
+    got = switch_of_many(jnp.array([1, 0]), sizes, jnp.ones(2))
+    same(got, np.int32([-large, large]), "the results")
     with jax.enable_x64():
         got = switch_of_many(jnp.array([0, 1]), [third, whole], np.array([1.0, 2.5]))
     same(got, np.array([1 / 3, 2]), "the results", 1e-12)

@@ -80,6 +80,7 @@ def test_a_loop_in_a_loop_is_indented_further():
 
 OPERATIONS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}"}
 OPERATIONS |= {"sin": "sin({})", "maximum": "maximum({}, {})", "clip": "clip({}, {}, {})"}
+OPERATIONS |= {name: name + "({}, {})" for name in ("subtract", "multiply", "divide", "div_no_nan")}
 
 
 def drawn_statement(draw, depth, number):

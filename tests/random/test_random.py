@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from drawn import drawn, same, shape_of_rank, shown
-from judged import SMALL_FLOAT, unchanged
+from judged import SMALL_FLOAT, stays_as_it_was, unchanged
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -60,6 +60,14 @@ def test_threefry_takes_words_of_any_shapes_that_fit_and_leaves_them_as_they_are
             one = threefry2x32(key[i], key[i] + np.uint32(1), x[j : j + 1], x[:1])
             assert [int(w[i, j]) for w in found] == [int(w[0]) for w in one]
     assert all(word.dtype == np.uint32 for word in found)
+
+
+def test_words_of_one_call_are_not_changed_by_another():
+    first, second = np.uint32([[1, 2], [3, 4]]), np.uint32([[5, 6], [7, 8]])
+    stays_as_it_was(rotate_left, (first, 5), (second, 5), (second, 7))
+    stays_as_it_was(threefry2x32, (*first, *second), (*second, *first))
+    stays_as_it_was(keys_by_counting, (first, (3,)), (second, (3,)))
+    stays_as_it_was(fold_in_words, (first, np.array(7)), (second, np.array(7)))
 
 
 @pytest.mark.parametrize("keys", [(), (3,), (2, 1)])

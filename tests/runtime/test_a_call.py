@@ -102,7 +102,7 @@ def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_betwee
 
     def enqueue(*args):
         assert queue.lock.held, "it is enqueued when other threads may have set arguments"
-        seen.append((*args, dict(kernel.args)))
+        seen.append((*args, dict(args[0].args)))
 
     queue._enqueue = enqueue
     memories = (SimpleNamespace(cl=f"buffer {n}") for n in range(12))
@@ -111,6 +111,12 @@ def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_betwee
     queue.launch(kernel, 7, 4, [SimpleNamespace(cl=None)] * 12, inline)
     told = "what has no elements has no buffer, and is an argument too"
     assert seen[1:] == [(kernel, 7, 4, inline, dict.fromkeys(range(12)))], told
+    other, memories = Kernel(queue.lock), [SimpleNamespace(cl="a buffer")] * 2
+    for each in (other, kernel, other):
+        each.args = {}
+        queue.launch(each, 7, 4, memories, inline)
+        told = "each launch sets the arguments of its own kernel"
+        assert seen[-1] == (each, 7, 4, inline, {0: "a buffer", 1: "a buffer"}), told
     assert not queue.lock.held
 
 

@@ -162,6 +162,7 @@ def test_operands_of_any_dtype_are_read_in_order_with_the_parameters():
 def test_drawn_rules_get_all_operands_and_parameters_and_no_result_is_a_view(rng, most):
     """A result may be an operand, a part of one, a new array, or a number of Python or of NumPy."""
     args = [rng.integers(0, 9, (2, 3)).astype("float32") for _ in range(most)]
+    args[::2] = [rng.integers(0, 9, (3, 4)).astype("float32").T[::2] for _ in args[::2]]
     params = {f"p{n}": [n, None, 0, ""][n % 4] for n in range(rng.integers(0, 2 * most))}
     made, seen = np.full((2, 3), 7, np.float32), []
     choices = rng.integers(0, 6, most).tolist()

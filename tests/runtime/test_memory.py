@@ -129,10 +129,10 @@ def test_free_memory_is_counted(pool):
     assert pool.free_bytes == 64 + 64 + 128
     kept, _ = pool.array((16,), F32)
     assert pool.free_bytes == 64 + 128
-    arrays += [pool.array((100,), F32)[0] for _ in range(30)]
+    arrays += [pool.array((100,), F32)[0] for _ in range(300)]
     arrays.clear()
     pool.collect()
-    assert len(pool.free[448]) == 30 and len(pool.lent) == 1, "all that is gone is taken back"
+    assert len(pool.free[448]) == 300 and len(pool.lent) == 1, "all that is gone is taken back"
     del kept
 
 

@@ -48,6 +48,17 @@ def test_elements_are_stored_row_by_row_whatever_their_order_was(queue):
         np.testing.assert_array_equal(back, part)
 
 
+def test_what_was_read_and_what_was_given_stay_as_they_were(queue):
+    array = np.arange(6, dtype=np.float32)
+    first = queue.upload(array)
+    array[:] = 7
+    second = queue.upload(array)
+    found = queue.read(first)
+    assert (queue.read(second) == 7).all(), "the array has other elements than before"
+    np.testing.assert_array_equal(found, np.arange(6), "what was read before has changed")
+    assert array.flags.writeable and queue.read(first) is not found
+
+
 def test_an_array_without_elements_has_no_buffer(queue):
     memory = queue.upload(np.empty((0, 3), np.float32))
     assert memory.cl is None

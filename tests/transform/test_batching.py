@@ -374,6 +374,14 @@ def test_several_results_have_a_batch_dim_each():
     assert batch.aval.shape == (2,) and same_for_all == 1.0
 
 
+def test_a_rule_that_says_no_batch_dims_is_an_error():
+    primitive = new_primitive(lambda vals, dims: ([vals[0], 1.0], None), multiple_results=True)
+    trace = new_trace(size=3)
+    with bind.set_current_trace(trace), pytest.raises(TypeError):
+        found = primitive.bind(trace.tracer(x, 1))
+        pytest.fail(f"of two results no batch dim is known, and what comes is {found}")
+
+
 def test_a_rule_that_asks_for_the_axis_gets_it():
     axes, primitive = [], bind.Primitive("new")
 

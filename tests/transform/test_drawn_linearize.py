@@ -220,11 +220,12 @@ def test_in_any_nest_linearize_gives_the_derivatives_of_any_program(dtype):
 
 def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
     for draw in draws(60):
-        program = draw.program()
-        args, n = draw.args(program), len(program.shapes)
+        dtype = draw.choice([np.float32, np.float32, SMALL_FLOAT.type])
+        program = draw.program(constants=dtype is np.float32)
+        args, n = draw.args(program, dtype), len(program.shapes)
         consts = [jax.numpy.arange(2.0)] * draw.randint(0, 1)
         fun = lambda *xs, p=program, consts=consts: [*p(*xs), *consts]  # noqa: E731
-        weak = draw.random() < 0.3
+        weak = draw.random() < 0.3 and dtype is np.float32
         given = [x.item() if weak and not x.shape else x for x in args]
         closed = jax.make_jaxpr(fun)(*given)
         nonzeros = tuple(draw.flags(n))
@@ -233,12 +234,16 @@ def test_any_jaxpr_is_parted_into_one_of_primals_and_one_of_tangents():
         about = {"program": program, "nonzeros": nonzeros, "instantiate": forced, "args": given}
         assert list(parts.known.in_avals) == list(closed.in_avals), listed(about)
         outs, residuals = parts.values(given, jaxpr_as_fun(parts.known)(*given))
-        tangents = [draw.whole(x.shape, most=3) if m else 0 * x for x, m in zip(args, nonzeros)]
+        tangents = [
+            draw.whole(x.shape, dtype, most=3) if m else 0 * x for x, m in zip(args, nonzeros)
+        ]
         primals_out, tangents_out = program.with_tangents(args, tangents)
         equal(outs, [*primals_out, *consts], **about)
         linear = [*program.moving_results(nonzeros), *[False for _ in consts]]
         flags = tuple(a or b for a, b in zip(linear, forced or [False] * len(linear)))
         assert tuple(parts.later_outs) == flags, f"{listed(about)}: later_outs {parts.later_outs}"
+        avals = [aval.to_tangent_aval() for aval in pick(closed.out_avals, flags)]
+        assert list(parts.later.out_avals) == avals, f"{listed(about)}: {parts.later.out_avals}"
         found = jaxpr_as_fun(parts.later)(*residuals, *pick(tangents, nonzeros))
         tangents_out += [np.zeros(2) for _ in consts]
         equal(found, pick(tangents_out, flags), **about)

@@ -192,6 +192,14 @@ def test_an_error_of_an_operands_rule_goes_on(area_p, error):
         jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))
 
 
+def test_an_operands_rule_that_returns_nothing_is_an_error(area_p):
+    for rules in ((lambda *_: None, lambda g, *_: g), (lambda g, *_: g, lambda *_: None)):
+        defjvp(area_p, *rules)
+        with pytest.raises(TypeError):
+            found = jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))
+            pytest.fail(f"a rule has no return, and the result and its tangent are {found}")
+
+
 def test_rules_do_not_change_what_they_are_given(area_p):
     defjvp(area_p, lambda g, x, y: mul(g, y), None)
     primals, tangents = [np.ones(2, np.float32), np.ones(2, np.float32)], [zero(), zero()]

@@ -176,6 +176,16 @@ def test_an_error_of_a_transpose_rule_or_of_a_known_equation_goes_on(monkeypatch
         backward_pass(closed.jaxpr, [], [2.0, linear_of(aval())], [1.0])
 
 
+def test_a_rule_that_returns_nothing_is_an_error(monkeypatch):
+    closed = jax.make_jaxpr(lambda x: mul(neg(x), 2.0))(1.0)
+    for p in (primitives.neg_p, primitives.mul_p):
+        monkeypatch.setitem(transpose_rules, p, lambda *args: None)
+        x = linear_of(aval())
+        with pytest.raises(TypeError):
+            backward_pass(closed.jaxpr, [], [x], [1.0])
+            pytest.fail(f"the rule of {p} has no return, and the argument counts {x.freeze()}")
+
+
 @pytest.mark.parametrize("used", list(itertools.product([False, True], repeat=3)))
 def test_of_three_operands_and_results_each_has_its_cotangent(monkeypatch, used):
     three_p, params = bind.Primitive("three", multiple_results=True), {"by": [2.0]}

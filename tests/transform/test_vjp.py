@@ -89,12 +89,15 @@ def test_of_many_primals_and_results_each_has_a_cotangent():
         assert float(y) == 2 * cts[0]
         assert float(z) == pytest.approx(3 * cts[2] + np.sin(2.0) * cts[3], rel=1e-6)
     factors = [2.0, 3.0, 5.0, 7.0, 11.0]
-    primals = [np.ones((0, 2), np.float32), *np.ones((5, 1), np.float32), np.ones((2, 3), np.int32)]
+    primals = [np.ones((0, 2), np.float16), *np.ones((5, 1), np.float32), np.ones((2, 3), np.int32)]
     out, f_vjp = jax.vjp(lambda _, *xs: [mul(x, n) for x, n in zip(xs, factors)], *primals)
     empty, *found, whole = f_vjp([np.full(1, n, np.float32) for n in factors])
     assert [float(x[0]) for x in found] == [n * n for n in factors], "of five, each its own"
     assert (whole.shape, whole.dtype) == ((2, 3), dtypes.float0), "of the shape of its primal"
-    assert (empty.shape, empty.dtype) == ((0, 2), np.float32), "also where it has no elements"
+    assert (empty.shape, empty.dtype) == ((0, 2), np.float16), "also where it has no elements"
+    one = np.ones(1, np.float32)
+    empty, ct = jax.vjp(lambda _, x: mul(x, x), np.ones((0, 2), np.float16), 3 * one)[1](one)
+    assert (empty.dtype, float(ct[0])) == (np.float16, 6.0)
     for x in (1.0, np.float32(1)):
         (ct,) = jax.vjp(lambda x: 5.0, x)[1](1.0)
         assert bind.get_aval(ct) == bind.get_aval(x), "zeros have the primal's dtype and weak type"
@@ -210,6 +213,12 @@ def test_options_go_together_and_each_call_is_its_own():
     )
     many = jax.grad(lambda xs: sum(k * x for k, x in enumerate(xs)))([1.0] * 20)
     assert [float(g) for g in many] == [*range(20)], "each of twenty leaves has a gradient"
+
+
+def test_the_gradient_of_a_value_that_is_no_number_may_be_one():
+    for value in (np.nan, np.inf):
+        found, gradient = jax.value_and_grad(lambda x: add(mul(x, 3.0), value))(1.0)  # noqa: B023
+        assert not np.isfinite(found) and float(gradient) == 3.0
 
 
 def test_the_gradient_of_a_tree_is_a_tree():

@@ -136,7 +136,7 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     Only the lesson on devices looks for them; jitted functions of other lessons are evaluated by NumPy."""
     needs_devices = any(NAMES[m.exercise.lesson] == "17_device" for m in mutants)
     answers: list[dict[str, Any]] = [
-        {"functions": m.functions, "tests": m.exercise.tests} for m in mutants
+        {"functions": m.functions, "tests": m.exercise.tests, "is_made": m.is_made} for m in mutants
     ]
     done = subprocess.run(
         [sys.executable, "-m", "wrong_answers.tried"],
@@ -144,6 +144,7 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
         env={
             **os.environ,
             **({} if needs_devices else {"TINYJAX_OPENCL": "none"}),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tutorials"))),
         },
         cwd=ROOT,

@@ -32,6 +32,7 @@ def _comparisons(eqn: Any) -> int:
     return aval.size * math.ceil(math.log2(max(aval.shape[eqn.params["dimension"]], 1)))
 
 
+FEW = 512  # elements of a row whose places NumPy sorts fast
 sort_p = Primitive("sort", multiple_results=True, cost=_comparisons, makes_nan=False)
 
 
@@ -47,7 +48,9 @@ def _sort_impl(
     if len(operands) == 1 and x.dtype.kind in "biuf" and not _has_minus_zero(x):
         # Equal elements look alike.
         return [np.sort(x, dimension)]
-    if num_keys == 1 and keys[0].dtype.kind in "biuf" and keys[0].dtype.itemsize <= 4:
+    if num_keys == 1 and keys[0].dtype.kind in "biuf" and x.shape[dimension] <= FEW:
+        order = np.argsort(keys[0], dimension, kind="stable")
+    elif num_keys == 1 and keys[0].dtype.kind in "biuf" and keys[0].dtype.itemsize <= 4:
         order = _order(_comparable(keys[0]), dimension)
     else:
         order = np.lexsort(keys[::-1], axis=dimension)
@@ -86,7 +89,9 @@ def _order(key: np.ndarray, axis: int, first: int | None = None) -> np.ndarray:
 
 def _taken(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
     """The elements at the places along an axis."""
-    if x.ndim > 1 and axis == x.ndim - 1:
+    if x.ndim == 1:
+        return x[order]
+    if axis == x.ndim - 1:
         rows = np.arange(math.prod(x.shape[:-1])).reshape(*x.shape[:-1], 1)
         return np.take(x, order + rows * x.shape[-1])
     return np.take_along_axis(x, order, axis)

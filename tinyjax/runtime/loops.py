@@ -38,11 +38,12 @@ class _Carry:
             self.queue.recycle(self.own.pop(buffer))
         self.values = list(values)
 
-    def make_writable(self, numbers: Sequence[int]) -> None:
+    def make_writable(self, arguments: Sequence[int], first: int) -> None:
         """Copies values that an iteration overwrites, unless each has separate memory that
-        iterations made.
+        iterations made; the values are the iteration's arguments from the `first` on.
         """
-        for number in numbers:
+        for argument in arguments:
+            number = argument - first
             memory = self.values[number]
             if memory.cl not in self.own or self.values.count(memory) > 1:
                 self.values[number] = copy = self.queue.copy(memory)
@@ -113,9 +114,8 @@ class LoopStep(Step):
         body, count = self.bodies["body"], len(carry.values)
         x_rows = [queue.row(x, t) for x in xs]
         y_rows = [queue.row_place(y, t) for y in ys]
-        carry.make_writable([number - len(consts) for number in body.overwrites])
-        numbered = enumerate(y_rows, count)
-        places = [(number, row) for number, row in numbered if body.can_place[number]]
+        carry.make_writable(body.overwrites, len(consts))
+        places = [(n, row) for n, row in enumerate(y_rows, count) if body.can_place[n]]
         results = body.run([*consts, *carry.values, *x_rows], places)
         for y, place, row in zip(ys, y_rows, results[count:]):
             queue.store_row(y, t, place, row)

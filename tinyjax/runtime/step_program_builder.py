@@ -71,11 +71,8 @@ class StepProgramBuilder:
         memory, outvars = plan.memory, {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
         def output(v: Var) -> Output:
-            taken = (
-                step_program.slot(memory.reuses_buffer_of[v])
-                if v in memory.reuses_buffer_of
-                else None
-            )
+            before = memory.reuses_buffer_of.get(v)
+            taken = None if before is None else step_program.slot(before)
             is_result = of_program and v in outvars
             return Output(step_program.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
 

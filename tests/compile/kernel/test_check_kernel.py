@@ -151,6 +151,13 @@ def test_an_index_must_not_be_negative():
     i = index_var("i1", 0, 7)
     body = For(i, index(0), index(8), [Load(WIDE, X, i - 1, index(4))])
     refused("i - 1 for i from 0 on, with an end", "spans -1", body)
+    refused("the constant -1", "spans -1 .. -1", Load(A, X, index(-1)))
+    refused(
+        "the constant -1 of a store",
+        "spans -1 .. -1",
+        Load(A, X, index(0)),
+        Store(OUT, index(-1), A),
+    )
 
 
 def test_memory_that_is_no_parameter_is_refused():

@@ -170,6 +170,13 @@ def test_of_no_elements_a_sum_is_zero(f):
     _, kernel = nest_of_all(lambda x: lax.reduce_prod(f(x), (1,)), aval(3, 0))
     found = run(kernel, np.zeros((3, 0), np.float32))[0]
     np.testing.assert_array_equal(found, [1, 1, 1], "a product of nothing is 1: the rule knows")
+    for dtype in ("int32", "uint8", "float32"):
+        is_float = dtype == "float32"
+        least, most = (-np.inf, np.inf) if is_float else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        for of, want in ((lax.reduce_max, least), (lax.reduce_min, most)):
+            _, kernel = nest_of_all(lambda x: of(x, (1,)), aval(3, 0, dtype=dtype))  # noqa: B023
+            found = run(kernel, np.zeros((3, 0), dtype))[0]
+            assert found.tolist() == [want] * 3, f"{of.__name__} of no {dtype}: {want}, not {found}"
     for shape in ((2, 0, 3), (2, 3, 0), (0, 2, 3)):
         _, kernel = nest_of_all(lambda x: total(x, (0, 1, 2)), aval(*shape))
         assert run(kernel, np.zeros(shape, np.float32))[0] == 0, f"of {shape}"

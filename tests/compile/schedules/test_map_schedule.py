@@ -97,3 +97,10 @@ def test_small_integers_are_in_vectors_too(dtype):
     for found, wanted in zip(jax.jit(f)(x, y), f(*map(jnp.asarray, (x, y))), strict=True):
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_vectors_of_a_maximum_overlap_where_a_row_is_no_multiple():
+    x = np.random.default_rng(0).permutation(40 * 23).reshape(40, 23).astype(np.float32)
+    f = jax.jit(lambda x: jnp.argmax(x, 1))
+    assert "_masked" not in f.lower(x).as_text("opencl")
+    np.testing.assert_array_equal(f(x), x.argmax(1))

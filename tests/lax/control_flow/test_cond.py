@@ -199,14 +199,20 @@ def test_what_no_branch_differentiates_has_no_tangent():
     assert len(eqn.outvars) == 3, f"two results and the tangent of one, not {len(eqn.outvars)}"
 
 
-def with_slope(slope):
-    """The identity, whose derivative is given as `slope`: all look the same when they are printed."""
+def with_slope(slope, of_slope=0.0):
+    """The identity, whose derivative is given as `slope`, and that of its slope as `of_slope`: all look the
+    same when they are printed."""
 
     @jax.custom_jvp
     def same(x):
         return x * 1.0
 
-    same.defjvp(lambda primals, tangents: (primals[0] * 1.0, tangents[0] * slope))
+    @jax.custom_jvp
+    def slope_at(x):
+        return x * 0.0 + slope
+
+    slope_at.defjvp(lambda primals, tangents: (primals[0] * 0.0 + slope, tangents[0] * of_slope))
+    same.defjvp(lambda primals, tangents: (primals[0] * 1.0, tangents[0] * slope_at(*primals)))
     return same
 
 
@@ -221,6 +227,14 @@ def test_any_of_many_branches_may_be_the_one_that_moves(moving):
     alike = [with_slope(2.0), with_slope(3.0), with_slope(5.0)]
     found = [jax.jvp(lambda x: lax.switch(i, alike, x), (1.0,), (1.0,))[1] for i in range(3)]  # noqa: B023
     assert [float(t) for t in found] == [2.0, 3.0, 5.0], "branches of one text may be different"
+    alike = [with_slope(1.0, of_slope) for of_slope in (2.0, 3.0)]
+    moved = lambda i: lambda x: jax.jvp(lambda x: lax.switch(i, alike, x), (x,), (1.0,))[1]  # noqa: E731
+    found = [jax.jvp(moved(i), (1.0,), (1.0,))[1] for i in range(2)]
+    assert [float(t) for t in found] == [2.0, 3.0], "so may their jvps"
+    nine = [lambda x: 1.0] * 8 + [lambda x: x * x] + [lambda x: 1.0] * 8
+    assert float(jax.jvp(lambda x: lax.switch(8, nine, x), (3.0,), (1.0,))[1]) == 6.0, "one of many"
+    of_20 = lambda x: lax.switch(0, [lambda *xs: xs[19] * xs[0]] * 2, *[1.0] * 19, x)  # noqa: E731
+    assert float(jax.jvp(of_20, (1.0,), (1.0,))[1]) == 1.0, "the last of twenty operands moves"
     many = [lambda x: 1.0] * 4 * (moving + 1) + [lambda x: x * x]
     assert float(jax.jvp(lambda x: lax.switch(99, many, x), (3.0,), (1.0,))[1]) == 6.0
 
@@ -466,10 +480,17 @@ def test_of_three_branches_and_of_a_tree_each_example_gets_its_own():
 
 @pytest.mark.parametrize(
     "shape, dtype",
-    [((), SMALL_FLOAT.name), ((1,), "float16"), ((0, 2), "int8"), ((2, 1, 3), "bool")],
+    [
+        ((), SMALL_FLOAT.name),
+        ((1,), "float16"),
+        ((0, 2), "int8"),
+        ((2, 1, 3), "bool"),
+        ((2,), "int32"),
+    ],
 )
 def test_arrays_of_any_rank_and_dtype_are_chosen(shape, dtype):
-    x = jnp.ones((3, *shape), dtype)
+    large = 2**24 + 1 if dtype == "int32" else 1  # which no float32 is
+    x = jnp.full((3, *shape), large, dtype)
     with explain_errors(f"arrays of {dtype}{list(shape)} can be chosen"):
         out = jax.vmap(lambda p, x: lax.cond(p, lambda x: x, jnp.zeros_like, x))(
             jnp.array([True, False, True]), x

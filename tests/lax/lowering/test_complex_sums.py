@@ -19,6 +19,10 @@ def numbers(*shape):
         lambda x: jnp.cumsum(x, 1),
         lambda x: x @ x.conj().T,
         lambda x: jnp.einsum("ij,ij->j", x, x),
+        lambda x: jnp.tensordot(x[:2, :2], x[:8].reshape(2, 2, 2, 20), ((1, 0), (1, 2))),
+        lambda x: x.at[3].set(x[0] * 1j),
+        lambda x: x.at[jnp.array([1, 2, 1])].add(x[:3]),
+        lambda x: jax.lax.dynamic_update_slice(x, x[:2, :2], (x.real.astype(int)[0, 0], 3)),
     ],
 )
 def test_sums_of_complex_numbers_are_kernels(f):

@@ -57,7 +57,7 @@ def test_an_error_in_the_training_is_told(tmp_path, capfd):
         finish.train(tmp_path, Kept({file: broken}))
 
 
-LESSONS = ("02", "08", "12")  # all of them take some minutes, as each carries on those before it
+LESSONS = ("02", "12")  # all of them take some minutes, as each carries on those before it
 
 
 @pytest.mark.slow

@@ -171,7 +171,7 @@ SAYS = {
     r"\.(lo|hi);": ["reduce_sum", "reduce_max"],
     r"INFINITY": ["reduce_max"],
     r"sums|panel": ["dot_general"],
-    r"kept": ["sin", "exp", "div"],  # stored by the first two, loaded by the last
+    r"kept": ["sin", "exp", "div"],  # made by one equation, read by the next
 }
 
 

@@ -106,19 +106,20 @@ def test_of_four_arguments_any_may_be_differentiated():
     assert [float(x) for x in back(1.0)] == [20, 2000]
 
 
+@pytest.mark.parametrize("dtype", ["float16", SMALL_FLOAT.name])
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_results_and_residuals_may_be_many_one_or_none_of_any_dtype(count):
+def test_results_and_residuals_may_be_many_one_or_none_of_any_dtype(count, dtype):
     def fwd(x):
         return [x] * count, [x.astype("int8")] * count
 
     def bwd(residuals, cts):
-        return (sum((ct * 3 for ct in cts), jnp.zeros((2, 1), "float16")),)
+        return (sum((ct * 3 for ct in cts), jnp.zeros((2, 1), dtype)),)
 
     f = jax.custom_vjp(lambda x: [x] * count)
     f.defvjp(fwd, bwd)
-    out, back = jax.vjp(f, jnp.full((2, 1), 3, "float16"))
-    (found,) = back([jnp.ones((2, 1), "float16")] * count)
-    assert len(out) == count and found.dtype == np.float16
+    out, back = jax.vjp(f, jnp.full((2, 1), 3, dtype))
+    (found,) = back([jnp.ones((2, 1), dtype)] * count)
+    assert len(out) == count and found.dtype == dtype
     assert found.tolist() == [[3.0 * count]] * 2
     names = lambda fun: [  # noqa: E731
         eqn.params["names"]

@@ -174,6 +174,21 @@ def test_whole_numbers_and_constants_do_not_move_and_each_result_has_its_tangent
     assert float(tangent) == 11111.0, "one tangent may be that of several operands"
     ten = jax.jit(lambda *xs: sum(xs))
     assert jax.vmap(ten)(*[np.ones(2, np.float32) * k for k in range(10)]).tolist() == [45.0] * 2
+    for moving in range(10):
+        of_one = lambda x, k=moving: ten(*[2.0] * k, x, *[2.0] * (9 - k)) * x  # noqa: E731
+        assert float(jax.jvp(of_one, (2.0,), (1.0,))[1]) == 22.0, f"of ten, number {moving} moves"
+
+
+def test_functions_of_one_text_have_rules_of_their_own(no_compiler):
+    tables = [np.arange(5000.0, dtype=np.float32) for _ in range(2)]
+    tables[1][2500] = -1  # which is not printed
+    found = []
+    for table in tables:
+        times = jax.jit(lambda x, t=table: x * t)
+        out = jax.vmap(times)(np.ones((2, 5000), np.float32))
+        slope = jax.jvp(times, (np.ones(5000, np.float32),), (np.ones(5000, np.float32),))[1]
+        found.append((float(out[1, 2500]), float(slope[2500])))
+    assert found == [(2500.0, 2500.0), (-1.0, -1.0)], f"2500 and -1 are the factors: {found}"
 
 
 @each_error

@@ -154,7 +154,6 @@ class _Plan:
         self.size: dict[Var, int] = defaultdict(int)  # the equations that compute a value
         self.product: dict[Var, JaxprEqn] = {}  # the product that is recomputed for a value
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that a value is computed from
-        self.last_effect = 0  # the depth of the last equation with effects
         self.refusals: dict[Var, list[tuple[Group, str]]] = {}
         # The stored values, and why they are; arguments and constants are in memory anyway.
         self.stored: dict[Var, str] = dict.fromkeys([*jaxpr.invars, *jaxpr.constvars], "")
@@ -373,7 +372,7 @@ class _Plan:
         self.groups: list[Group] = []
         self.home: dict[Var, Group] = {}
         self.maps: dict[Hashable, list[KernelGroup]] = defaultdict(list)
-        self.last_effect = 0
+        self.last_effect = 0  # the depth of the last equation with effects
         placed: set[Cluster] = set()
         for eqn in self.eqns:
             lowering, cluster = self.lowerings[eqn], self.cluster.get(eqn)

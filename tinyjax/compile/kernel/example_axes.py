@@ -27,7 +27,6 @@ from tinyjax.compile.kernel.rules import (
     WindowUpdate,
     lowering_of,
 )
-from tinyjax.compile.kernel.update_nest import update_of
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 
@@ -299,7 +298,7 @@ def reads_of(eqn: JaxprEqn, v: Var, target: Target) -> list[tuple[Atom, dict[int
     coords = _variables("axis", v.aval.shape)
     probe = _Probe({u: "v" for u in eqn.outvars}, target)
     if isinstance(lowering, (Update, WindowUpdate)):
-        probe.update(eqn, update_of(eqn, target), coords)
+        probe.update(eqn, lowering.in_place, coords)
     else:
         probe._emit(v, eqn, lowering, Position(v.aval.shape, coords))
     numbers = {at: axis for axis, at in enumerate(coords) if at.op == "var"}

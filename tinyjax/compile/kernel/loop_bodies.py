@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.backward_slice import backward_slice
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage, sums_up
-from tinyjax.compile.kernel.rules import Elementwise, lowering_of
+from tinyjax.compile.kernel.private_arrays import PrivateArrayBuilder, Storage
+from tinyjax.compile.kernel.rules import lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
-from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 
 class BodyBuilder(PrivateArrayBuilder):
@@ -204,70 +205,44 @@ class BodyBuilder(PrivateArrayBuilder):
 
         A new value that reads other elements of the old one is kept in a separate private array first."""
         self.bind(variables, carry)
-        groups = self.groups_of(jaxpr)
         targets, waiting = list(ys), []
         for v, place, out in zip(variables, carry, jaxpr.outvars):
             if out is v:
                 continue
-            can_replace = mask is None and _can_replace(v, out, jaxpr, groups, self.target)
-            updated = updates_in_place(v, out, jaxpr, groups) if mask is None else []
-            in_place = self.stored_size(out) == 1 or can_replace or bool(updated)
+            stored = self._stored_over(v, out, jaxpr) if mask is None else []
+            in_place = bool(stored) or self.stored_size(out) == 1
             target = place if in_place else self.private(v, "new")
-            targets += [(each, target) for each in [*updated[:-1], out]]
+            targets += [(each, target) for each in stored or [out]]
             waiting += [] if in_place else [(target, place, v)]
         self.results(jaxpr, targets)
         for target, place, v in waiting:
             self.copy(target, place, v, mask)
 
+    def _stored_over(self, v: Var, out: Atom, jaxpr: Jaxpr) -> list[Atom]:
+        """The values that can overwrite the old carry `v`, ending with the new one, `out`; empty if it can't.
 
-# ---- where values are stored ----
-
-
-def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], target: Target) -> bool:
-    """Whether the new carry `out` can overwrite the old one `v` as it is computed: each element reads only
-    the same element of `v`, and nothing reads `v` later.
-    """
-    if isinstance(out, Literal) or v in jaxpr.outvars or jaxpr.outvars.count(out) > 1:
-        return False
-    home = next((n for n, group in enumerate(groups) if out in group.outputs), None)
-    if home is None or any(v in group.inputs for group in groups[home + 1 :]):
-        return False
-    group = groups[home]
-    if not isinstance(group, KernelGroup) or group.in_order is not None:
-        return False
-    reads_v = {v}
-    for eqn in group.eqns:
-        if out in eqn.outvars and sums_up(eqn, target):
-            return False
-        if not reads_v.isdisjoint(eqn.invars):
-            same_place = isinstance(lowering_of(eqn, target), Elementwise) and all(
-                u.aval.shape == out.aval.shape for u in [*eqn.outvars, *eqn.invars] if u in reads_v
-            )
-            if not same_place or eqn.outvars[0].aval.shape != out.aval.shape:
-                return False
-            reads_v.update(eqn.outvars)
-    return True
-
-
-def updates_in_place(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group]) -> list[Var]:
-    """The results of the chain of updates from the old carry `v` to the new one, if all can overwrite it:
-    nothing else reads them, or reads `v` afterwards. Else none.
-    """
-    results = jaxpr.outvars
-    chain: list[Var] = []
-    if isinstance(out, Literal) or results.count(out) > 1 or v in results:
-        return []
-    while out is not v:
-        maker = next((group for group in groups if out in group.outputs), None)
-        if not isinstance(maker, KernelGroup) or isinstance(out, Literal):
+        Either each element of `out` reads only the same element of `v`, and nothing reads `v` later. Or a
+        chain of updates makes `out` from `v`, and nothing else reads their results, or `v` afterwards."""
+        groups, results = self.groups_of(jaxpr), jaxpr.outvars
+        home: dict[Atom, int] = {u: n for n, group in enumerate(groups) for u in group.outputs}
+        if out not in home or v in results or results.count(out) > 1:
             return []
-        if maker.in_order is None or not maker.is_update:
-            return []
-        chain.insert(0, out)
-        out = maker.in_order.invars[0]
-    readers = [group for group in groups if v in group.inputs]
-    reads = [u for group in groups for eqn in group.eqns for u in eqn.invars]
-    of_last = [u for eqn in readers[-1].eqns for u in eqn.invars]
-    is_last = readers[-1].outputs == chain[:1] and of_last.count(v) == 1
-    are_read_once = all(reads.count(u) == 1 and u not in results for u in chain[:-1])
-    return chain if is_last and are_read_once else []
+        number, readers = home[out], [n for n, group in enumerate(groups) if v in group.inputs]
+        group = groups[number]
+        if isinstance(group, KernelGroup) and group.in_order is None:
+            producer = {u: eqn for eqn in group.eqns for u in eqn.outvars}
+            lowerings = {eqn: lowering_of(eqn, self.target) for eqn in group.eqns}
+            read = backward_slice(group.outputs, producer, group.inputs, lowerings).inputs
+            return [out] if read.get(v, True) and max(readers, default=0) <= number else []
+        chain: list[Atom] = []
+        while out is not v:
+            maker = groups[home[out]] if out in home else None
+            if not isinstance(maker, KernelGroup) or maker.updated is None:
+                return []
+            chain.insert(0, out)
+            out = maker.updated
+        reads = [u for group in groups for eqn in group.eqns for u in eqn.invars]
+        of_last = [u for eqn in groups[readers[-1]].eqns for u in eqn.invars]
+        is_last = groups[readers[-1]].outputs == chain[:1] and of_last.count(v) == 1
+        are_read_once = all(reads.count(u) == 1 and u not in results for u in chain[:-1])
+        return chain if is_last and are_read_once else []

@@ -66,7 +66,7 @@ def write_in_order(
     """
     rule = lowering_of(eqn, b.target)
     if isinstance(rule, Update | WindowUpdate):
-        return UpdateWriter(b, eqn, places[0]).write(is_in_place)
+        return UpdateWriter(b, eqn, rule.in_place, places[0]).write(is_in_place)
     return _WRITERS[type(rule)](b, eqn, places, rule).write()
 
 

@@ -19,7 +19,7 @@ from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
-from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
+from tinyjax.compile.kernel.rules import Position
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 Storage = MemRef | Scalar  # a value's location: in memory, or in a variable
@@ -172,8 +172,3 @@ class PrivateArrayBuilder(Builder):
         with statements_of(eqn):
             write_in_order(self, eqn, places, is_there)
         self.places.update(zip(eqn.outvars, places))
-
-
-def sums_up(eqn: JaxprEqn, target: Target) -> bool:
-    lowering = lowering_of(eqn, target)
-    return isinstance(lowering, Reduction) and math.prod(lowering.sizes(eqn)) > 1

@@ -21,8 +21,8 @@ k has several loops, over the window and the images' features. A schedule makes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
@@ -77,24 +77,21 @@ class _ProductNest(NestBuilder):
         self.sums = tuple(map(self.left.size, self.runs))
 
     def write_nest(self) -> None:
-        with (
-            self._batch() as batch,
-            self.axis("row", self.rows) as row,
-            self.axis("column", self.columns) as column,
-        ):
+        batches = [("batch", self.batch)] if self.batch > 1 else []
+        with self.axes([*batches, ("row", self.rows), ("column", self.columns)]) as at:
+            batch, row, column = at if batches else [index(0), *at]
             position = self.position(batch, row, column)
             result = self.converted(self._sum(position), self.out.aval.dtype)
             self.set_element(self.out, position, result)
             for v in self.outputs:
                 self.store_output(v, position)
 
-    def _batch(self) -> AbstractContextManager[Index]:
-        return nullcontext(index(0)) if self.batch == 1 else self.axis("batch", self.batch)
-
     def _sum(self, position: Position) -> Scalar:
         acc = self.array("acc", self.dtype)
         ctx = LoweringRuleContext(self, self.eqn, self.out, position)
-        with self._loops_of_sums() as k:
+        # the loops over k, or over k1, k2, ...
+        names = ["k"] if len(self.sums) == 1 else [f"k{n + 1}" for n in range(len(self.sums))]
+        with self.axes(zip(names, self.sums)) as k:
             operands = (Operand(self, v) for v in self.eqn.invars)
             factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
             x, y = (factor.astype(self.dtype) for factor in factors)
@@ -103,11 +100,10 @@ class _ProductNest(NestBuilder):
         return acc.now.value
 
     @contextmanager
-    def _loops_of_sums(self) -> Iterator[list[Index]]:
-        """The loops over k, or over k1, k2, ..."""
-        names = ["k"] if len(self.sums) == 1 else [f"k{n + 1}" for n in range(len(self.sums))]
+    def axes(self, sizes: Iterable[tuple[str, int]]) -> Iterator[list[Index]]:
+        """Nested loops over axes, whose variables have these names."""
         with ExitStack() as stack:
-            yield [stack.enter_context(self.axis(*each)) for each in zip(names, self.sums)]
+            yield [stack.enter_context(self.axis(*each)) for each in sizes]
 
     def term_place(self, k: Sequence[Index]) -> Position:
         """The position of a term of the sum."""

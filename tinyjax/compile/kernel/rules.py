@@ -286,6 +286,10 @@ class Update(InOrder):
     update: Callable[..., Number]
 
     @property
+    def in_place(self) -> Update:
+        return self
+
+    @property
     def is_one_window(self) -> bool:
         return math.prod(self.counts) == 1
 

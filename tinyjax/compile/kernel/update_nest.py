@@ -25,7 +25,6 @@ import functools
 import operator
 from collections.abc import Mapping, Sequence
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index
@@ -35,28 +34,16 @@ from tinyjax.compile.kernel.rules import (
     Operand,
     Position,
     Update,
-    WindowUpdate,
-    lowering_of,
 )
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.jaxpr import JaxprEqn
 
 
-def update_of(eqn: JaxprEqn, target: Target) -> Update:
-    """The rule of an equation that is an update."""
-    lowering = lowering_of(eqn, target)
-    if isinstance(lowering, WindowUpdate):
-        return lowering.in_place
-    assert isinstance(lowering, Update)
-    return lowering
-
-
 class UpdateWriter:
     """Writes the loops that make the result at `place`. `outer` are the axes around all."""
 
-    def __init__(self, b: Builder, eqn: JaxprEqn, place: MemRef):
-        self.b, self.eqn, self.place = b, eqn, place
-        self.update = update_of(eqn, b.target)
+    def __init__(self, b: Builder, eqn: JaxprEqn, update: Update, place: MemRef):
+        self.b, self.eqn, self.update, self.place = b, eqn, update, place
         self.shape = eqn.outvars[0].aval.shape
         outer = self.update.batch
         if isinstance(place.memory, ir.Buffer):

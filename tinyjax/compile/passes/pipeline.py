@@ -22,6 +22,7 @@ from tinyjax.compile.passes.inline import inline, inline_rematerialised
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
 from tinyjax.compile.passes.products import products
 from tinyjax.compile.passes.rewrite_rules import rewrite_rules
+from tinyjax.compile.passes.updates import updates
 from tinyjax.compile.passes.vector_products import vector_products
 from tinyjax.compile.record import is_recording, run_pass
 from tinyjax.core.inlining import check_equations
@@ -71,6 +72,7 @@ PASSES = (
         "products of vectors become sums of products",
         same_bits=False,
     ),
+    Pass("updates", updates, "updates of zeros become those of a sum", same_bits=False),
     Pass("dce", dce, "what no result needs is dropped"),
 )
 MAX_ROUNDS = 10  # of the passes that run in turn: a less simple jaxpr is correct too

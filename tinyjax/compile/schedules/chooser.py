@@ -149,8 +149,10 @@ class Chooser(ScheduleBuilder):
             if not all(map(_is_sum, loops)):
                 continue
             for width in (self.width, self.width // 2, self.width // 4):
-                vectors = Vectorize(axis, width, why="an accumulator for each lane")
-                if width > 1 and count >= 2 * width and self.apply_if_possible(vectors):
+                why = "an accumulator for each lane"
+                vectors = [Vectorize(axis, width, overlap=over, why=why) for over in (True, False)]
+                is_long = width > 1 and count >= 2 * width
+                if is_long and any(map(self.apply_if_possible, vectors)):
                     break
             else:
                 if count >= 4 * ACCUMULATORS:

@@ -195,8 +195,11 @@ def carried(loop: ir.For) -> str:
 
 
 def changed_again(loop: ir.For) -> str:
-    """The memory that is wrong if an iteration runs twice: it is combined into, or loaded and stored."""
-    combined = {s.array for s in every_statement(loop.body) if isinstance(s, ir.Combine)}
+    """The memory that is wrong if an iteration runs twice: it is combined into (unless as a maximum or
+    minimum), or loaded and stored.
+    """
+    combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
+    combined = {s.array for s in combines if s.op not in ("max", "min")}
     return _outside(loop, combined | set(stored_memory(loop.body)) & loaded_memory(loop.body))
 
 

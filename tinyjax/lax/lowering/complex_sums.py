@@ -5,6 +5,7 @@ integers as those of floats, in kernels.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,10 @@ from tinyjax.core.primitives import reduce_sum_p
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.cumulative import cumsum_p
 from tinyjax.lax.dot_product import dot_general_p
+from tinyjax.lax.dynamic_slicing import dynamic_update_slice_p
+from tinyjax.lax.scattering import scatter_add_p, scatter_p, scatter_sub_p
+
+FEW = 4  # terms of a sum of complex products
 
 
 def _product(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
@@ -52,8 +57,10 @@ def _converted(x: Any, dtype: np.dtype) -> Any:
 
 
 def _product_of_pairs(eqn: JaxprEqn, dtype: np.dtype) -> Callable[..., list[Any]] | None:
-    """(a + bi)(c + di) = ac - bd + (ad + bc)i"""
-    if any(v.aval.dtype != dtype for v in eqn.invars):
+    """(a + bi)(c + di) = ac - bd + (ad + bc)i; few terms are added where they are read."""
+    sides = sides_of(eqn)
+    sizes = sides[0].sizes(sides[0].summed)
+    if any(v.aval.dtype != dtype for v in eqn.invars) or math.prod(sizes) == 1:
         return None
     params = eqn.params | {"preferred_element_type": np.empty(0, dtype).real.dtype}
     product = functools.partial(dot_general_p.bind, **params)
@@ -62,19 +69,37 @@ def _product_of_pairs(eqn: JaxprEqn, dtype: np.dtype) -> Callable[..., list[Any]
         a, b, c, d = lax.real(x), lax.imag(x), lax.real(y), lax.imag(y)
         return [lax.complex(product(a, c) - product(b, d), product(a, d) + product(b, c))]
 
-    return of_parts
+    def of_terms(*operands: Any) -> list[Any]:
+        terms = []
+        for place in np.ndindex(*sizes):
+            factors = list(operands)
+            for number, side in enumerate(sides):
+                for axis, at in zip(side.summed, place):
+                    factors[number] = lax.index_in_dim(factors[number], at, axis)
+            terms.append(dot_general_p.bind(*factors, **eqn.params))
+        return [functools.reduce(lax.add, terms)]
+
+    return of_terms if 0 < math.prod(sizes) <= FEW else of_parts
 
 
-def _sum(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def _of_each_part(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+    """The result of the real parts, and that of the imaginary parts."""
     if eqn.outvars[0].aval.dtype.kind != "c":
         return None
-    of_part = functools.partial(eqn.primitive.bind, **eqn.params)
-    return lambda x: [lax.complex(of_part(lax.real(x)), of_part(lax.imag(x)))]
+
+    def of_parts(*operands: Any) -> list[Any]:
+        parts = []
+        for part in (lax.real, lax.imag):
+            of_part = (part(x) if x.dtype.kind == "c" else x for x in operands)
+            parts.append(eqn.primitive.bind(*of_part, **eqn.params))
+        return [lax.complex(*parts)]
+
+    return of_parts
 
 
 expansions |= {
     dot_general_p: _product,
     conv_general_dilated_p: _product_of_integers,
-    reduce_sum_p: _sum,
-    cumsum_p: _sum,
 }
+for _p in (reduce_sum_p, cumsum_p, dynamic_update_slice_p, scatter_p, scatter_add_p, scatter_sub_p):
+    expansions[_p] = _of_each_part

@@ -42,6 +42,15 @@ def every(ctx: Any, conditions: Iterable[Number]) -> Number:
     return functools.reduce(operator.and_, conditions, ctx.constant(True, BOOL))
 
 
+def one_of(
+    ctx: Any, condition: Number, yes: Callable[[], Number], no: Callable[[], Number]
+) -> Number:
+    """`yes()` if the condition holds, else `no()`. If it is known, only that one is computed."""
+    if condition.is_known:
+        return yes() if condition.value.value else no()
+    return ctx.op("select", condition, yes(), no())
+
+
 def is_inside(ctx: Any, at: Index | Number, last: int) -> list[Number]:
     """0 <= at, and at <= last."""
     return [ctx.op("ge", at, 0), ctx.op("le", at, last)]
@@ -66,8 +75,7 @@ def element_or(
         at = clip(at, last + 1)
         conditions.append(ctx.op("eq", at % dilation, 0))
         coords.append(at // dilation)
-    inside = every(ctx, conditions)
-    return x.at(coords) if inside.is_known else ctx.op("select", inside, x.at(coords), other())
+    return one_of(ctx, every(ctx, conditions), lambda: x.at(coords), other)
 
 
 def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Number:

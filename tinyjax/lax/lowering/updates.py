@@ -15,7 +15,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.writer import Number
-from tinyjax.lax.lowering.indexing import clip, every, is_inside
+from tinyjax.lax.lowering.indexing import clip, every, is_inside, one_of
 from tinyjax.lax.scattering import window_sizes
 from tinyjax.lax.windows import index_dtype
 
@@ -42,11 +42,15 @@ def _element(update: rules.Update, ctx: Any, x: Any, *operands: Any, **params: A
             conditions += is_inside(ctx, coord, window - 1)
             coord = clip(coord, window)
         within.append(coord)
-    new, inside = update.update(ctx, number, within, x, *operands, **params), every(ctx, conditions)
-    if inside.is_known and not update.op:
-        return new
-    old = x.at_position(ctx.position)
-    return ctx.op("select", inside, ctx.op(update.op, old, new) if update.op else new, old)
+
+    def old() -> Number:
+        return x.at_position(ctx.position)
+
+    def new() -> Number:
+        element = update.update(ctx, number, within, x, *operands, **params)
+        return ctx.op(update.op, old(), element) if update.op else element
+
+    return one_of(ctx, every(ctx, conditions), new, old)
 
 
 def _unchanged(ctx: Any, x: Any, *_: Any, **params: Any) -> Number:

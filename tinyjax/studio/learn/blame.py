@@ -76,6 +76,8 @@ def blame(verdicts: list[Verdict], run_with: RunWith, apart: Set[str] = frozense
     other one's "failed". Exercises in `apart` can't be judged without the others, and keep their verdicts.
     """
     written = [v for v in verdicts if v.state in ("passed", "failed")]
+    if len(written) < 2:
+        return  # no other can be wrong
     for v in written:
         if v.exercise.name in apart:
             continue

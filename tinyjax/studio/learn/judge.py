@@ -150,6 +150,7 @@ def run_once(
         settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
         settings |= {"TINYJAX_LEARN_BYTES": str(memory_limit())}
         settings |= {"PYTHONPATH": str(path / "src"), "PYTHONOPTIMIZE": ""}  # asserts must stay on
+        settings["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # starts twice as fast
         options = ["--tb=native", "-p", "no:cacheprovider"]
         if guarded:
             settings["PYTHONPATH"] += os.pathsep + str(path / GUARD)

@@ -49,14 +49,9 @@ def widened(function: KernelFunction, width: int) -> KernelFunction:
 
 def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFunction:
     """The function with other values and private arrays, each as `change` makes it."""
-    changed: dict[str, Any] = {}
 
     def of_part(part: Any) -> Any:
-        if not isinstance(part, (ir.Value, ir.PrivateArray)):
-            return part
-        if part.name not in changed:
-            changed[part.name] = change(part)
-        return changed[part.name]
+        return change(part) if isinstance(part, ir.Value | ir.PrivateArray) else part
 
     return replace(
         function,

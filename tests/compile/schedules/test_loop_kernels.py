@@ -414,6 +414,16 @@ def test_what_may_run_long_can_be_stopped():
     assert is_stoppable(loop_of(f, floats(5)))
 
 
+@pytest.mark.parametrize("count", [8, 17])  # one vector, several
+def test_a_while_before_a_loop_in_vectors_can_be_stopped(count):
+    def f(numbers, x):
+        count_down = lambda n: lax.while_loop(lambda n: n > 1, lambda n: n // 2, n)  # noqa: E731
+        return lax.map(lambda _: jax.vmap(count_down)(numbers), x)
+
+    agree(f, np.int32([7]), floats(count))
+    assert is_stoppable(loop_of(f, np.int32([7]), floats(count)))
+
+
 def test_the_schedule_says_which_form_was_chosen():
     text = jax.jit(decayed).lower(floats(16), floats(16), floats(9, 16)).as_text("schedule")
     assert "one kernel, elementwise, vectorized by 16" in text

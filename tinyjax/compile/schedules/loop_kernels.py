@@ -40,6 +40,7 @@ from tinyjax.compile.schedules.chooser import INSIDE, Chooser
 from tinyjax.compile.schedules.directive import (
     accumulators_in,
     axis_of,
+    find_loop,
     loop_over,
     loops_of,
     path_to,
@@ -396,4 +397,6 @@ def _make_stoppable(chooser: Chooser, nest: LoopKernel, loop: Loop, operations: 
     has_inner = any(map(has_unknown_length, eqns))
     if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
         why = "it may run long, and a user may not want to wait for its end"
-        chooser.apply(Stoppable(nest.axis, why=why))
+        # A loop whose body is hoisted may be in vectors: what runs long is then a while before it, if any.
+        axis = nest.axis if find_loop(chooser.kernel, nest.axis) else ""
+        chooser.apply_if_possible(Stoppable(axis, why=why))

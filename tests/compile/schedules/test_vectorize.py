@@ -382,11 +382,32 @@ def test_all_lanes_can_not_store_to_one_element():
     [
         (doubled(100), Vectorize("i2", 16), "no axis 'i2'; its axes are i1"),
         (doubled(6), Vectorize("i1", 3), "2, 4, 8 or 16 elements"),
-        (Split("i1", 40).apply(doubled(100)), Vectorize("i1_inner", 16), "no multiple of 16"),
     ],
 )
 def test_what_can_not_be_vectors_says_why(kernel, directive, reason):
     assert reason in directive.why_not(kernel)
+
+
+def test_chunks_that_begin_within_a_vector_are_not_split_again():
+    kernel = Split("i1", 40).apply(doubled(100))
+    assert "no multiple of 16" in Vectorize("i1_inner", 16).why_not(kernel)
+
+
+def test_lanes_beyond_the_end_load_nothing_that_was_not_stored():
+    x, y, kept = (
+        Buffer("x_in", F32, 20, "in"),
+        Buffer("y_out", F32, 20, "out"),
+        PrivateArray("kept", F32, 32),
+    )
+    i, j = axis("i1", 20), axis("i2", 20)
+    first, second = (
+        loop(i, 20, Load(A, x, i), Store(kept, i, A)),
+        loop(j, 20, Load(B, kept, j), Store(y, j, B)),
+    )
+    kernel = Kernel("k0", [x, y], 1, [Allocate(kept, None), first, second])
+    assert "beyond the end are not stored" in Vectorize("i2", 16).why_not(kernel)
+    both = Vectorize("i2", 16).apply(Vectorize("i1", 16).apply(kernel))
+    assert_computes_the_same(both, kernel)
 
 
 def test_vectors_have_no_lanes_that_are_vectors():

@@ -175,7 +175,22 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
         if isinstance(memory, ir.Buffer) and why_dependent(loop):
             yield f"iterations load what others store in {memory.name}"
     lanes.find_varying(loop.body)
+    if lanes.end is not None:
+        yield from _why_not_stored(kernel, loop, lanes)
     yield from _obstacles_in(loop.body, lanes, own, "")
+
+
+def _why_not_stored(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
+    """Lanes beyond the end would load elements of private arrays that nothing has stored."""
+    statements = every_statement(kernel.body)
+    filled = {s.array for s in statements if isinstance(s, ir.Allocate) and s.initial is not None}
+    stores = [s for s in statements if isinstance(s, ir.Store)]
+    one_by_one = {s.destination for s in stores if getattr(s.value, "width", 1) == 1}
+    for s in every_statement(loop.body):
+        if isinstance(s, ir.Load) and isinstance(s.source, ir.PrivateArray):
+            has_gap = s.source in one_by_one - filled.union(stored_memory(loop.body))
+            if has_gap and lanes.stride(s.index) == 1:
+                yield f"elements of {s.source.name} beyond the end are not stored"
 
 
 def _obstacles_in(

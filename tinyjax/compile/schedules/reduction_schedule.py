@@ -20,7 +20,7 @@ from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statement
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.substitution import every_statement, loaded_memory, stored_memory
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.chooser import Chooser, power_of_two
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
@@ -112,14 +112,9 @@ class ReductionChooser(Chooser):
         sweeps = [self.fuse_axes(sweep, "a row is contiguous") for sweep in self.axes.sweeps]
         units = self._results_in_vectors(row, sweeps[-1]) if row else ""
         unrolled = [self.unrolled(sweep) for sweep in sweeps]
-        one_by_one = set[str]()  # what no vector stored: one that loads it may go beyond its end
         for number, sweep in enumerate(sweeps):
-            body = loop_over(self.kernel, sweep).body
-            vectors = self.vectors_along(sweep, overlap=False)
-            if vectors and one_by_one.isdisjoint(m.name for m in loaded_memory(body)):
+            if vectors := self.vectors_along(sweep, overlap=False):
                 sweeps[number] = self.vectorize(vectors, splits_one=True)
-            else:
-                one_by_one.update(m.name for m in stored_memory(body))
         at_once = min(UNROLLED, self.form.outer) if columns < LONG_ROW else 1
         for sweep, several in zip(sweeps, unrolled):
             if sweep.endswith("_outer") and (columns % self.width or columns == self.width):

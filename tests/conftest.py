@@ -73,12 +73,15 @@ def pytest_collection_finish():
     gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(
+    hookwrapper=True
+)  # an error of the test has no line of this wrapper in its traceback
 def pytest_runtest_call():
     """A test that passes leaves the settings of NumPy and of Python as they were."""
     before, limit = np.geterr(), sys.getrecursionlimit()
-    result = yield
-    after = np.seterr(**before)
-    assert after == before, f"NumPy's settings for errors were {before}, and are now {after}"
-    assert sys.getrecursionlimit() == limit, "Python's recursion limit was changed"
-    return result
+    outcome = yield
+    after, is_limit_same = np.seterr(**before), sys.getrecursionlimit() == limit
+    if outcome.excinfo is None and not (after == before and is_limit_same):
+        said = f"NumPy's settings for errors were {before}, and are now {after}"
+        said = said if is_limit_same else "Python's recursion limit was changed"
+        outcome.force_exception(AssertionError(said))

@@ -77,3 +77,19 @@ def test_of_a_call_without_an_end_the_function_that_comes_back_is_told(failure_o
     told = failure_of("def given(x):\n    return toy(x)\n\ndef toy(x):\n    return given(x)\n")
     assert told["message"][-1] == "What toy calls ends up in toy again, without an end."
     assert told["place"] == "src/practice/toy.py:5, in toy: return given(x)"
+
+
+def test_the_line_of_the_test_is_told_and_not_that_of_a_hook_around_it(grader, tmp_path):
+    (tmp_path / "tests").mkdir()
+    files = {
+        "conftest.py": "def hook(test):\n    test()\n",
+        "test_toy.py": "def test_it():\n    assert 0\n",
+    }
+    names = {}
+    for file, text in files.items():
+        path = tmp_path / "tests" / file
+        path.write_text(text)
+        exec(compile(text, path, "exec"), names)
+    with pytest.raises(AssertionError) as caught:
+        names["hook"](names["test_it"])
+    assert grader.failure(caught.value)["test"] == "tests/test_toy.py:2: assert 0"

@@ -478,7 +478,10 @@ def test_an_exercise_that_passes_points_to_other_answers_and_to_jax(folder, caps
     monkeypatch.setattr(exercises, "load", lambda: [e])
     path = exercises.ROOT / "tutorials" / "mutants" / "01_primitives.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('[[right]]\nexercise = "parts"\nwhy = "by islice"\ncode = "pass  # another"\n')
+    path.write_text(
+        '[[right]]\nexercise = "parts"\nwhy = "by islice"\ncode = "pass  # another"\n'
+        '[[right]]\nexercise = "parts"\nwhy = "a line is another"\nold = "a"\nnew = "b"\n'
+    )
     monkeypatch.setattr(other_ways, "ROOT", exercises.ROOT)
     assert main(["learn", "more"]) == 1
     answer(folder, split_list=RIGHT["split_list"])

@@ -132,6 +132,9 @@ def failure(error: BaseException) -> dict[str, Any]:
     """The failure: the line of the test; the innermost line of an exercise's function, or else of a file that
     the learner has changed; and the message."""
     tests = frames(error.__traceback__, FOLDER / "tests")
+    tests = [
+        f for f in tests if Path(f.filename).name != "conftest.py"
+    ]  # its hooks are around the test
     mine = frames_of_exercises(error.__traceback__)
     message = first_lines(error)
     if isinstance(error, RecursionError) and mine:

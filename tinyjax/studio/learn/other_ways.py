@@ -10,11 +10,13 @@ JAX = "https://github.com/jax-ml/jax/blob/jax-v0.12.0/"
 
 def other_answers(e: Exercise) -> list[tuple[str, str]]:
     """The right answers in the lesson's file of mutants besides the reference: how each differs, and its
-    code."""
+    code. Those that change a few lines of the reference have none, and are left out."""
     path = ROOT / "tutorials" / "mutants" / f"{NAMES[e.lesson]}.toml"
     entries = tomllib.loads(read(path)).get("right", []) if path.exists() else []
     return [
-        (entry["why"], entry["code"].strip()) for entry in entries if entry["exercise"] == e.name
+        (entry["why"], entry["code"].strip())
+        for entry in entries
+        if entry["exercise"] == e.name and "code" in entry
     ]
 
 

@@ -25,7 +25,11 @@ def test_a_chapter_imports_only_its_own_files_and_those_of_earlier_ones(number):
     known = {name for c in CHAPTERS[: number + 1] for name in (*c.steps, *c.footnotes)}
     chapter = CHAPTERS[number]
     found = {name: imported_modules(path_of(name)) for name in (*chapter.steps, *chapter.footnotes)}
-    assert {name: late for name, needs in found.items() if (late := needs - known)} == {}
+    late = {other: name for name, needs in found.items() for other in needs - known}
+    assert late == {}, "\n".join(
+        f"{name} imports {other}: add {other} to the footnotes of {chapter.title!r} in studio/steps.py"
+        for other, name in late.items()
+    )
 
 
 @NUMBERED

@@ -64,6 +64,12 @@ def test_a_loop_variable_must_stay_in_its_range():
 WIDE = Value("w", F32, 4)
 
 
+def test_an_index_cannot_say_less_of_a_variable_than_its_loop():
+    """As where a directive makes a loop longer, and keeps its body."""
+    body = For(index_var("i1", 0, 99), index(0), index(100), loop(lambda i: i).body)
+    refused("100 elements of 8", r"i1 spans 0 \.\. 99, but 0 \.\. 7 in this index", body)
+
+
 def test_a_condition_is_one_boolean():
     load = Load(A, X, index(0))
     with pytest.raises(KernelError, match="a is no boolean"):

@@ -87,7 +87,9 @@ def test_of_any_access_it_is_refused_if_an_iteration_may_leave_the_memory():
         memory = draw.choice(
             [Buffer("x", F32, size, "in"), PrivateArray("x", F32, size, width=of_vectors)]
         )
-        scope = {"x": replace(memory), "i": index_var("i", 0, 9), "end": index_var("end", 0, 99)}
+        read = [*at.variables, *([] if end is None else end.variables)]
+        made = [index_var("i", 0, 9), index_var("end", 0, 99), *read]
+        scope = {"x": replace(memory), **{v.args[0]: v for v in made}}
         about = f"{width} elements at {at} up to {end} of {memory!r}"
         refused = ""
         if isinstance(memory, PrivateArray) and memory.width > 1:

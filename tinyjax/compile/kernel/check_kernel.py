@@ -150,10 +150,15 @@ def _check_atom(atom: ir.Argument, scope: dict[str, Any]) -> None:
         if scope.get(atom.name) != atom:
             raise KernelError(f"{atom.name} is not defined")
     elif isinstance(atom, Index):
-        for name in atom.names:
+        for variable in atom.variables:
+            name = variable.args[0]
             _require(name in scope, f"index {name} is not defined")
-            width = getattr(scope[name], "width", 1)
+            made = scope[name]
+            width = getattr(made, "width", 1)
             _require(width == 1, f"index {name} is a vector of {width}")
+            if isinstance(made, Index) and (made.lo < variable.lo or variable.hi < made.hi):
+                spans = f"{made.lo} .. {made.hi}, but {variable.lo} .. {variable.hi} in this index"
+                raise KernelError(f"variable {name} spans {spans}: substitute the new variable")
 
 
 def _define(scope: dict[str, Any], name: str, thing: Any) -> None:

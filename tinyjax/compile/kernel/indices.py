@@ -149,7 +149,12 @@ class Index:
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """The names of the variables that it is computed from."""
-        return frozenset([part.args[0] for part in self.parts() if part.op == "var"])
+        return frozenset([v.args[0] for v in self.variables])
+
+    @functools.cached_property
+    def variables(self) -> list[Index]:
+        """The variables that it is computed from, each with the range that it has here."""
+        return [part for part in self.parts() if part.op == "var"]
 
     def with_variables(self, change: Callable[[Index], Index]) -> Index:
         """The index with change(v) instead of each variable v; simplified again, by the new ranges."""

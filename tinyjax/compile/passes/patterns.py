@@ -86,12 +86,17 @@ class Rule:
 
 
 def parse(line: str, replacement: Callable[[JaxprEqn, Match], Simpler] | None = None) -> Rule:
-    """The rule of a line: pattern | text | kinds | why. Without a function, the text is a pattern too."""
+    """The rule of a line: pattern | text | kinds | why. Without a function, the text is a pattern too, of at
+    most one operation. Raises ValueError for more."""
     pattern, text, kinds, why = (column.strip() for column in line.split("|"))
     name, *operands = _pattern(pattern)
     power = re.search(r"\[(\d+)\]", name)
     if replacement is None:
         first, *others = _pattern(text)
+        if "(" in text:
+            raise ValueError(
+                f"{line.strip()}: a replacement has one operation; write a @rule function"
+            )
         replacement = functools.partial(_filled_in, (first, *others) if others else first)
     return Rule(
         pattern, text, kinds, why, re.findall(r"\w+", name)[0],

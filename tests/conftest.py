@@ -73,11 +73,10 @@ def pytest_collection_finish():
     gc.enable()
 
 
-@pytest.hookimpl(
-    hookwrapper=True
-)  # an error of the test has no line of this wrapper in its traceback
+@pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call():
-    """A test that passes leaves the settings of NumPy and of Python as they were."""
+    """A test that passes leaves the settings of NumPy and of Python as they were. (As a `wrapper`, this would
+    be a line in the tracebacks of tests that fail.)"""
     before, limit = np.geterr(), sys.getrecursionlimit()
     outcome = yield
     after, is_limit_same = np.seterr(**before), sys.getrecursionlimit() == limit

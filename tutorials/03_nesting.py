@@ -360,8 +360,8 @@ viz.jvp(derivative(f), 3.0)
 # The outer one: it was current before the inner one, and is its parent.
 # </details>
 #
-# <details><summary>What is the derivative by <code>x</code> of <code>x</code> times the derivative of
-# <code>x + y</code> by <code>y</code>?</summary>
+# <details><summary>Let <code>d</code> be the derivative of <code>x + y</code> with respect to
+# <code>y</code>. What is the derivative of <code>x * d</code> with respect to <code>x</code>?</summary>
 #
 # 1. The inner derivative is 1, whatever `x` is. An answer of 2 takes the outer tangent of `x` for an
 # inner one: perturbation confusion.

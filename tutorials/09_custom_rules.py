@@ -544,8 +544,8 @@ viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5), open_calls=False)
 #
 # ## Do you know?
 #
-# <details><summary>When do you need <code>custom_vjp</code>, where <code>custom_jvp</code> serves both
-# modes?</summary>
+# <details><summary><code>custom_jvp</code> serves both modes. When do you need <code>custom_vjp</code>
+# instead?</summary>
 #
 # If the backward pass cannot be had by transposing a rule for tangents: to clip a gradient, say, or to
 # choose what is kept in memory. `jvp` of such a function is an error.

@@ -165,7 +165,7 @@ class JVPTrace(Trace):
         return self.pair(out, tangent_out)
 
     def pair(self, primal: Any, tangent: Any) -> Any:
-        """A tracer of this trace; a primal that has no tangent needs none."""
+        """A tracer of this trace; the primal itself, without a tracer, if the tangent is a Zero."""
         return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
 
 

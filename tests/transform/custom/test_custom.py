@@ -11,6 +11,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.transform.custom import SymbolicZero, linear_call
+from tinyjax.transform.jvp import JVPTracer
 
 # What is defined is used as it is, and inside of jit.
 eager_and_jitted = pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])
@@ -364,6 +365,12 @@ def test_an_integer_result_has_a_tangent_that_is_zero():
     counted = jax.custom_vjp(lambda x: (x, 3))
     counted.defvjp(lambda x: ((x, 3), None), lambda _, cts: (10 * cts[0],))
 
+    numbers = []
+    keep = lambda x: numbers.append(counted(x)[1]) or x  # noqa: E731
+    jax.make_jaxpr(lambda x, t: jax.jvp(keep, (x,), (t,)))(2.0, 1.0)
+    assert not isinstance(numbers[0], JVPTracer), (
+        "an integer result's tangent must be a Zero, not an array"
+    )
     pushed = lambda x, t: jax.jvp(lambda x: -counted(x)[1], (x,), (t,))[0]  # noqa: E731
     assert jax.make_jaxpr(pushed)(2.0, 1.0).out_avals[0].dtype == np.int32
     (linear,) = jax.make_jaxpr(jax.linearize(counted, 2.0)[1])(1.0).eqns

@@ -69,7 +69,8 @@ def _custom_lin_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
 
 
 # Parameters: num_res, of the operands that are residuals; bwd, (residuals, cotangents) -> cotangents;
-# out_avals; in_zeros, which tangents are Zero and so no operands; names; symbolic_zeros.
+# out_avals, of the results' tangents; in_zeros, which tangents are Zero and so no operands; names;
+# symbolic_zeros.
 # jvp of a custom_vjp function binds it; it can only be transposed.
 custom_lin_p = Primitive("custom_lin", multiple_results=True, impl_binds_primitives=True)
 abstract_eval_rules[custom_lin_p] = lambda *avals, out_avals, **params: out_avals
@@ -82,7 +83,7 @@ no_rule_reasons[custom_lin_p, "impl"] = "a custom_vjp function has no forward-mo
 
 # ---- custom_vjp_call ----
 
-# Parameters: fun; fwd, (primals, which of them are perturbed) -> (outs, residuals, bwd), where bwd maps
+# Parameters: fun; fwd, (primals, which of them have tangents) -> (outs, residuals, bwd), where bwd maps
 # (residuals, cotangents) to the primals' cotangents, any of which may be a Zero; names, of the
 # function and of both rules; symbolic_zeros.
 
@@ -135,7 +136,7 @@ def _custom_vjp_linearize(
     """The results are those of fwd. The linear function is custom_lin, which is bound to the residuals and
     to the tangents that are not Zero; see its parameters above.
 
-    Tangents of integers and bools (dtype float0) become Zero again, by from_symbolic_zero."""
+    Results of dtype float0 (tangents of integers and bools) are returned as Zeros, by from_symbolic_zero."""
     outs, residuals, bwd = fwd(primals, nonzeros)
     out_avals = [get_aval(x).to_tangent_aval() for x in outs]
 

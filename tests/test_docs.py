@@ -140,6 +140,18 @@ def test_the_schedules_of_the_compilers_page_compute_the_same():
     assert "a_in[(19 - i1) * 100 + i2]" in own.as_text("kernel")
     x = np.arange(2000, dtype=np.float32).reshape(20, 100)
     np.testing.assert_array_equal(own.compile()(x), x * x[0])
+    own = lowered.with_schedule("k0", [names["Peel"]("i1"), names["Peel"]("i2")])
+    assert "for i1 in 1 .. 20:" in own.as_text("kernel")
+    np.testing.assert_array_equal(own.compile()(x), x * x[0])
+
+
+def test_the_printer_of_the_compilers_page_writes_a_nest_in_c():
+    (code,) = [code for code in blocks(COMPILER, "python") if "plain_c" in code]
+    x = np.ones((2, 3), np.float32)
+    names = {"lowered": jax.jit(lambda x: (x * 2).sum(1)).lower(x)}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, names)
+    assert "float b = a * 2.0f;" in printed.getvalue() and "acc1 = acc1 + b;" in printed.getvalue()
 
 
 @pytest.mark.skipif(devices("cpu")[0].cl_device is None, reason="there is no OpenCL device")

@@ -12,11 +12,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Facts:
-    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1"): a
-    word from which rules follow, such as how the axes are split over devices. None stands for the
-    primitive's name. `cost`: arithmetic operations for each element of the result, or (operations,
-    special functions); or a function from an equation to all of its operations. If None, the lowering
-    rule implies it. `makes_nan`: whether its arithmetic can give NaN.
+    """`axes`: which axes of the operands a result has ("elementwise", "reduction", "matrices 2 1";
+    "unclear" if no word says it): a word from which rules follow, such as how the axes are split over
+    devices. None stands for the primitive's name. `cost`: arithmetic operations for each element of the
+    result, or (operations, special functions); or a function from an equation to all of its operations.
+    If None, the lowering rule implies it.
+    `makes_nan`: whether its arithmetic can give NaN.
     `linear`: "all" if it is linear in all operands together (add), "each" if it is linear in each operand
     while the others stay fixed (mul), else the numbers of the operands that it is linear in together.
     `is_step`: its derivative is zero. `keys`: what becomes of random keys in the first operand: they are

@@ -1,9 +1,19 @@
 from dataclasses import replace
 
 import pytest
-from loop_nests import assert_computes_the_same, doubled
+from loop_nests import F32, A, assert_computes_the_same, doubled
 
-from tinyjax.compile.kernel.kernel_ir import KernelError, Let
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Const,
+    KernelError,
+    Let,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+)
 from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.record import recording
 from tinyjax.compile.schedules.directive import Directive, with_loop
@@ -81,3 +91,18 @@ def test_a_directive_that_leaves_elements_out_is_found_by_the_check():
 def test_a_directive_that_computes_something_else_is_found_by_the_comparison():
     with pytest.raises(AssertionError, match="Mismatched elements"):
         assert_computes_the_same(scheduled(doubled(100), [Subtracts()]), doubled(100))
+
+
+@pytest.mark.parametrize("directive", [Vectorize("i1", 16), Parallelize("i1", 4)])
+def test_a_directive_is_for_all_loops_over_its_axis_or_for_none(directive):
+    """The second one, in which each iteration reads what the one before left, is as it was."""
+    naive = doubled(32)
+    (first,) = naive.body
+    left, out = PrivateArray("left", F32, 1), replace(naive.buffers[1], name="z_out")
+    last, sum_ = Value("last", F32), Value("sum", F32)
+    load, *_ = first.body
+    body = [replace(load, target=A), Load(last, left, index(0)), Let(sum_, "add", (A, last))]
+    body += [Store(left, index(0), sum_), Store(out, load.index, sum_)]
+    statements = [first, Allocate(left, Const(F32.type(0), F32)), replace(first, body=body)]
+    naive = replace(naive, buffers=[*naive.buffers, out], body=statements)
+    assert "left" in directive.why_not(naive)

@@ -54,7 +54,7 @@ class Directive:
 
 @dataclass(frozen=True)
 class LoopDirective(Directive):
-    """A directive for the loop over `axis`, or for the outermost while if `axis` is empty."""
+    """A directive for all loops over `axis`, or for the outermost while if `axis` is empty."""
 
     axis: str
     may_be_while: ClassVar[bool] = False
@@ -65,6 +65,10 @@ class LoopDirective(Directive):
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
+        over_axis = [s for s in loops_of(kernel.body) if axis_of(s) == self.axis] or [loop]
+        return next(filter(None, (self._why_not_loop(kernel, s) for s in over_axis)), "")
+
+    def _why_not_loop(self, kernel: ir.Kernel, loop: Any) -> str:
         if getattr(loop, "step", 1) > 1:
             return f"it takes only every {loop.step}th iteration of {self.axis}"
         return self._why_not(kernel, loop)

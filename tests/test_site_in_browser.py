@@ -142,19 +142,22 @@ KINDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1400, 390])
-def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(opened, keep, width):
+def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(opened, browser, keep):
     for page in KINDS:
-        browser = opened(page)
-        resize(browser, width, 1000)
+        opened(page)
         if "?q=" in page:
             until(browser, FOUND_FIRST)
-        assert (page, violations(browser, keep)) == (page, [])
-        assert is_as_wide_as_the_screen(browser), page
-        resize(browser, width, 1000, "dark")  # only colours are others
-        assert (page, violations(browser, keep, OF_COLOURS)) == (page, [])
-        assert is_as_wide_as_the_screen(browser), page
-    resize(browser, 1400, 1000)
+        for width in (1400, 390):
+            for scheme, rules in (("light", ()), ("dark", OF_COLOURS)):  # only colours differ
+                resize(browser, width, 1000, scheme)
+                assert (page, width, scheme, violations(browser, keep, rules)) == (
+                    page,
+                    width,
+                    scheme,
+                    [],
+                )
+                assert is_as_wide_as_the_screen(browser), (page, width, scheme)
+        resize(browser, 1400, 1000)
 
 
 def test_programs_are_shown_in_their_full_width_on_a_wide_screen(opened):

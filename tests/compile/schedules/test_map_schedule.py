@@ -104,3 +104,14 @@ def test_vectors_of_a_maximum_overlap_where_a_row_is_no_multiple():
     f = jax.jit(lambda x: jnp.argmax(x, 1))
     assert "_masked" not in f.lower(x).as_text("opencl")
     np.testing.assert_array_equal(f(x), x.argmax(1))
+
+
+@pytest.mark.parametrize(("operations", "is_cut"), [(2, True), (100, False)])
+def test_two_iterations_are_not_written_twice_if_they_are_long(operations, is_cut):
+    def padded(x):
+        y = jnp.pad(x, ((1, 0), (0, 0)))
+        for _ in range(operations):
+            y = y * x + x
+        return y
+
+    assert ("Partition('i1')" in schedule(padded, (1, 40))) == is_cut

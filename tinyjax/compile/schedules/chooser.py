@@ -41,6 +41,7 @@ from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 ACCUMULATORS = 8  # of a sum that is not in vectors
+MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both
 INSIDE = "inside of the borders nothing is tested"
 
 
@@ -170,12 +171,14 @@ class Chooser(ScheduleBuilder):
 
     def partition(self, axis: str, why: str) -> bool:
         """Cuts a loop at its borders, unless it has none or too many pieces; returns whether it did."""
-        most = max(MAX_STATEMENTS, len(every_statement(self.kernel.body)))
+        count = len(every_statement(self.kernel.body))
+        would_repeat = self.size(axis) == 2 and count > MAX_REPEATED
+        most = max(MAX_STATEMENTS, count)
         for into_three in (False, True):
             directive = Partition(axis, into_three, why=why)
             if directive.why_not(self.kernel):
                 return False
-            if len(every_statement(directive.apply(self.kernel).body)) <= most:
+            if not would_repeat and len(every_statement(directive.apply(self.kernel).body)) <= most:
                 self.apply(directive)
                 return True
         self.leave_out(directive, "its pieces would be too many")

@@ -13,14 +13,23 @@ from tinyjax.compile.schedules.directive import axis_of, loops_of
 
 def names_in(thing: Any) -> set[str]:
     """All names in a statement, or in a part of one."""
+    found = set[str]()
+    _add_names(thing, found)
+    return found
+
+
+def _add_names(thing: Any, found: set[str]) -> None:
     if isinstance(thing, Index):
-        return set(thing.names)
-    if isinstance(thing, HasOrigin):
-        thing = [part for field, part in vars(thing).items() if field != "origin"]
-    if isinstance(thing, list | tuple):
-        return set().union(*map(names_in, thing))
-    name = getattr(thing, "name", None)
-    return {name} if isinstance(name, str) else set()
+        found.update(thing.names)
+    elif isinstance(thing, HasOrigin):
+        for field, part in vars(thing).items():
+            if field != "origin":
+                _add_names(part, found)
+    elif isinstance(thing, list | tuple):
+        for part in thing:
+            _add_names(part, found)
+    elif isinstance(name := getattr(thing, "name", None), str):
+        found.add(name)
 
 
 def stored_names(body: Sequence[Statement]) -> set[str]:

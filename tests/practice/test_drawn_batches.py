@@ -19,6 +19,7 @@ from tinyjax.core.bind import Primitive, Trace
 from tinyjax.transform import batching
 from tinyjax.transform.batching import AxisData, BatchTrace, BatchTracer
 
+NUMBERS = ("float32", "int32", "float16", "complex64")
 KINDS = ("float32", "int32", "bool", SMALL_FLOAT.name)
 PARAMS = ({}, {}, {"scale": 2}, {"a": 0, "b": None, "c": False, "d": ()}, {"keepdims": False})
 
@@ -417,16 +418,20 @@ def test_of_whatever_points_the_table_is_that_of_two_loops():
         shape, m, n = drawn_shape(rng, size, most=3), *(int(rng.integers(4)) for _ in "mn")
         points = {"at": drawn_array(rng, (m, *shape)), "w": drawn_array(rng, (m,))}
         others = {"at": drawn_array(rng, (n, *shape)), "w": drawn_array(rng, (n,))}
+        dtypes = {k: one_of(rng, NUMBERS) for k in points}
+        points, others = ({k: v.astype(dtypes[k]) for k, v in t.items()} for t in (points, others))
         others = points if rng.integers(3) == 0 else others
         form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, KINDS)
-        calls = []
+        calls, kinds = [], []
 
         def fun(p, q):
             calls.append((jnp.shape(p["at"]), jnp.shape(q["at"])))
+            kinds.append([{k: str(v.dtype) for k, v in t.items()} for t in (p, q)])
             return formed(form, kind, p["w"] - 2.0 * q["w"], p["at"] * 3.0 - q["at"])
 
         got = distances(fun, points, others)
         assert calls == [(shape, shape)], f"the distance is asked for once, of points, not {calls}"
+        assert kinds == [[dtypes, dtypes]], f"points of {dtypes} are given as {kinds}"
         assert [*map(jnp.shape, jax.tree.leaves(got))][-1][:2] == (m, len(others["w"]))
         for i in range(m):
             for j in range(len(others["w"])):
@@ -446,17 +451,23 @@ def test_of_whatever_models_the_table_is_that_of_two_loops():
         models["scale"] = one_of(rng, (2.0, np.float32(-0.5), jnp.asarray(3.0)))
         models = {str(key): models[key] for key in rng.permutation([*models])}
         form, kind = one_of(rng, ("one", "more", "tree")), one_of(rng, KINDS)
-        inputs, calls = drawn_array(rng, (k, n)), []
+        inputs, calls, kinds = drawn_array(rng, (k, n)), [], []
+        dtypes = [one_of(rng, NUMBERS) for _ in range(3)]
+        inputs = inputs.astype(dtypes[2])
+        for name, dtype in zip(("weight", "bias"), dtypes):
+            models[name] = models[name].astype(dtype)
 
         def fun(model, x):
             calls.append(
                 [jnp.shape(z) for z in (model["weight"], model["bias"], model["scale"], x)]
             )
+            kinds.append([str(z.dtype) for z in (model["weight"], model["bias"], x)])
             more = model["scale"] * model["weight"][:, None] - x[None, :]
             return formed(form, kind, model["bias"] * x[0] + model["scale"], more)
 
         got = predictions(fun, models, inputs)
         assert calls == [[(k,), (), (), (k,)]], f"predict is called once, of one model: {calls}"
+        assert kinds == [dtypes], f"weights, biases and inputs of {dtypes} are given as {kinds}"
         for i in range(m):
             for j in range(n):
                 model = {

@@ -274,6 +274,8 @@ def test_of_trees_that_are_drawn_what_stands_in_one_place_goes_together():
         for call, want in zip(calls, zip(*wants)):
             assert are(call, want), f"{about}: f is given {call}, not {want}"
         assert is_built(spec, got, iter(results)), f"{about}: the results stand at other places"
+        if isinstance(tree, (list, dict, Box)) and spec is not None:
+            assert got is not tree, f"{about}: it gives a new tree, and not the first one itself"
         other = broken(rng, spec)
         if other is not None:
             other = built(rng, other, iter(leaves))

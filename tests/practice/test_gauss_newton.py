@@ -76,6 +76,17 @@ def test_damping_makes_the_step_shorter():
         float(gauss_newton_step(lambda x: 2.0 * (x - 5.0), 9.0, damping)) for damping in (0.0, 12.0)
     ]
     np.testing.assert_allclose(found, [5.0, 8.0], rtol=1e-4)
+    two = lambda x: {"a": 2.0 * x["a"] - 10.0, "b": (x["b"],)}  # noqa: E731
+    start = {"a": np.float32(9.0), "b": np.ones(2, np.float32)}
+    for damping in (-0.5, 0.0, 12.0, 1, np.float32(-0.5), jnp.float32(12.0)):
+        want = [9.0 - 16.0 / (4.0 + damping), *[1.0 - 1.0 / (1.0 + damping)] * 2]
+        found = gauss_newton_step(two, start, damping)
+        found = [found["a"], *found["b"]]
+        np.testing.assert_allclose(found, want, 1e-4, 1e-5, err_msg=f"damping {damping!r}")
+    found = jax.jit(gauss_newton_step, static_argnums=0)(two, start, -0.5)
+    np.testing.assert_allclose(found["a"], 9 - 16 / 3.5, 1e-4, err_msg="by jit")
+    found = jax.vmap(lambda k: gauss_newton_step(two, start, k))(jnp.array([-0.5, 0.0, 12.0]))
+    np.testing.assert_allclose(found["a"], [9 - 16 / 3.5, 5.0, 8.0], 1e-4, err_msg="by vmap")
     tiny = gauss_newton_step(lambda x: 0.05 * x, 1.0, damping=0.0025)
     np.testing.assert_allclose(tiny, 0.5, rtol=1e-3, err_msg="damping may be small")
     far = gauss_newton_step(lambda x: x - 1e4, 1.0)
@@ -181,7 +192,7 @@ def test_of_any_trees_the_step_is_that_of_the_matrix():
 
             if draw.number % 2:  # each second one, as a step takes long
                 continue
-            damping = draw.choice([0.5, 2, 10.0])
+            damping = draw.choice([0.5, 2, 10.0, jnp.array(0.5), 0])
             value = linear @ x + (curved @ x) ** 2 - 1.0
             expected = x - np.linalg.solve(curvature + damping * np.eye(n), jacobian.T @ value)
             with unchanged(tree=tree):

@@ -45,6 +45,15 @@ def test_trees_are_gone_through_as_arrays_are():
     def step(h, x):
         return {"h": h["h"] + x["a"].sum() * x["b"]}, (h["h"], x["a"])
 
+    def as_it_is(h, x):
+        return h, x
+
+    nested = {"a": {"b": jnp.arange(4.0)}}, (None, jnp.ones(4)), [(), {"n": [jnp.zeros((4, 0))]}]
+    for xs in (*nested, ({}, nested), [[jnp.ones((4, 2, 0))], None]):
+        for state in ((), {"h": (None, jnp.zeros((0, 2)))}):
+            got, want = scan_in_segments(as_it_is, state, xs, 2), (state, xs)
+            assert jax.tree.structure(got) == jax.tree.structure(want), f"{got}, not {want}"
+            assert all(map(np.array_equal, jax.tree.leaves(got), jax.tree.leaves(want))), f"{got}"
     xs = {"a": jnp.arange(12.0).reshape(6, 2), "b": jnp.arange(6.0)}
     got = scan_in_segments(step, {"h": 1.0}, xs, 2)
     want = lax.scan(step, {"h": 1.0}, xs)
@@ -168,14 +177,17 @@ def test_drawn_loops_in_segments_are_loops(rng, most):
         "x": floats(rng, steps * length, *shape_of_rank(rng, 2)),
         "n": np.arange(steps * length, dtype=np.int32),
     }
-    body = draw_body(rng, 3, 4)
+    body, empty = draw_body(rng, 3, 4), int(rng.integers(3))
+    pick = ({"a": {"b": 0}}, (None, [0]), [(), {}, 0])[int(rng.integers(3))]
 
     def step(carry, x):
+        (n,) = jax.tree.leaves(x["n"])
         *state, ys = body(*carry["h"], x["x"].sum())
-        return {"h": state[:2], "n": carry["n"] + x["n"]}, (ys, {"n": x["n"]}, x["x"])
+        return {"h": state[:2], "n": carry["n"] + n}, (ys, x, jnp.zeros((2, empty)))
 
     first = {"h": list(jnp.array(floats(rng, 2))), "n": 3}
-    with shown(body=body, steps=steps * length, length=length):
+    xs["n"] = jax.tree.map(lambda _: xs["n"], pick)
+    with shown(body=body, xs=jax.tree.map(np.shape, xs), length=length):
         got = scan_in_segments(step, first, xs, length)
         want = lax.scan(step, first, xs)
         assert jax.tree.structure(got) == jax.tree.structure(want)

@@ -703,8 +703,15 @@ def test_of_aux_own_tracers_alone_are_taken_apart_and_it_must_be_a_pair():
     assert outer == [True], "a tracer of the outer jvp is given as it is"
     aux = jax.jvp(lambda x: (x, [x, x, x, x]), (1.0,), (1.0,), True)[2]
     assert not any(isinstance(x, JVPTracer) for x in aux), "of many leaves each is taken apart"
+    two = np.array([1.0, 2.0], np.float32)
+    for wrong in (two, {"a": 1.0, "b": 2.0}, "ab", iter((1.0, 2.0)), (1.0,), (1.0, 2.0, 3.0), None):
+        with pytest.raises(TypeError):
+            got = jax.jvp(lambda x, wrong=wrong: wrong, (1.0,), (1.0,), has_aux=True)
+            pytest.fail(f"{wrong!r} is no pair of a result and an aux, but {got} was given")
     with pytest.raises(TypeError):
-        jax.jvp(lambda x: x, (1.0,), (1.0,), has_aux=True)
+        jax.jvp(lambda x: x, (two,), (two,), has_aux=True)
+        pytest.fail("a tracer of two numbers is no pair")
+    assert jax.jvp(lambda x: [x, "aux"], (1.0,), (1.0,), has_aux=True)[2] == "aux"
     for given in ((), {}, None, [], "text", 0, [{}, ()], (None,)):
         if given not in ("text", 0):
             out = jax.jvp(lambda x, given=given: given, (1.0,), (1.0,))

@@ -27,7 +27,7 @@ def gauss_newton_step(fun: Callable, x: Any, damping: float = 0.0) -> Any:
 
     Without damping, that is where sum(fun(x) ** 2) would be least, were `fun` its tangent at x: for a linear
     `fun`, it is. With damping, the step is shorter: what is added to J.T @ J is that number times the
-    identity. `x` and the result of `fun` may be any pytrees."""
+    identity; it may be traced, and negative. `x` and the result of `fun` may be any pytrees."""
     value, pull_back = jax.vjp(fun, x)
     (slope,) = pull_back(value)
 

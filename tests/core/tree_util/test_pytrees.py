@@ -389,6 +389,15 @@ def test_aux_data_is_compared_by_equality():
         tree_util.tree_map(lambda *xs: xs, a, b)
 
 
+def containers(tree):
+    """The lists and dicts in a tree, itself too."""
+    if not isinstance(tree, (list, tuple, dict)):
+        return []
+    own = [] if isinstance(tree, tuple) else [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree
+    return own + [c for part in parts for c in containers(part)]
+
+
 def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
     seen, first, second, third = [], {"b": [1, 2], "a": 3}, {"b": [4, ()], "a": 6}, {"b": 0, "a": 9}
     third["b"] = [7, [8]]
@@ -399,6 +408,10 @@ def test_map_calls_the_function_once_a_leaf_in_order_and_leaves_its_arguments():
     assert tree_util.tree_map(lambda *xs: xs, [1], [2], [3], [4], [5]) == [(1, 2, 3, 4, 5)]
     assert tree_util.tree_map(max, [1, 1, 1], [0, 2, 3]) == [1, 2, 3], "a leaf may be there twice"
     assert tree_util.tree_map(raises(Thrown()), [(), {}, None]) == [(), {}, None]
+    for given in ([], {}, [[]], {"a": {}}, [None], [([],)], [{}, 1], ({"a": [1]}, [])):
+        got = tree_util.tree_map(lambda x: x, given)
+        shared = {*map(id, containers(given))} & {*map(id, containers(got))}
+        assert got == given and not shared, f"{given} is mapped to a new tree, without a part of it"
     one, count = object(), iter(range(9))
     assert tree_util.tree_map(lambda _: next(count), [one, {"a": one}, one]) == [0, {"a": 1}, 2], (
         "one object in three places is three leaves"

@@ -26,6 +26,11 @@ def after(opt, x, *gradients):
 def test_where_gradients_are_zero_weights_decay_alone():
     got = after(adamw(0.5, 0.1), weights, *[nothing(weights)] * 2)
     np.testing.assert_allclose(got, 0.95**2 * weights, rtol=1e-6)
+    of_decay = lambda decay: after(adamw(0.5, decay), weights, nothing(weights))  # noqa: E731
+    decays = jnp.array([0.0, 0.5, -0.5])
+    wants = [weights, 0.75 * weights, 1.25 * weights]
+    np.testing.assert_allclose([of_decay(float(decay)) for decay in decays], wants)
+    np.testing.assert_allclose(jax.vmap(of_decay)(decays), wants, err_msg="decays are traced")
 
 
 def test_what_has_fewer_than_two_axes_does_not_decay():

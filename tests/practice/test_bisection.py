@@ -104,6 +104,11 @@ def test_a_batch_of_bounds_is_halved_at_once():
     )
     assert places.tolist() == [0.75, 0.75, 0.75], f"each has its own place, not {places}"
     lows = jnp.array([-1.0, -3.0, 0.0])
+    ends = lambda tolerance: bisection.bisect(lambda x: x - 0.7, 0.0, 1.0, tolerance)  # noqa: E731
+    places, counts = jax.vmap(ends)(jnp.array([0.25, 0.5, 1.0]))
+    assert counts.tolist() == [2, 1, 0] and places.tolist() == [0.625, 0.75, 0.5], (
+        f"the tolerance may be traced: {places} after {counts} halvings"
+    )
     _, counts = jax.vmap(lambda low: bisection.bisect(lambda x: x - 0.7, low, 1.0, 0.5))(lows)
     assert counts.tolist() == [2, 3, 1], f"lower bounds may be many too, not {counts}"
 

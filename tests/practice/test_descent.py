@@ -116,6 +116,10 @@ def test_no_step_goes_up(rate):
 
 
 def test_of_many_parameters_each_counts_and_moves_and_all_stay_as_they_were():
+    nested = (None, {"a": {"b": np.float32([1.0, 2.0])}}, [(), np.zeros((4, 0), np.float32)])
+    new, taken = descent_step(lambda p: jnp.sum(p[1]["a"]["b"] ** 2) / 2, nested, 4.0)
+    assert jax.tree.structure(new) == jax.tree.structure(nested), "None may come first"
+    assert (float(taken), new[1]["a"]["b"].tolist(), new[2][1].shape) == (1.0, [0, 0], (4, 0))
     given = {"w": [np.float32([1.0]), 1.0, {"b": np.ones((2, 1), np.float32)}], "c": 1.0}
     loss = lambda p: sum(jnp.sum(x * x) / 2 for x in jax.tree.leaves(p))  # noqa: E731
     for rate in (4.0, 1.0):

@@ -121,6 +121,8 @@ def test_equal_keys_leave_out_the_same_and_others_do_not():
 
 @pytest.mark.parametrize("rate, what", [(0.0, 1.0), (1.0, 0.0)])
 def test_nothing_or_everything_is_left_out(rate, what):
+    some = jax.vmap(lambda rate: dropout(KEY, rate, ONES))(jnp.array([0.5, rate]))
+    assert (np.asarray(some[1]) == what).all(), f"so does a traced rate of {rate}, not {some[1]}"
     got = dropout(KEY, rate, ONES)
     assert (np.asarray(got) == what).all(), f"a rate of {rate} makes {what} of ones, not {got}"
 

@@ -88,6 +88,10 @@ def test_of_many_trainings_at_once_each_ends_by_itself(patience):
     def one(start):
         return train(lambda i, x: x - 1.0, lambda x: abs(x - 0.4), start, patience, 50)
 
+    of_limits = lambda *limits: train(count, lambda p: abs(p - 3), 0.0, *limits)  # noqa: E731
+    with explain_errors("patience and most may be traced"):
+        best, _, steps = jax.vmap(of_limits)(jnp.array([-1, 0, 2, 3]), jnp.array([5, 5, 2, 50]))
+    assert (best.tolist(), steps.tolist()) == ([0, 0, 2, 3], [0, 0, 2, 6]), f"{best}, {steps}"
     starts = jnp.array([3.0, 8.0, -2.0, 0.0])
     with explain_errors("it must be mapped like any other function"):
         best, losses, steps = jax.vmap(one)(starts)
@@ -119,6 +123,11 @@ def test_errors_of_step_and_loss_go_on():
 
 def test_parameters_keep_dtypes_and_shapes_and_are_left_as_they_are():
     large = 2**24 + 1  # which float32 does not hold
+    nested = (None, {"a": {"b": jnp.arange(4.0)}}, [(), jnp.zeros((4, 0))])
+    down = lambda i, p: jax.tree.map(lambda x: x - 1, p)  # noqa: E731
+    best, loss, steps = train(down, lambda p: abs(p[1]["a"]["b"].sum() - 2), nested, 2, 9)
+    assert jax.tree.structure(best) == jax.tree.structure(nested), "None may come first"
+    assert best[1]["a"]["b"].tolist() == [-1, 0, 1, 2] and (float(loss), int(steps)) == (0.0, 3)
     params = {"w": np.zeros((2, 1), np.float16), "n": [np.int32(large)], "none": None}
 
     def step(i, p):

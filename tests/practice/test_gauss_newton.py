@@ -38,6 +38,15 @@ def test_second_derivatives_of_the_function_are_left_out():
 
 
 def test_trees_go_in_and_a_tree_comes_out():
+    nested = (None, {"a": {"b": np.float32([1.0, 2.0])}}, [(), np.zeros((4, 0), np.float32)])
+    fun = lambda t: (None, {"a": t[1]["a"]["b"] * 2 - 3}, jnp.zeros(0))  # noqa: E731
+    for found, want in (
+        (gauss_newton_product(fun, nested, nested), [4.0, 8.0]),
+        (gauss_newton_step(fun, nested), [1.5, 1.5]),
+    ):
+        assert jax.tree.structure(found) == jax.tree.structure(nested), "None may come first"
+        np.testing.assert_allclose(found[1]["a"]["b"], want, rtol=1e-5)
+        assert found[2][1].shape == (4, 0)
     x = {"a": 2.0, "b": np.arange(3, dtype=np.float32)}
     direction = {"a": 1.0, "b": np.ones(3, np.float32)}
 

@@ -110,6 +110,18 @@ def test_params_and_batch_may_be_any_trees_and_stay_as_they_are():
         assert batch["n"].dtype == np.int8, "the batch keeps its dtypes"
         return jnp.mean(rows * jnp.arange(6.0)[batch["n"]])
 
+    def of_nested(params, batch):
+        return params[1]["a"]["b"].sum() * jnp.mean(batch[1]["a"]["b"])
+
+    nested = (
+        None,
+        {"a": {"b": np.arange(4, dtype=np.float32)}},
+        [(), np.zeros((4, 0), np.float32)],
+    )
+    value, grads = value_and_grad_in_pieces(of_nested, nested, nested, 2)
+    assert jax.tree.structure(grads) == jax.tree.structure(nested), "None may come first"
+    assert float(value) == 9.0 and grads[1]["a"]["b"].tolist() == [1.5] * 4
+    assert grads[2][1].shape == (4, 0)
     for pieces in (1, 2, 6):
         with unchanged(params=params, batch=batch):
             value, grads = value_and_grad_in_pieces(loss, params, batch, pieces)

@@ -61,6 +61,9 @@ def test_a_gradient_of_zero_stays_zero():
 
 
 def test_each_use_has_its_own_limit():
+    of_limit = lambda limit: jax.grad(lambda x: limit_gradient(x, limit) * 5.0)(1.0)  # noqa: E731
+    found = jax.vmap(of_limit)(jnp.array([0.0, 2.0, 9.0]))
+    np.testing.assert_allclose(found, [0.0, 2.0, 5.0], rtol=1e-6, err_msg="limits are traced")
     found = jax.grad(lambda x: limit_gradient(x, 1.0) * 5.0 + limit_gradient(x, 2.0) * 5.0)(1.0)
     np.testing.assert_allclose(found, 3.0, rtol=1e-6)
 
@@ -91,6 +94,10 @@ def test_a_gradient_keeps_its_dtype_and_shape(dtype):
 def test_trees_may_be_deep_and_values_go_through_whatever_they_are():
     empty = np.zeros((0, 2), np.float32)
     deep = {"0": empty, "a": [1.0, (np.nan, np.inf)], "b": {}, "c": empty}
+    nested = (None, {"a": {"b": np.float32([3.0, 4.0])}}, [(), empty])
+    (found,) = jax.vjp(lambda t: limit_gradient(t, 1.0), nested)[1](nested)
+    assert jax.tree.structure(found) == jax.tree.structure(nested), "None may come first"
+    np.testing.assert_allclose(found[1]["a"]["b"], [0.6, 0.8], rtol=1e-6)
     same = limit_gradient(deep, 1.0)
     assert jax.tree.structure(same) == jax.tree.structure(deep)
     assert np.isnan(same["a"][1][0]) and np.isinf(same["a"][1][1])

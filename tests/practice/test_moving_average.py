@@ -85,6 +85,10 @@ def test_the_first_average_is_the_first_x_whatever_is_kept_and_xs_stay_as_they_a
             got = moving_average(xs, keep)
         np.testing.assert_allclose(got, by_hand(xs, keep), rtol=1e-6)
     assert moving_average(XS[:1], 0.5).tolist() == [1.0]
+    keeps = [0.0, 1.0, 0.5, -1.0]
+    got = jax.vmap(moving_average, (None, 0))(XS, jnp.array(keeps))
+    np.testing.assert_allclose(got, [by_hand(XS, keep) for keep in keeps], rtol=1e-6)
+    assert moving_average(np.zeros((3, 0), np.float32), 0.5).shape == (3, 0)
 
 
 def test_measurements_of_any_rank_keep_their_shape_and_dtype():

@@ -121,6 +121,11 @@ def test_a_number_of_steps_that_is_no_multiple_is_refused():
 def test_an_error_of_the_step_goes_on():
     with error_passes(Thrown()) as error:
         scan_in_segments(raises(error), H, XS, 3)
+    no_pairs = lambda h, x: jnp.stack([h, x]), lambda h, x: (h, x, x)
+    for wrong in (*no_pairs, lambda h, x: ((h, h), x), lambda h, x: (jnp.stack([h, h]), x)):
+        with pytest.raises(TypeError):
+            got = scan_in_segments(wrong, H, XS, 3)
+            pytest.fail(f"a step gives a pair of a state, as the one before, and a y: {got}")
 
 
 def test_what_is_given_stays_and_each_call_is_of_its_own_steps():

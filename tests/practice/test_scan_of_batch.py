@@ -105,6 +105,10 @@ def test_an_error_of_the_step_goes_on():
     for dims in [(0, 0, 0), (None, None, 0)]:
         with error_passes(Thrown()) as error:
             scan_of_batch(raises(error), operands(dims), dims, 3)
+        for wrong in (lambda w, h, x: jnp.stack([h, h]), lambda w, h, x: (h, x, x)):
+            with pytest.raises(TypeError):
+                got = scan_of_batch(wrong, operands(dims), dims, 3)
+                pytest.fail(f"a step gives a pair of a state and a y, not {got}")
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "bool"])
@@ -123,6 +127,9 @@ def test_a_state_of_any_dtype_that_is_the_same_for_all_keeps_it(dtype):
         states, ys = scan_of_batch(lambda w, h, x: (h + x, x), (1.0, first, xs), (None, None, 0), 2)
     same(states, first + xs.sum(1)[:, None], "states of float64", 1e-14)
     same(ys, xs, "ys of float64", 0)
+    none = np.zeros((2, 0), dtype), np.zeros((3, 4, 2), np.float32)
+    states, ys = scan_of_batch(lambda w, h, x: (h, x[:0]), (1.0, *none), (None, None, 0), 3)
+    assert (states.shape, ys.shape) == ((3, 2, 0), (3, 4, 0)), "axes may have no numbers"
     whole = np.arange(6, dtype=np.int32).reshape(2, 3)
     _, ys = scan_of_batch(lambda w, h, x: (h, x), (1.0, state, whole), (None, None, 0), 2)
     assert ys.dtype == np.int32 and ys.tolist() == whole.tolist()

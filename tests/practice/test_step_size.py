@@ -49,6 +49,8 @@ def test_the_number_of_the_step_may_be_traced(transformed):
         jaxpr = jax.make_jaxpr(step_size)(0)
         assert jaxpr.eqns, "a traced step number gives equations"
     else:
+        got = jax.vmap(lambda peak: warm_up_and_cosine(peak, *SCHEDULE[1:])(2))(jnp.arange(-2.0, 3))
+        assert np.allclose(got, [-1, -0.5, 0, 0.5, 1]), f"the peak may be traced, too: {got}"
         got = jax.vmap(step_size)(jnp.arange(14))
         assert np.allclose(got, sizes(*range(14)), atol=1e-7), f"as one by one, not {got}"
 

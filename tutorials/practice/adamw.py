@@ -17,9 +17,9 @@ from tinyjax.example_libraries.optimizers import Optimizer, Schedule, adam, make
 def adamw(step_size: float | Schedule, decay: float) -> Optimizer:
     """Adam, but a step i also takes `step_size(i) * decay * x` from the weights x that it begins with.
 
-    Weights are arrays of two axes or more: others, such as biases, do not decay. The state is that of Adam
-    (x, m, v), whose means know nothing of the decay. `adam.__wrapped__(step_size)` is Adam for one array:
-    `init`, `update` and `get_params`, of which this changes the second."""
+    Weights are arrays of two axes or more: others, such as biases, do not decay. `decay` may be traced. The
+    state is that of Adam (x, m, v), whose means know nothing of the decay. `adam.__wrapped__(step_size)` is
+    Adam for one array: `init`, `update` and `get_params`, of which this changes the second."""
     step_size = make_schedule(step_size)
     init, update, get_params = adam.__wrapped__(step_size)  # type: ignore[attr-defined]
 

@@ -23,7 +23,7 @@ def bisect(
     whole numbers, and a float64 where jax_enable_x64 is on.
 
     No float lies in the middle of two neighbours: the loop then ends, however small the tolerance. It is one
-    `lax.while_loop`, so that it works under `jit`, and under `vmap` for many bounds at once."""
+    `lax.while_loop`, so that it works under `jit`, and under `vmap` for many bounds or tolerances at once."""
 
     def goes_on(carry: Any) -> Any:
         low, high, _ = carry

@@ -19,6 +19,6 @@ def key_for(key: Any, step: Any, layer: Any) -> Any:
 def dropout(key: Any, rate: float, x: Any) -> Any:
     """`x` with some elements left out: each becomes 0 with the probability `rate`, by itself, and else is
     divided by `1 - rate`, so that the mean stays what it was. Equal keys leave out the same elements. The
-    dtype stays. A rate of 0 gives x, and one of 1 zeros."""
+    dtype stays. A rate of 0 gives x, and one of 1 zeros; it may be traced."""
     kept = random.bernoulli(key, 1 - rate, x.shape)
     return jnp.where(kept, x / (1 - rate), 0)

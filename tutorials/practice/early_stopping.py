@@ -24,7 +24,8 @@ def train(
     steps are done. Gives the best parameters, their loss, and how many steps were done.
 
     `step(i, params)` gives the next parameters, a tree, where i counts steps from 0; `loss(params)` is a
-    number, of data that the steps do not see. The given parameters may be the best. It is one while_loop."""
+    number, of data that the steps do not see. The given parameters may be the best. `patience` and `most` may
+    be traced. It is one while_loop."""
 
     def goes_on(carry: Any) -> Any:
         i, waited, *_ = carry

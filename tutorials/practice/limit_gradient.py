@@ -14,9 +14,9 @@ import tinyjax.numpy as jnp
 def limit_gradient(tree: Any, limit: float) -> Any:
     """The tree as it is. Backwards, the cotangent that comes to it goes on with a length of at most `limit`.
 
-    The arrays are of floats. The length of a tree of arrays is the square root of the sum of the squares of
-    all their entries. A cotangent that is longer is multiplied by one number, such that its length is `limit`
-    (its direction stays); any other one, that of length 0 too, goes on unchanged."""
+    The arrays are of floats; `limit` may be traced. The length of a tree of arrays is the square root of the
+    sum of the squares of all their entries. A cotangent that is longer is multiplied by one number, such that
+    its length is `limit` (its direction stays); any other one, that of length 0 too, goes on unchanged."""
 
     @jax.custom_vjp
     def same(tree: Any) -> Any:

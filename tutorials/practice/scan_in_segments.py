@@ -19,8 +19,8 @@ def scan_in_segments(
 
     It is a scan over segments. A segment is a scan over `length` steps, under `jax.checkpoint`: the way back
     computes it again. So of a thousand steps in segments of 32, never more is kept than 32 states and what 32
-    steps need. States, xs and ys may be trees. The number of steps is a multiple of `length`: else this is a
-    ValueError that names both."""
+    steps need. States, xs and ys may be trees, also of arrays without numbers. The number of steps is a
+    multiple of `length`: else this is a ValueError that names both."""
     steps = len(jax.tree.leaves(xs)[0])
     if steps % length:
         raise ValueError(f"{steps} steps cannot be cut into segments of {length}")

@@ -12,7 +12,7 @@ import tinyjax.numpy as jnp
 
 
 def warm_up_and_cosine(peak: float, warm_up: int, steps: int) -> Callable[[Any], Any]:
-    """A schedule: a function of a step's number, which may be traced, that gives its step size.
+    """A schedule: a function of a step's number that gives its step size. Number and peak may be traced.
 
     From step 0 to step `warm_up` it grows evenly from 0 to `peak`. From there to step `steps` it falls along
     half a cosine, `(1 + cos(pi * t)) / 2` times the peak, where t goes from 0 to 1. After that it is 0.

@@ -488,3 +488,10 @@ def test_bad_calls_raise_what_jax_raises(call, error, words):
 def test_a_length_that_is_traced_cannot_be_the_number_of_steps():
     with pytest.raises(jax.errors.ConcretizationTypeError, match="while_loop"):
         jax.jit(lambda n: lax.scan(running_sum, 0.0, length=n))(3)
+
+
+def test_a_body_gives_a_tuple_or_a_list_of_two_and_nothing_else_with_two_parts():
+    for pair in (lambda s, x: {"s": s, "y": x}, lambda s, x: jnp.stack([s, x])):
+        with pytest.raises(TypeError, match="must be a pair"):
+            lax.scan(pair, 1.0, jnp.ones(3))
+    assert lax.scan(lambda s, x: [s, x], 1.0, jnp.ones(3))[0] == 1.0

@@ -151,7 +151,7 @@ def scan(
     roles = ("the carry", "one slice of xs")
     info = _debug_info or DebugInfo(f, (), in_tree, traced_for="lax.scan", roles=roles)
     jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals, info)
-    if len(out_tree.child_defs) != 2:
+    if out_tree.node_type not in (tuple, list) or len(out_tree.child_defs) != 2:
         out = tree_unflatten(out_tree, jaxpr.out_avals)
         raise TypeError(f"scan body output must be a pair (carry, y), got {out}")
     num_carry = out_tree.child_defs[0].num_leaves

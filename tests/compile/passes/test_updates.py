@@ -44,3 +44,11 @@ def test_what_others_read_or_begins_otherwise_is_added():
 
     for f in (read_twice, of_ones):
         assert "add" in names_of(f, TABLE)
+
+
+def test_updates_of_16_bits_are_added_up_before_they_meet_a_large_element():
+    def f(y, i):
+        return y + jnp.zeros_like(y).at[i].add(1)
+
+    y, i = jnp.full(5, 256, jnp.bfloat16), jnp.zeros(100, int)
+    assert float(jax.jit(f)(y, i)[0]) == 356

@@ -45,7 +45,7 @@ def in_trace(trace, fun, *args, **params):
 
 
 class Handed:
-    """A trace that returns what it is handed. First it raises `error`, if there is one, and then no more."""
+    """A trace that returns what it is handed. The first call raises `error`, if there is one."""
 
     def __init__(self, error=None):
         self.error = error

@@ -26,7 +26,7 @@ NOTICING = [
     "numpy/test_slices.py",
     "runtime/test_step_program.py",
 ]
-# Of these, the ones that reach most hooks: for the features that are left when one is deleted.
+# Those that reach most hooks are for the features that are left when one is deleted.
 OF_HOOKS = [
     "core/test_bind.py",
     "core/test_jaxpr.py",

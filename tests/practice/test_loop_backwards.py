@@ -96,7 +96,7 @@ def test_gradients_are_those_of_the_loop_written_out(ways_back):
 
 
 def test_a_step_may_be_a_loop_itself():
-    """Outer steps of which each goes back through an inner loop of its own."""
+    """Each outer step goes back through its own inner loop."""
 
     def inner(n):
         return lambda cts: ({"w": cts[1] * n}, cts[0] + n, cts[1] * 10 + n)

@@ -66,7 +66,7 @@ def test_arguments_may_be_given_by_name(runs):
 
 
 class Named:
-    """All have one text, and each is equal to itself alone."""
+    """All have one text, and each is equal only to itself."""
 
     def __repr__(self):
         return "Named"

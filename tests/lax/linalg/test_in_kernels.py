@@ -61,7 +61,7 @@ def test_nan_and_inf_spread_as_in_lapack(row, column, value):
 
 
 def test_a_pivot_that_is_nan_or_inf():
-    a = floats(20, 4, 4)  # so many that they are decomposed together
+    a = floats(20, 4, 4)  # enough to be decomposed together
     a[0, 0, 0] = a[1, 1, 0] = a[2, :, 1] = np.nan
     a[3, :, 2], a[4, 0, 0] = np.inf, -np.inf
     agree(linalg.lu, a)

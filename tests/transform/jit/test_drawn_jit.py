@@ -45,7 +45,7 @@ def test_of_any_call_static_arguments_are_split_off_with_places_types_and_values
 
 
 class Named:
-    """Each is equal to itself alone, and all have one text and one hash."""
+    """Each is equal only to itself; all have one text and one hash."""
 
     def __repr__(self):
         return "Named"

@@ -135,7 +135,7 @@ class _Plan:
     ):  # fmt: skip
         self.jaxpr = jaxpr
         self.target = target
-        # A loop or a branch is a group of its own: its operands and results are in memory.
+        # A loop or a branch is a separate group: its operands and results are in memory.
         self.lowerings: dict[JaxprEqn, Any] = {
             e: _loop_group(e, list(loop_inputs.get(e, variables(e))))
             if is_control_flow(e)

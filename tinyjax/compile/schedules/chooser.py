@@ -7,8 +7,8 @@
 3. Cut a loop at its borders, so that inside of them nothing is tested (*Partition*).
 4. *Share out* independent iterations among work-items, if each then has enough of them.
 
-A schedule for a kind of nest (map_schedule.py, reduction_schedule.py, product_schedule.py, loop_kernels.py)
-says which axes these are for, and adds what only such nests need.
+The schedule for a kind of nest (map_schedule.py, reduction_schedule.py, product_schedule.py, loop_kernels.py)
+chooses the axes for these, and adds what only such nests need.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ class Chooser(ScheduleBuilder):
         lanes are neighbouring rows.
         """
         size, stride, width = self.size(axis), self._largest_stride(axis), self.width
-        is_even = stride > 1 and (overlap or size % width == 0) or of_rows
+        gather = stride > 1 and (overlap or size % width == 0) or of_rows
         if width == 1 or (overlap and size < width) or (of_rows and not stride):
             return None
-        why = "they are evenly apart in memory" if is_even else "neighbours in memory"
+        why = "they are evenly apart in memory" if gather else "neighbours in memory"
         why = "a row is shorter than a vector" if of_rows else why
         overlap = overlap and size % width > 0
-        vectors = Vectorize(axis, width, gather=is_even, overlap=overlap, why=why)
+        vectors = Vectorize(axis, width, gather=gather, overlap=overlap, why=why)
         return vectors if self.is_possible(vectors) else None
 
     def _largest_stride(self, axis: str) -> int:

@@ -2,6 +2,7 @@
 
 A kernel transforms 16 rows at once, in private memory. A long row is first taken as a matrix, whose columns
 are transformed before its rows (the four-step algorithm): so that memory stays in the first cache.
+Where a row has an infinity, other results of it may be NaN than eagerly.
 
 Source: D. Bailey, "FFTs in external or hierarchical memory", 1990
 """

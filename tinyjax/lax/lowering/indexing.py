@@ -159,10 +159,12 @@ def _gather(
         if axis not in numbers.collapsed_slice_dims:
             place = place + next(window)
         places.append(place)
-    if not conditions:
-        return x.at(places)
-    fill = ctx.constant(fill_value, x.aval.dtype)
-    return ctx.op("select", every(ctx, conditions), x.at(places), fill)
+    return one_of(
+        ctx,
+        every(ctx, conditions),
+        lambda: x.at(places),
+        lambda: ctx.constant(fill_value, x.aval.dtype),
+    )
 
 
 lowering_rules[iota_p] = IndexMap(_iota)

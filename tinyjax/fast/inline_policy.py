@@ -32,8 +32,9 @@ from tinyjax.fast.fused_steps import can_be_fused
 # kernel of a stretch, which the threads share.
 WAKING_SECONDS = 30e-6
 KERNEL_SECONDS = 1e-6
-# The shortest kernel that is worth sharing: the other threads must be notified, and waited for.
-SHARING_SECONDS = 3e-6
+# What other threads must save of a kernel to be worth sharing it with them: they must be notified, and fetch
+# what it reads from another core's cache.
+SHARING_SECONDS = 6e-6
 PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
 # What threads must save for a launch to be worth cores.py's care of other processes.
 LENDING_SECONDS = 1.5e-3
@@ -65,7 +66,7 @@ def patience(plan: Plan, number: int, cores: int) -> int:
     """How many pauses the leader of a fused kernel waits for others that share the kernel of a group: several
     times as long as a work-item of it takes. 0 if it is too short to be shared."""
     seconds, items = _seconds(plan, number), plan.kernels[number].items
-    if min(items, cores) == 1 or seconds < SHARING_SECONDS:
+    if _saved(seconds, items, cores) < SHARING_SECONDS:
         return 0
     return 2000 + int(4 * min(seconds / items, LONG_SECONDS) / PAUSE_SECONDS)
 
@@ -101,7 +102,7 @@ def _work(plan: Plan, number: int, cores: int) -> Any:
     """
     if number in plan.kernels:
         seconds = _seconds(plan, number)
-        return np.array([seconds, seconds * (1 - 1 / min(plan.kernels[number].items, cores)), 1])
+        return np.array([seconds, _saved(seconds, plan.kernels[number].items, cores), 1])
     found = control_flow(plan.groups[number].eqn)
     if isinstance(found, Loop) and found.length is None:
         return np.array([math.inf, 0, 1])
@@ -110,6 +111,11 @@ def _work(plan: Plan, number: int, cores: int) -> Any:
         for body in plan.bodies[number].values()
     ]
     return inside[0] * found.length if isinstance(found, Loop) else max(inside, key=tuple)
+
+
+def _saved(seconds: float, items: int, cores: int) -> float:
+    """How much of a kernel's time is saved by sharing its work-items: one core runs several, if not all."""
+    return seconds * (1 - math.ceil(items / cores) / items)
 
 
 def _seconds(plan: Plan, number: int) -> float:

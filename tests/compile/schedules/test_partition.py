@@ -37,6 +37,20 @@ def test_a_loop_that_begins_later_has_no_borders_before():
     assert borders(replace(first, start=index(32))) == []
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 100])
+def test_a_window_is_inside_where_each_of_its_elements_is(count):
+    """A sum over a window tests each element; the loop over windows is cut where none or all are inside."""
+    f = lambda x, w: lax.conv_general_dilated(x, w, (1,), [(2, 1)])  # noqa: E731
+    x, w = jnp.arange(1.0, count + 1)[None, None], jnp.array([[[1.0, 10, 100, 1000]]])
+    (kernel,) = jax.jit(f).lower(x, w).lowered.plan.all_kernels()
+    out = np.zeros(count, np.float32)
+    interpret_kernel(kernel, [np.ravel(x), np.ravel(w), out])
+    np.testing.assert_array_equal(out, f(x, w).ravel())
+    if count == 100:
+        (windows,) = (s for s in kernel.naive.body)
+        assert borders(windows) == [2, 99]
+
+
 @pytest.mark.parametrize("n", [33, 100])
 def test_sums_within_loops_and_branches_count_each_element_of_an_array_with_edges_once(n):
     def total(is_plain, x):

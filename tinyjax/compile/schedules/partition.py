@@ -1,7 +1,8 @@
 """Partition: a loop in pieces, in each of which every test of its variable has one answer.
 
 A padded array tests each element for being inside, a concatenation tests which operand it is in, and a vector
-tests where it ends. The answer changes at few places: the loop is cut there. In a piece the variable has a
+tests where it ends. The answer changes at few places: the loop is cut there. An element of a window is tested
+in inner loops: the loop over windows is cut where none or all of a window's elements are inside. In a piece the variable has a
 smaller range, so indices simplify, and comparisons and the choices that depend on them are known. The longest
 piece keeps the names of the loop; in the others, loop names end in _border and a number.
 
@@ -106,10 +107,11 @@ def _range(loop: ir.For) -> tuple[int, int]:
 def borders(loop: ir.For) -> list[int]:
     """The values of the loop's variable, after the first one, at which the answer to some test changes."""
     axis, found = axis_of(loop), set[int]()
+    inner = frozenset(map(axis_of, loops_of(loop.body)))
     either = list[tuple[int, int]]()  # on both sides of either number, the larger of two is known
     for statement in every_statement(loop.body):
         for difference, numbers in _tests(statement):
-            found.update(cut for to in numbers for cut in _crossing(difference, axis, to))
+            found.update(cut for to in numbers for cut in _crossing(difference, axis, to, inner))
         for difference in _clamps(statement):
             cuts = [cut for to in (0, 1) for cut in _crossing(difference, axis, to)]
             either += [(min(cuts), max(cuts))] if cuts else []
@@ -142,16 +144,21 @@ def _clamps(statement: ir.Statement) -> Iterator[Linear]:
                     yield linear(part.args[0] - part.args[1])
 
 
-def _crossing(difference: Linear, axis: str, to: int) -> list[int]:
-    """The value of the variable from which on a sum is at least `to` (or less than it); empty
-    if other variables matter.
+def _crossing(
+    difference: Linear, axis: str, to: int, inner: frozenset[str] = frozenset()
+) -> list[int]:
+    """The value of the variable from which on a sum is at least `to` (or less than it). With variables of
+    inner loops, two values: the sum is for some of theirs, and for all. Empty if other variables matter.
     """
-    parts = {part: factor for part, factor in difference.items() if part is not None and factor}
-    ((part, factor), *others) = parts.items() if parts else [(None, 0)]
-    if part is None or others or part.op != "var" or part.args[0] != axis:
+    factors = {part: factor for part, factor in difference.items() if part is not None and factor}
+    own = [part for part in factors if part.op == "var" and part.args[0] == axis]
+    others = [part for part in factors if part not in own]
+    if not own or any(part.op != "var" or part.args[0] not in inner for part in others):
         return []
-    rest = to - difference.get(None, 0)
-    return [-(-rest // factor) if factor > 0 else (-rest) // -factor + 1]
+    factor, rest = factors[own[0]], to - difference.get(None, 0)
+    ends = [sorted((factors[part] * part.lo, factors[part] * part.hi)) for part in others]
+    rests = {rest - sum(low for low, _ in ends), rest - sum(high for _, high in ends)}
+    return [-(-at // factor) if factor > 0 else (-at) // -factor + 1 for at in rests]
 
 
 # ---- what is known in a piece ----

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
-    if target.name == "gpu":
+    if target.name == "gpu" or not has_several_features(eqn):
         return REDUCTION
     reason = _why_no_kernel(eqn)
     return rules.OnHost(reason) if reason else PRODUCT
@@ -36,8 +36,6 @@ def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 def _why_no_kernel(eqn: JaxprEqn) -> str:
     """Why BLAS multiplies copies of the windows; empty if a kernel computes the convolution instead."""
     out, numbers = eqn.outvars[0].aval, eqn.params["dimension_numbers"]
-    if not has_several_features(eqn):
-        return "one feature for each group: a window is read for it alone"
     if out.size == 0 or 0 in _summed_sizes(eqn):
         return "there is nothing to add up"
     if not has_product(out.dtype):

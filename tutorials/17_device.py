@@ -215,7 +215,7 @@ def items_of(size, target):
 
 
 for size in (100, 10_000, 1_000_000):
-    print(f"{size:9,} elements: on a CPU {items_of(size, CPU):2}, on a GPU {items_of(size, GPU):,}")
+    print(f"{size:9,} elements: on a CPU {items_of(size, CPU):3}, on a GPU {items_of(size, GPU):,}")
 
 # %% [markdown]
 # The loop's iterations are shared out by one directive of the kernel's

@@ -51,7 +51,7 @@ def test_a_host_step_parts_them():
 def test_a_sequential_loop_gains_nothing_from_threads():
     recur = lambda c, xs: lax.scan(lambda c, x: (0.9 * c + x, c), c, xs)[1]  # noqa: E731
     assert routes(recur, jnp.zeros(16), jnp.ones((5_000, 16)), cores=64) == [True]
-    assert routes(recur, jnp.zeros(16), jnp.ones((500_000, 16)), cores=64) == [False]
+    assert routes(recur, jnp.zeros(16), jnp.ones((1_000_000, 16)), cores=64) == [False]
 
 
 def count_up(body, x):

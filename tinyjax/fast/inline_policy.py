@@ -40,8 +40,9 @@ PAUSE_SECONDS = 50e-9  # of an Intel processor: others pause for less
 LENDING_SECONDS = 1.5e-3
 # Up to this long, Ctrl-C may be delayed.
 LONG_SECONDS = 0.1
-# Python's other threads wait at most this long: a thread that runs a kernel holds the GIL.
-MAX_INLINE_SECONDS = 200e-6
+# Python's other threads wait at most this long: a thread that runs a kernel holds the GIL. Python itself lets
+# them wait for 5 ms. The device's threads may share their cores with other processes.
+MAX_INLINE_SECONDS = 2e-3
 
 
 def may_run_long(plan: Plan, numbers: Sequence[int], cores: int) -> bool:

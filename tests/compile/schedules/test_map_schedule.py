@@ -34,13 +34,13 @@ def test_neighbouring_axes_are_one_where_that_takes_no_division():
 
 def test_rows_are_one_where_there_are_too_few_to_share_out():
     lines = schedule(lambda x, y: x * y, (4, 50, 4000), (50, 1))
-    assert lines[1:] == ["Fuse(('i1', 'i2'), may_divide=True)", "Parallelize('i1_i2', 50)"]
+    assert lines[1:] == ["Fuse(('i1', 'i2'), may_divide=True)", "Parallelize('i1_i2', 200)"]
 
 
 def test_large_arrays_are_shared_out():
-    assert schedule(lambda x: x + 1, (1_000_000,))[-1] == "Parallelize('i1_outer', 64)"
+    assert schedule(lambda x: x + 1, (1_000_000,))[-1] == "Parallelize('i1_outer', 245)"
     lines = schedule(lambda x, y: x * y, (3, 1_000_000), (1_000_000,))
-    assert lines[-2:] == ["Parallelize('i1', 3)", "Parallelize('i2_outer', 21)"]
+    assert lines[-2:] == ["Parallelize('i1', 3)", "Parallelize('i2_outer', 245)"]
 
 
 def test_doubles_have_vectors_of_half_the_width():

@@ -49,9 +49,10 @@ class Target:
     rows: int = 6  # 16 registers of 32 bytes
 
 
-# A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops.
+# A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops. PoCL hands them
+# out in portions: of 64 items the first core gets half, even if another process uses it, and of 1024, 64.
 CPU = Target(
-    "cpu", max_items=64, local_size=1, grain=4096,
+    "cpu", max_items=1024, local_size=1, grain=4096,
     reduction_items=64, reduction_grain=4096, accumulators=16, width=16,
 )  # fmt: skip
 # A GPU runs neighbouring items together: they touch neighbouring memory. With four elements for each, and in

@@ -78,7 +78,7 @@ class _Tiles(Chooser):
         )
         work = self.tiles * self.height * self.depth * self.tile_width
         why = f"{GRAIN:,} multiplications are worth a work-item"
-        self.share_out(task, math.ceil(GRAIN / work), why, most=4 * self.target.max_items)
+        self.share_out(task, math.ceil(GRAIN / work), why)
 
     def _tile(self) -> None:
         """Splits the result into blocks of rows by panels of columns, and these into tiles. The epilogue

@@ -95,7 +95,6 @@ CHAPTERS = (
             "compile.passes.products": "products of matrices, and transposes around them",
             "compile.passes.vector_products": "products of a vector as sums",
             "compile.passes.updates": "updates of zeros, as those of a sum",
-            "compile.passes.convolutions": "images that are padded before they are convolved",
             "compile.passes.lower_prng_keys": "random keys as pairs of integers",
             "compile.passes.bodies": "the bodies of loops and branches, simplified too",
         },

@@ -13,7 +13,6 @@ from itertools import cycle, groupby, islice
 from operator import attrgetter
 
 from tinyjax.compile.passes.bodies import simplify_bodies
-from tinyjax.compile.passes.convolutions import convolutions
 from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.dce import dce
 from tinyjax.compile.passes.expand import expand
@@ -57,7 +56,6 @@ PASSES = (
         "small matrices and sums of complex numbers become simpler operations",
         same_bits=False,
     ),
-    Pass("convolutions", convolutions, "the padding of convolutions becomes a pad before"),
     Pass(
         "rewrite_rules", rewrite_rules, "equations become simpler, by a table", run_to_fixpoint=True
     ),

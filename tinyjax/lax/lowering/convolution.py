@@ -11,16 +11,21 @@ Architectures", 2018
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.writer import Number
-from tinyjax.compile.passes.convolutions import has_several_features
+from tinyjax.compile.passes.expand import expansions
+from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout
 from tinyjax.lax.lowering.indexing import element_or
 from tinyjax.lax.lowering.products import has_product, product_of
+from tinyjax.lax.slicing import pad
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
@@ -36,7 +41,7 @@ def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
 def _why_no_kernel(eqn: JaxprEqn) -> str:
     """Why BLAS multiplies copies of the windows; empty if a kernel computes the convolution instead."""
     out, numbers = eqn.outvars[0].aval, eqn.params["dimension_numbers"]
-    if not has_several_features(eqn):
+    if not _has_several_features(eqn):
         return "one feature for each group: a window is read for it alone"
     if out.size == 0 or 0 in _summed_sizes(eqn):
         return "there is nothing to add up"
@@ -45,6 +50,28 @@ def _why_no_kernel(eqn: JaxprEqn) -> str:
     if out.size == out.shape[numbers.out_spec[1]] and numbers.rhs_spec[0] == 0:
         return "one window, and a kernel whose features are apart in memory"
     return ""
+
+
+def _has_several_features(eqn: JaxprEqn) -> bool:
+    """Whether each element of the images is multiplied for several features of the result."""
+    params, shape = eqn.params, eqn.outvars[0].aval.shape
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    return shape[params["dimension_numbers"].out_spec[1]] > groups
+
+
+def _padded(eqn: JaxprEqn) -> Callable | None:
+    """The convolution of images that are cut or padded before, around and between their elements. Zeros are
+    then stored once, while many windows read each; the gradient by the kernel reads the same images."""
+    params, images = eqn.params, eqn.invars[0].aval
+    pairs = zip(params["padding"], params["lhs_dilation"])
+    border = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
+    has_border = any(map(any, border)) and eqn.outvars[0].aval.size > 0
+    if not has_border or not _has_several_features(eqn) or kind(images.dtype) not in "iuf":
+        return None
+    config = in_layout([(0, 0, 0), (0, 0, 0), *border], params["dimension_numbers"].lhs_spec)
+    plain = {"padding": ((0, 0),) * len(border), "lhs_dilation": (1,) * len(border)}
+    zero = np.zeros((), images.dtype)
+    return lambda x, w: [eqn.primitive.bind(pad(x, zero, config), w, **params | plain)]
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
@@ -89,3 +116,4 @@ REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
 PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 
 rules.lowering_rules[conv_general_dilated_p] = _convolution
+expansions[conv_general_dilated_p] = _padded

@@ -42,7 +42,7 @@ def expanded(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> Close
 
 
 def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:
-    """A call of the expansion, if there is one."""
+    """A call of the expansion, if there is one; its equations may be expanded too."""
     fun = rules[eqn.primitive](eqn) if eqn.primitive in rules else None
     if fun is None:
         return None
@@ -51,4 +51,4 @@ def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[Jaxpr
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
-    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": called})]
+    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": expanded(called, rules)})]

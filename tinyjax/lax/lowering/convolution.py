@@ -23,6 +23,7 @@ from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout
+from tinyjax.lax.lowering.complex_sums import product_of_integers
 from tinyjax.lax.lowering.indexing import element_or
 from tinyjax.lax.lowering.products import has_product, product_of
 from tinyjax.lax.slicing import pad
@@ -116,4 +117,4 @@ REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
 PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 
 rules.lowering_rules[conv_general_dilated_p] = _convolution
-expansions[conv_general_dilated_p] = _padded
+expansions[conv_general_dilated_p] = lambda eqn: _padded(eqn) or product_of_integers(eqn)

@@ -93,7 +93,6 @@ CHAPTERS = (
             "compile.passes.dce": "dead code elimination",
             "compile.passes.expand": "small matrices, in equations that kernels compute",
             "compile.passes.products": "products of matrices, and transposes around them",
-            "compile.passes.vector_products": "products of a vector as sums",
             "compile.passes.updates": "updates of zeros, as those of a sum",
             "compile.passes.lower_prng_keys": "random keys as pairs of integers",
             "compile.passes.bodies": "the bodies of loops and branches, simplified too",

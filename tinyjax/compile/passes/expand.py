@@ -23,15 +23,21 @@ from tinyjax.core.tracing import trace_to_jaxpr
 # None.
 Expansion = Callable[[JaxprEqn], Callable[..., list[Any]] | None]
 expansions: dict[Primitive, Expansion] = {}
+late_expansions: dict[Primitive, Expansion] = {}  # of equations that other passes simplify before
 _CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same with the equations that `expansions` has a function for expanded."""
-    return expanded(closed, expansions)
+    return _with_expansions(closed, expansions)
 
 
-def expanded(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> ClosedJaxpr:
+def expand_late(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same by `late_expansions`."""
+    return _with_expansions(closed, late_expansions)
+
+
+def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> ClosedJaxpr:
     """The same with the equations for which the rule of their primitive returns a function expanded."""
     if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
@@ -51,4 +57,4 @@ def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[Jaxpr
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
-    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": expanded(called, rules)})]
+    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": _with_expansions(called, rules)})]

@@ -7,7 +7,6 @@ others.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -43,13 +42,14 @@ def program_text(kernels: Sequence[ir.Kernel | OtherKernel]) -> str:
         kernel_text(kernel, calls) if isinstance(kernel, ir.Kernel) else kernel.text(calls)
         for kernel in kernels
     ]
-    texts = [helper.text for helper in with_needs(calls)] + texts
+    helpers = with_needs(calls)
     # mul_add, which is rounded once instead of twice, is on a separate line. Everything else is one operation
     # a line, rounded as NumPy does.
-    pragmas = ["#pragma OPENCL FP_CONTRACT ON"]
-    if any(re.search(r"\b(as_)?double\d*\b", text) for text in texts):
-        pragmas.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    return "\n\n".join([text.strip() for text in (*pragmas, *texts)]) + "\n"
+    parts = ["#pragma OPENCL FP_CONTRACT ON"]
+    if calls.has_double or any([helper.has_double for helper in helpers]):
+        parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
+    parts += [*[helper.text for helper in helpers], *texts]
+    return "\n\n".join([part.strip() for part in parts]) + "\n"
 
 
 def with_needs(calls: Iterable[Callee]) -> list[Helper]:
@@ -78,4 +78,4 @@ def function_helper(function: KernelFunction) -> Helper:
         f"  return {function.result};",
         "}",
     ]
-    return Helper(name, "\n".join(lines), tuple(scope.calls))
+    return Helper(name, "\n".join(lines), tuple(scope.calls), scope.calls.has_double)

@@ -7,13 +7,11 @@ equations cost nothing: that is the point of fusion.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tinyjax.compile.fusion.cost_record import Cost, bytes_of_all, eqn_cost, of_one_iteration, total
 from tinyjax.compile.fusion.groups import Group
-from tinyjax.compile.plan import MemoryPlan, Plan, step_word
-
-# ---- steps ----
+from tinyjax.compile.plan import Plan, step_word
 
 
 def group_cost(plan: Plan, number: int) -> Cost:
@@ -57,32 +55,3 @@ def _row(cost: Cost, what: str) -> str:
     work = (cost.flops + cost.transcendentals) / cost.bytes if cost.bytes else 0
     numbers = f"{cost.flops:12,.0f} {cost.transcendentals:12,.0f} {cost.bytes:12,.0f}"
     return f"{numbers} {work:9.2f}  {what}"
-
-
-# ---- memory ----
-
-
-@dataclass(frozen=True)
-class CompiledMemoryStats:
-    """How much memory a call takes, by JAX's names.
-
-    Arguments, constants and results are in memory of their own; `alias` is the memory that results and
-    donated arguments share, `temp` the rest of the peak, and the generated code is OpenCL C."""
-
-    generated_code_size_in_bytes: int
-    argument_size_in_bytes: int
-    output_size_in_bytes: int
-    alias_size_in_bytes: int
-    temp_size_in_bytes: int
-    peak_memory_in_bytes: int
-
-
-def memory_stats(memory: MemoryPlan, code: str) -> CompiledMemoryStats:
-    return CompiledMemoryStats(
-        len(code.encode()),
-        memory.argument_bytes,
-        memory.output_bytes,
-        memory.alias_bytes,
-        memory.temp_bytes,
-        memory.peak_bytes,
-    )

@@ -69,9 +69,9 @@ def with_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     plan = plan.with_bodies(of_body, kernels=dict(plan.kernels), memory=memory)
     results = {v for v in jaxpr.outvars if isinstance(v, Var)}
     last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
-    reusable = {v for v in (plan.made_on_device() | given) - results if v.aval.size}
-    made_on_host = plan.made_on_host() - results
-
+    on_device = plan.made_on_device()
+    reusable = {v for v in (on_device | given) - results if v.aval.size}
+    made_on_host = {v for group in plan.groups for v in group.outputs} - on_device - results
     new_carry = set(jaxpr.outvars[: len(given)])
 
     def may_take_over(v: Var, u: Var) -> bool:

@@ -14,10 +14,10 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.codegen.program import OtherKernel
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
-from tinyjax.compile.fusion.invariants import hoist_host_steps
+from tinyjax.compile.fusion.invariants import hoist_invariants
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
-from tinyjax.compile.kernel.rules import rewrites_for_steps
+from tinyjax.compile.kernel.rules import OnHost, lowering_of, rewrites_for_steps
 from tinyjax.compile.passes.cse import cse_key
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow
 from tinyjax.compile.passes.patterns import Producer, walk
@@ -108,10 +108,6 @@ class Plan:
         """The values that the device computes: their memory can be reused when nothing reads it."""
         return {v for group in self.groups if group.kind != "host" for v in group.outputs}
 
-    def made_on_host(self) -> set[Var]:
-        """The results of host steps: their memory is NumPy's, and can only be freed."""
-        return {v for group in self.groups if group.kind == "host" for v in group.outputs}
-
     def all_plans(self) -> Iterator[Plan]:
         """This plan, and those of the bodies within."""
         yield self
@@ -183,7 +179,7 @@ class _Planner:
                 return None
             made, before = loop_kernel(eqn, producer, names, self.target), list[JaxprEqn]()
             if isinstance(made, str):
-                before, eqn = hoist_host_steps(eqn, names, self.target)
+                before, eqn = hoist_invariants(eqn, names, self._is_host_step)
             loops[eqn] = made
             return [*before, eqn]
 
@@ -201,6 +197,9 @@ class _Planner:
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
+
+    def _is_host_step(self, eqn: JaxprEqn) -> bool:
+        return isinstance(lowering_of(eqn, self.target), OnHost)
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _group_key(group)

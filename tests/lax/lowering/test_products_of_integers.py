@@ -20,10 +20,13 @@ def test_products_of_small_integers_are_exact_in_floats(dtype: str, floats: str 
     np.testing.assert_array_equal(jax.jit(product)(x, x.T), expected.astype(np.int32))
 
 
-def test_convolutions_of_small_integers_are_exact() -> None:
+@pytest.mark.parametrize("padding", ["VALID", "SAME"])
+def test_convolutions_of_small_integers_are_exact(padding: str) -> None:
     images = np.random.default_rng(0).choice([-128, 127], (1, 3, 9, 9)).astype(np.int8)
     kernels = np.full((4, 3, 3, 3), -128, np.int8)
     f = lambda x, y: jax.lax.conv_general_dilated(  # noqa: E731
-        x, y, (1, 1), "VALID", preferred_element_type=jnp.int32
+        x, y, (1, 1), padding, preferred_element_type=jnp.int32
     )
+    simplified = jax.jit(f).lower(images, kernels).as_text("simplified")
+    assert "f32[1,4," in simplified and "padding=((0, 0), (0, 0))" in simplified
     np.testing.assert_array_equal(jax.jit(f)(images, kernels), f(images, kernels))

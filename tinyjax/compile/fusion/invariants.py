@@ -1,7 +1,7 @@
-"""Host steps of a loop that compute the same in every iteration, moved out of it.
+"""Equations of a loop's body that compute the same in every iteration, moved out of it.
 
-A loop that is one kernel hoists by itself (the directive Hoist). In a loop of steps each host step waits for
-the device, so steps that depend only on the loop's constants run once, before the loop.
+In a loop of steps each host step waits for the device, so host steps that depend only on the loop's constants
+run once, before the loop. A loop that is one kernel hoists statements too (the directive Hoist).
 """
 
 from __future__ import annotations
@@ -9,26 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.rules import OnHost, lowering_of
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects, substitute
-
-
-def hoist_host_steps(
-    eqn: JaxprEqn, names: dict[Var, str], target: Target
-) -> tuple[list[JaxprEqn], JaxprEqn]:
-    """The invariant host steps of a loop's body, with the equations that they need, as equations before the
-    loop; and the loop without them. New variables get names."""
-    return hoist_invariants(
-        eqn, names, lambda inner: isinstance(lowering_of(inner, target), OnHost)
-    )
 
 
 def hoist_invariants(
     eqn: JaxprEqn, names: dict[Var, str], is_wanted: Callable[[JaxprEqn], bool]
 ) -> tuple[list[JaxprEqn], JaxprEqn]:
-    """The same for the invariant equations that are wanted."""
+    """The wanted invariant equations of a loop's body, with those that they need, as equations before the
+    loop; and the loop without them. New variables get names."""
     loop = loop_of(eqn)
     if loop is None:
         return [], eqn

@@ -201,31 +201,13 @@ def operation(op: str, dtype: np.dtype, of: np.dtype) -> Callable[..., Any]:
 def callable_of(function: KernelFunction) -> Callable[..., Any]:
     """A function in the kernel language as a Python function of NumPy scalars or arrays."""
 
-    def scope_of(args: Sequence[Any]) -> dict[str, Any]:
-        return {p.name: x.astype(p.dtype) for p, x in zip(function.parameters, args)}
-
     def run(*args: Any) -> Any:
-        scope, wide = scope_of(args), widened(function, max(map(np.size, args)))
+        scope = {p.name: x.astype(p.dtype) for p, x in zip(function.parameters, args)}
+        wide = widened(function, max(map(np.size, args)))
         _run_together([_run(wide.body, scope, is_last=False)])
         return scope[function.result.name]
 
-    lets = [statement for statement in function.body if isinstance(statement, ir.Let)]
-    if len(lets) < len(function.body):
-        return run
-    # Without branches, looking up each statement's function once is ten times as fast.
-    steps = []
-    for let in lets:
-        of = next(arg.dtype for arg in let.args if not isinstance(arg, Index))
-        operands = [arg.name if isinstance(arg, ir.Value) else _value(arg, {}) for arg in let.args]
-        steps.append((let.target.name, operation(let.op, let.target.dtype, of), operands))
-
-    def run_steps(*args: Any) -> Any:
-        scope = scope_of(args)
-        for name, step, operands in steps:
-            scope[name] = step(*[scope[x] if isinstance(x, str) else x for x in operands])
-        return scope[function.result.name]
-
-    return run_steps
+    return run
 
 
 def convert(x: Any, dtype: np.dtype) -> Any:

@@ -13,8 +13,9 @@ import numpy as np
 from tinyjax.compile.kernel.indices import Index, as_index, linear
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.kernel_ir import Argument, Const, Scalar
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.compile.kernel.writer import COMPARISONS
 
-COMPARISONS = ("ge", "gt", "le", "lt", "eq", "ne")
 OF_INTEGERS = (*COMPARISONS, "convert", "add", "sub", "min", "max")
 
 
@@ -41,15 +42,9 @@ def known_result(op: str, args: Sequence[Argument], dtype: np.dtype) -> Scalar |
 
 def _comparison(op: str, difference: Index) -> Const | None:
     """The result of comparing a number in that range with 0, if it is the same for all."""
-    least, most = difference.lo, difference.hi
-    answers = {
-        "ge": (least >= 0, most < 0), "gt": (least > 0, most <= 0),
-        "lt": (most < 0, least >= 0), "le": (most <= 0, least > 0),
-        "eq": (least == most == 0, least > 0 or most < 0),
-        "ne": (least > 0 or most < 0, least == most == 0),
-    }  # fmt: skip
-    is_true, is_false = answers[op]
-    return truth(is_true) if is_true or is_false else None
+    least, most = (scalar_ops[op].numpy(end, 0) for end in (difference.lo, difference.hi))
+    is_between = op in ("eq", "ne") and difference.lo < 0 < difference.hi
+    return None if least != most or is_between else truth(least)
 
 
 def truth(value: bool) -> Const:

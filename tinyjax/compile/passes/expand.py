@@ -1,9 +1,9 @@
 """Expansion: an equation that no kernel computes, as equations that kernels compute.
 
 A primitive such as lu is a host step: LAPACK works on whole matrices. Where these are small, a kernel is
-faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part. `expansions`
-has a function for each such primitive, which decides by the equation. The result may be a cond with one
-branch, which is always one kernel.
+faster, and a loop around them can be a kernel too. A sum of complex numbers is one of each part; a
+convolution's padding is a pad before it. `expansions` has a function for each such primitive, which decides
+by the equation. The result may be a cond with one branch, which is always one kernel.
 """
 
 from __future__ import annotations
@@ -23,15 +23,21 @@ from tinyjax.core.tracing import trace_to_jaxpr
 # None.
 Expansion = Callable[[JaxprEqn], Callable[..., list[Any]] | None]
 expansions: dict[Primitive, Expansion] = {}
+late_expansions: dict[Primitive, Expansion] = {}  # of equations that other passes simplify before
 _CALL = Primitive("closed_call", multiple_results=True)
 
 
 def expand(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same with the equations that `expansions` has a function for expanded."""
-    return expanded(closed, expansions)
+    return _with_expansions(closed, expansions)
 
 
-def expanded(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> ClosedJaxpr:
+def expand_late(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same by `late_expansions`."""
+    return _with_expansions(closed, late_expansions)
+
+
+def _with_expansions(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> ClosedJaxpr:
     """The same with the equations for which the rule of their primitive returns a function expanded."""
     if rules.keys().isdisjoint([eqn.primitive for eqn in closed.jaxpr.eqns]):
         return closed
@@ -42,7 +48,7 @@ def expanded(closed: ClosedJaxpr, rules: Mapping[Primitive, Expansion]) -> Close
 
 
 def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[JaxprEqn] | None:
-    """A call of the expansion, if there is one."""
+    """A call of the expansion, if there is one; its equations may be expanded too."""
     fun = rules[eqn.primitive](eqn) if eqn.primitive in rules else None
     if fun is None:
         return None
@@ -51,4 +57,4 @@ def _expanded(eqn: JaxprEqn, rules: Mapping[Primitive, Expansion]) -> list[Jaxpr
         context.source_info = eqn.source_info
         # only shape and dtype: the rest of the types doesn't matter to a program for one device
         called = trace_to_jaxpr(fun, [ShapedArray(v.aval.shape, v.aval.dtype) for v in eqn.invars])
-    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": called})]
+    return [eqn.replace(primitive=_CALL, params={"call_jaxpr": _with_expansions(called, rules)})]

@@ -8,11 +8,11 @@ meanwhile. It is inlined after all other passes, so that none of its equations i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event, is_recording
 from tinyjax.core.inlining import called_jaxpr, inline_calls, is_call
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, all_jaxprs
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -34,9 +34,6 @@ def is_rematerialised(eqn: JaxprEqn) -> bool:
 
 
 def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxpr:
-    closed = without_ignored_params(closed)
-    if next(_calls(closed.jaxpr, keep), None) is None:
-        return closed
     if is_recording():
         for eqn in _calls(closed.jaxpr, keep):
             if eqn.primitive.facts.is_identity:
@@ -44,7 +41,9 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
             else:
                 name = eqn.params.get("name", eqn.primitive.name)
                 event(eqn, f"replaced by the equations of {name}", "", eqn)
-    return inline_calls(closed, keep)
+    if next(_calls(closed.jaxpr, keep), None) is not None:
+        closed = inline_calls(closed, keep)
+    return walk(closed, _without_ignored_params)
 
 
 def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]:
@@ -57,26 +56,9 @@ def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]
             yield from _calls(called_jaxpr(eqn).jaxpr, keep)
 
 
-# ---- parameters that no program reads ----
-
-
-def without_ignored_params(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same, without the parameters that are ignored (core/facts.py)."""
-    eqns = [eqn for each in all_jaxprs(closed.jaxpr) for eqn in each.eqns]
-    if all([eqn.params.keys().isdisjoint(eqn.primitive.facts.ignored_params) for eqn in eqns]):
-        return closed
-    return _without_ignored(closed)
-
-
-def _without_ignored(value: Any) -> Any:
-    """A jaxpr, or a parameter with jaxprs in it, without these."""
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return tuple(map(_without_ignored, value))
-    if isinstance(value, ClosedJaxpr):
-        return value.replace(_without_ignored(value.jaxpr))
-    return value.replace(eqns=map(_read, value.eqns)) if isinstance(value, Jaxpr) else value
-
-
-def _read(eqn: JaxprEqn) -> JaxprEqn:
-    ignored, params = eqn.primitive.facts.ignored_params, eqn.params.items()
-    return eqn.replace(params={k: _without_ignored(v) for k, v in params if k not in ignored})
+def _without_ignored_params(eqn: JaxprEqn, producer: Producer) -> list[JaxprEqn] | None:
+    """The equation without the parameters that no program reads (core/facts.py)."""
+    ignored = eqn.primitive.facts.ignored_params
+    if eqn.params.keys().isdisjoint(ignored):
+        return None
+    return [eqn.replace(params={k: v for k, v in eqn.params.items() if k not in ignored})]

@@ -13,17 +13,15 @@ from itertools import cycle, groupby, islice
 from operator import attrgetter
 
 from tinyjax.compile.passes.bodies import simplify_bodies
-from tinyjax.compile.passes.convolutions import convolutions
 from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.dce import dce
-from tinyjax.compile.passes.expand import expand
+from tinyjax.compile.passes.expand import expand, expand_late
 from tinyjax.compile.passes.fold import fold
 from tinyjax.compile.passes.inline import inline, inline_rematerialised
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
 from tinyjax.compile.passes.products import products
 from tinyjax.compile.passes.rewrite_rules import rewrite_rules
 from tinyjax.compile.passes.updates import updates
-from tinyjax.compile.passes.vector_products import vector_products
 from tinyjax.compile.record import is_recording, run_pass
 from tinyjax.core.inlining import check_equations
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
@@ -57,7 +55,6 @@ PASSES = (
         "small matrices and sums of complex numbers become simpler operations",
         same_bits=False,
     ),
-    Pass("convolutions", convolutions, "the padding of convolutions becomes a pad before"),
     Pass(
         "rewrite_rules", rewrite_rules, "equations become simpler, by a table", run_to_fixpoint=True
     ),
@@ -68,7 +65,7 @@ PASSES = (
     Pass("products", products, "transpositions go into products", same_bits=False),
     Pass(
         "vector_products",
-        vector_products,
+        expand_late,
         "products of vectors become sums of products",
         same_bits=False,
     ),

@@ -1,8 +1,8 @@
 """Partition: a loop in pieces, in each of which every test of its variable has one answer.
 
 A padded array tests each element for being inside, a concatenation tests which operand it is in, and a vector
-tests where it ends. The answer changes at few places: the loop is cut there. An element of a window is tested
-in inner loops: the loop over windows is cut where none or all of a window's elements are inside. In a piece the variable has a
+tests where it ends. The answer changes at few places: the loop is cut there. A window's elements are tested
+in inner loops: then the loop is cut where none or all of them are inside. In a piece the variable has a
 smaller range, so indices simplify, and comparisons and the choices that depend on them are known. The longest
 piece keeps the names of the loop; in the others, loop names end in _border and a number.
 

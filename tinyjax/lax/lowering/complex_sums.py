@@ -16,7 +16,6 @@ from tinyjax.compile.passes.expand import expansions
 from tinyjax.compile.passes.products import sides_of
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import reduce_sum_p
-from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.cumulative import cumsum_p
 from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.lax.dynamic_slicing import dynamic_update_slice_p
@@ -27,10 +26,10 @@ FEW = 4  # terms of a sum of complex products
 
 def _product(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     dtype = eqn.outvars[0].aval.dtype
-    return _product_of_pairs(eqn, dtype) if dtype.kind == "c" else _product_of_integers(eqn)
+    return _product_of_pairs(eqn, dtype) if dtype.kind == "c" else product_of_integers(eqn)
 
 
-def _product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+def product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     """A product or convolution in floats, where all sums are exact: processors add these twice as fast."""
     (x, y), dtype = (v.aval for v in eqn.invars), eqn.outvars[0].aval.dtype
     if dtype.kind != "i" or dtype.itemsize < 4 or any(v.dtype.kind not in "iu" for v in (x, y)):
@@ -97,9 +96,6 @@ def _of_each_part(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     return of_parts
 
 
-expansions |= {
-    dot_general_p: _product,
-    conv_general_dilated_p: _product_of_integers,
-}
+expansions[dot_general_p] = _product
 for _p in (reduce_sum_p, cumsum_p, dynamic_update_slice_p, scatter_p, scatter_add_p, scatter_sub_p):
     expansions[_p] = _of_each_part

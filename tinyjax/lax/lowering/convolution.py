@@ -2,8 +2,8 @@
 
 Each element of the result reads its window, feature by feature, and the matching elements of the kernel. That
 is a matrix product whose left matrix has a row for each position: its window. The windows are not copied
-("im2col"): a row's elements are read directly from the images. If few elements are read twice, or a dtype has
-no vectors, NumPy's BLAS multiplies copies.
+("im2col"): a row's elements are read directly from the images. Of a window that is read for a single feature,
+a CPU too computes a sum for each element. If a dtype has no vectors, NumPy's BLAS multiplies copies.
 
 Source: E. Georganas and others, "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures", 2018
@@ -11,23 +11,29 @@ Architectures", 2018
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.writer import Number
-from tinyjax.compile.passes.convolutions import has_several_features
+from tinyjax.compile.passes.expand import expansions
+from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.convolution import conv_general_dilated_p
 from tinyjax.lax.convolution_dims import in_layout
+from tinyjax.lax.lowering.complex_sums import product_of_integers
 from tinyjax.lax.lowering.indexing import element_or
 from tinyjax.lax.lowering.products import has_product, product_of
+from tinyjax.lax.slicing import pad
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
 
 
 def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:
-    if target.name == "gpu" or not has_several_features(eqn):
+    if target.name == "gpu" or not _has_several_features(eqn):
         return REDUCTION
     reason = _why_no_kernel(eqn)
     return rules.OnHost(reason) if reason else PRODUCT
@@ -43,6 +49,28 @@ def _why_no_kernel(eqn: JaxprEqn) -> str:
     if out.size == out.shape[numbers.out_spec[1]] and numbers.rhs_spec[0] == 0:
         return "one window, and a kernel whose features are apart in memory"
     return ""
+
+
+def _has_several_features(eqn: JaxprEqn) -> bool:
+    """Whether each element of the images is multiplied for several features of the result."""
+    params, shape = eqn.params, eqn.outvars[0].aval.shape
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    return shape[params["dimension_numbers"].out_spec[1]] > groups
+
+
+def _padded(eqn: JaxprEqn) -> Callable | None:
+    """The convolution of images that are cut or padded before, around and between their elements. Zeros are
+    then stored once, while many windows read each; the gradient by the kernel reads the same images."""
+    params, images = eqn.params, eqn.invars[0].aval
+    pairs = zip(params["padding"], params["lhs_dilation"])
+    border = [(int(low), int(high), int(dilation) - 1) for (low, high), dilation in pairs]
+    has_border = any(map(any, border)) and eqn.outvars[0].aval.size > 0
+    if not has_border or not _has_several_features(eqn) or kind(images.dtype) not in "iuf":
+        return None
+    config = in_layout([(0, 0, 0), (0, 0, 0), *border], params["dimension_numbers"].lhs_spec)
+    plain = {"padding": ((0, 0),) * len(border), "lhs_dilation": (1,) * len(border)}
+    zero = np.zeros((), images.dtype)
+    return lambda x, w: [eqn.primitive.bind(pad(x, zero, config), w, **params | plain)]
 
 
 def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
@@ -87,3 +115,4 @@ REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
 PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 
 rules.lowering_rules[conv_general_dilated_p] = _convolution
+expansions[conv_general_dilated_p] = lambda eqn: _padded(eqn) or product_of_integers(eqn)

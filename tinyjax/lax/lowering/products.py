@@ -1,9 +1,9 @@
-"""The lowering rule of dot_general: which products are kernels, and which go to NumPy's BLAS.
+"""The lowering rules of dot_general: which products are kernels, and which go to NumPy's BLAS.
 
-A product without a sum is elementwise, and fuses with its readers. A small one is a sum in its reader's
-kernel. A medium one has its own kernel (product_schedule.py), which also computes what follows, and
-doesn't synchronize. A large one uses BLAS, whose kernels are written for each processor: that saves more
-than the synchronization costs.
+A product without a sum is elementwise, and fuses with its readers. A product with a vector is a sum of
+elementwise products. A small one is a sum in its reader's kernel. A medium one has its own kernel
+(product_schedule.py), which also computes what follows, and doesn't synchronize. A large one uses BLAS, whose
+kernels are written for each processor: that saves more than the synchronization costs.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinyjax import lax
 from tinyjax.compile.kernel import rules
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.writer import Number
-from tinyjax.compile.passes.products import multiplications, sides_of
+from tinyjax.compile.passes.expand import late_expansions
+from tinyjax.compile.passes.products import Side, multiplications, sides_of
 from tinyjax.core import dtypes
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.dot_product import dot_general_p
@@ -31,6 +33,7 @@ LARGE = 2**26  # with more, synchronizing costs little compared to what BLAS sav
 FEW = 16  # elements of a result that a product kernel has no use for
 # On a GPU, work-items share each sum of LONG terms or more, if there are FEW_LONG such sums at most.
 LONG, FEW_LONG = 2**9, 2**10
+MIN_TERMS = 17  # of a product with a vector: shorter sums are computed where they are read
 
 
 def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
@@ -97,3 +100,41 @@ _term = product_of(_factors)
 REDUCTION = rules.Reduction("add", rules.zero_of, _summed_sizes, _term)
 PRODUCT = rules.Product("add", rules.zero_of, _summed_sizes, _term, factors=_factors)
 rules.lowering_rules[dot_general_p] = _dot_general
+
+# ---- products with a vector ----
+
+# A matrix product is fast because each element is multiplied many times. Here each is multiplied once: the
+# kernel of a sum reads the matrix in the order of memory, and computes what comes before and after, too.
+
+
+def _vector_product(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+    """A function that computes a product as a sum; None if it has several rows and columns."""
+    sides, out = sides_of(eqn), eqn.outvars[0].aval
+    vectors = [side.size(side.kept) == 1 for side in sides]
+    terms = sides[0].size(sides[0].summed)
+    if not any(vectors) or terms < MIN_TERMS or not out.size or dtypes.kind(out.dtype) not in "iuf":
+        return None
+
+    def product(*operands: Any) -> list[Any]:
+        dtype = rules.sum_dtype(out.dtype)
+        pairs = [(lax.convert_element_type(x, dtype), side) for x, side in zip(operands, sides)]
+        (x, matrix), (y, vector) = pairs if vectors[1] else reversed(pairs)
+        total = lax.reduce_sum(lax.mul(x, _stretched(y, vector, matrix)), sorted(matrix.summed))
+        left = [axis for axis in range(len(matrix.shape)) if axis not in matrix.summed]
+        total = lax.transpose(total, [left.index(axis) for axis in (*matrix.batch, *matrix.kept)])
+        total = lax.convert_element_type(total, out.dtype)
+        return [lax.reshape(total, out.shape) if out.shape else total]
+
+    return product
+
+
+def _stretched(x: Any, side: Side, to: Side) -> Any:
+    """The element of a vector that each element of the other side is multiplied with."""
+    place = dict(zip([*side.batch, *side.summed], [*to.batch, *to.summed]))
+    axes = sorted(place, key=place.__getitem__)
+    x = lax.reshape(lax.transpose(x, [*axes, *side.kept]), side.sizes(axes))
+    places = [place[axis] for axis in axes]
+    return x if x.shape == to.shape else lax.broadcast_in_dim(x, to.shape, places)
+
+
+late_expansions[dot_general_p] = _vector_product

@@ -31,7 +31,6 @@ from tinyjax.transform.jit.primitive import read_arguments
 from tinyjax.transform.jit.wrong_arguments import argument_name, place_error, tree_error, type_error
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
-    from tinyjax.compile.cost import CompiledMemoryStats
     from tinyjax.compile.lowered import LoweredProgram
     from tinyjax.compile.record import PassRecord
     from tinyjax.compile.schedules.directive import Directive
@@ -68,6 +67,21 @@ class ArgInfo:
     @property
     def dtype(self) -> np.dtype:
         return self._aval.dtype
+
+
+@dataclass(frozen=True)
+class CompiledMemoryStats:
+    """How much memory a call takes, by JAX's names.
+
+    Arguments, constants and results are in memory of their own; `alias` is the memory that results and
+    donated arguments share, `temp` the rest of the peak, and the generated code is OpenCL C."""
+
+    generated_code_size_in_bytes: int
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    alias_size_in_bytes: int
+    temp_size_in_bytes: int
+    peak_memory_in_bytes: int
 
 
 class _Signature:
@@ -244,10 +258,16 @@ class Compiled(_Signature):
     def memory_analysis(self) -> CompiledMemoryStats:
         """The bytes that a call needs, known before it runs; `as_text("memory")` has a line for each
         array."""
-        from tinyjax.compile.cost import memory_stats
-
         lowered = self.executable.lowered
-        return memory_stats(lowered.plan.memory, lowered.as_text("opencl"))
+        memory, code = lowered.plan.memory, lowered.as_text("opencl").encode()
+        return CompiledMemoryStats(
+            len(code),
+            memory.argument_bytes,
+            memory.output_bytes,
+            memory.alias_bytes,
+            memory.temp_bytes,
+            memory.peak_bytes,
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.

@@ -4,7 +4,7 @@ import numpy as np
 from lowering import aval
 
 from tinyjax import lax
-from tinyjax.compile.passes.convolutions import convolutions
+from tinyjax.compile.passes.expand import expand
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.tracing import make_jaxpr
@@ -21,7 +21,7 @@ def test_padding_and_holes_become_a_pad_of_the_same_bits():
         )
 
     before = make_jaxpr(f)(aval(2, 3, 5, 6), aval(4, 3, 2, 2))
-    after = convolutions(before)
+    after = expand(before)
     assert names(after) == ["pad", "conv_general_dilated"]
     rng = np.random.default_rng(0)
     args = [rng.standard_normal(v.aval.shape).astype(np.float32) for v in before.jaxpr.invars]
@@ -32,12 +32,12 @@ def test_padding_and_holes_become_a_pad_of_the_same_bits():
 def test_what_is_cut_off_whole_is_no_array():
     f = lambda x, w: lax.conv_general_dilated(x, w, (1,), [(-1, -1)])  # noqa: E731
     closed = make_jaxpr(f)(aval(2, 3, 1), aval(4, 3, 2))
-    assert convolutions(closed) is closed
+    assert expand(closed) is closed
 
 
 def test_without_a_border_nothing_changes():
     closed = make_jaxpr(lambda x, w: lax.conv(x, w, (2,), "VALID"))(aval(2, 3, 9), aval(4, 3, 2))
-    assert convolutions(closed) is closed
+    assert expand(closed) is closed
 
 
 def test_images_that_two_convolutions_read_are_padded_once():

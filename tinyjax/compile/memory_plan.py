@@ -44,7 +44,7 @@ from tinyjax.compile.kernel.substitution import (
 )
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import MemoryPlan, Plan
-from tinyjax.compile.schedules.dependences import iterations
+from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.nests import without_unused
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
@@ -236,7 +236,9 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
         buffers=[shared.get(buffer, buffer) for buffer in kernel.buffers if buffer not in sources],
         body=_without_copies(body),
     )
-    is_little = kernel.local_size == 1 and kernel.items * _iterations(changed.body) <= CPU.grain
+    is_little = (
+        kernel.local_size == 1 and kernel.items * inner_iterations(changed.body) <= CPU.grain
+    )
     if changed.body == body or kernel.items == 1 or not is_little:
         return changed
     item = item_index(kernel.items)
@@ -262,12 +264,6 @@ def _without_copies(body: list[Statement]) -> list[Statement]:
         return [s]
 
     return replaced(body, changed)
-
-
-def _iterations(body: Sequence[Statement]) -> int:
-    """The largest number of iterations of the loops, inner ones included."""
-    loops = [s for s in every_statement(body) if isinstance(s, For)]
-    return max(1, sum(iterations(loop) * _iterations(loop.body) for loop in loops))
 
 
 # ---- donation ----

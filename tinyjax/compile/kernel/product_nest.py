@@ -21,6 +21,8 @@ k has several loops, over the window and the images' features. A schedule makes 
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -39,22 +41,22 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.passes.products import sides_of, summed_together
-from tinyjax.core.jaxpr import Var
+from tinyjax.core.jaxpr import JaxprEqn, Var
+
+Sizes = dict[int, int]  # axes of the result, and how many of their places each loop goes over
 
 
 def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     """The naive nest of a group that has a product among its equations."""
-    assert group.product is not None
-    is_matrices = group.product.primitive.name == "dot_general"
-    nest = (_ProductNest if is_matrices else _ConvolutionNest)(group, names, target)
+    nest = _ProductNest(group, names, target)
     with statements_of(nest.eqn):
         nest.write_nest()
     return nest.kernel(name)
 
 
 class _ProductNest(NestBuilder):
-    """Sizes: `rows` x `k` by `k` x `columns`, `batch` times; the loops `sums` number k. Several axes of a
-    kind are one loop, but summed axes only if they are adjacent.
+    """`kinds` are the axes of a batch, the rows and the columns, one loop each. The loops over k are over
+    `runs` of axes of the reduction domain.
     """
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
@@ -65,22 +67,14 @@ class _ProductNest(NestBuilder):
         assert isinstance(rule, Product)
         self.rule, self.summed = rule, rule.sizes(self.eqn)
         self.dtype = sum_dtype(self.out.aval.dtype)
-        self.find_sizes()
-        self.taken["k"] = len(self.sums)  # names of loops, not of variables
-
-    def find_sizes(self) -> None:
-        self.left, self.right = sides_of(self.eqn)
-        self.batch = self.left.size(self.left.batch)
-        self.rows = self.left.size(self.left.kept)
-        self.columns = self.right.size(self.right.kept)
-        self.runs = summed_together(self.left, self.right)
-        self.sums = tuple(map(self.left.size, self.runs))
+        is_matrices = self.eqn.primitive.name == "dot_general"
+        self.kinds, self.runs = (_of_matrices if is_matrices else _of_convolution)(self.eqn, rule)
+        self.taken["k"] = len(self.runs)  # names of loops, not of variables
 
     def write_nest(self) -> None:
-        batches = [("batch", self.batch)] if self.batch > 1 else []
-        with self.axes([*batches, ("row", self.rows), ("column", self.columns)]) as at:
-            batch, row, column = at if batches else [index(0), *at]
-            position = self.position(batch, row, column)
+        sizes = zip(("batch", "row", "column"), (math.prod(kind.values()) for kind in self.kinds))
+        with self.axes(each for each in sizes if each != ("batch", 1)) as at:
+            position = self.position([*[index(0)] * (3 - len(at)), *at])
             result = self.converted(self._sum(position), self.out.aval.dtype)
             self.set_element(self.out, position, result)
             for v in self.outputs:
@@ -90,8 +84,8 @@ class _ProductNest(NestBuilder):
         acc = self.array("acc", self.dtype)
         ctx = LoweringRuleContext(self, self.eqn, self.out, position)
         # the loops over k, or over k1, k2, ...
-        names = ["k"] if len(self.sums) == 1 else [f"k{n + 1}" for n in range(len(self.sums))]
-        with self.axes(zip(names, self.sums)) as k:
+        names = ["k"] if len(self.runs) == 1 else [f"k{n + 1}" for n in range(len(self.runs))]
+        with self.axes(zip(names, (math.prod(self._sizes(run)) for run in self.runs))) as k:
             operands = (Operand(self, v) for v in self.eqn.invars)
             factors = self.rule.factors(ctx, self.term_place(k), *operands, **self.eqn.params)
             x, y = (factor.astype(self.dtype) for factor in factors)
@@ -105,44 +99,43 @@ class _ProductNest(NestBuilder):
         with ExitStack() as stack:
             yield [stack.enter_context(self.axis(*each)) for each in sizes]
 
+    def _sizes(self, run: Sequence[int]) -> list[int]:
+        return [self.summed[axis] for axis in run]
+
     def term_place(self, k: Sequence[Index]) -> Position:
         """The position of a term of the sum."""
-        along: dict[int, Index] = {}
-        for axes, at in zip(self.runs, k):
-            along.update(zip(axes, Position(self.left.sizes(axes), flat=at).coords))
-        return Position(self.summed, [along.get(axis, index(0)) for axis in self.left.summed])
+        coords = [index(0)] * len(self.summed)
+        for run, at in zip(self.runs, k):
+            for axis, coord in zip(run, Position(self._sizes(run), flat=at).coords):
+                coords[axis] = coord
+        return Position(self.summed, coords)
 
-    def position(self, batch: Index, row: Index, column: Index) -> Position:
-        """The position of the result's element."""
-        kinds = [
-            (self.left.sizes(self.left.batch), batch),
-            (self.left.sizes(self.left.kept), row),
-            (self.right.sizes(self.right.kept), column),
-        ]
-        coords = [coord for sizes, at in kinds for coord in Position(sizes, flat=at).coords]
+    def position(self, numbers: Sequence[Index]) -> Position:
+        """The position of the result's element; an axis of two kinds counts the second for each of the
+        first."""
+        coords = [index(0)] * self.out.aval.ndim
+        for sizes, number in zip(self.kinds, numbers):
+            for axis, coord in zip(sizes, Position([*sizes.values()], flat=number).coords):
+                coords[axis] = coords[axis] * sizes[axis] + coord
         return Position(self.out.aval.shape, coords)
 
 
-class _ConvolutionNest(_ProductNest):
+def _of_matrices(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[int]]]:
+    """Several axes of a kind are one loop, but summed axes only if they are adjacent."""
+    left, right = sides_of(eqn)
+    axes = enumerate(eqn.outvars[0].aval.shape)
+    counts = map(len, (left.batch, left.kept, right.kept))
+    runs = [[*map(left.summed.index, run)] for run in summed_together(left, right)]
+    return [dict(itertools.islice(axes, count)) for count in counts], runs
+
+
+def _of_convolution(eqn: JaxprEqn, rule: Product) -> tuple[list[Sizes], list[list[int]]]:
     """Rows are the positions of the result in all images, columns the features of a group, and a group is a
     batch. A term has a position in the window and a feature of the images.
     """
-
-    def find_sizes(self) -> None:
-        aval, params = self.out.aval, self.eqn.params
-        self.feature = params["dimension_numbers"].out_spec[1]
-        self.batch = params["feature_group_count"] * params["batch_group_count"]
-        self.columns = aval.shape[self.feature] // self.batch
-        self.rows = aval.size // aval.shape[self.feature]
-        self.sums = tuple(size for size in self.summed if size > 1) or (1,)
-
-    def term_place(self, k: Sequence[Index]) -> Position:
-        numbers = iter(k)
-        return Position(self.summed, [next(numbers) if n > 1 else index(0) for n in self.summed])
-
-    def position(self, batch: Index, row: Index, column: Index) -> Position:
-        shape = self.out.aval.shape
-        others = shape[: self.feature] + shape[self.feature + 1 :]
-        coords = list(Position(others, flat=row).coords)
-        coords.insert(self.feature, batch * self.columns + column)
-        return Position(shape, coords)
+    params, rows = eqn.params, dict(enumerate(eqn.outvars[0].aval.shape))
+    feature = params["dimension_numbers"].out_spec[1]
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    columns = {feature: rows.pop(feature) // groups}
+    runs = [[axis] for axis, size in enumerate(rule.sizes(eqn)) if size > 1] or [[]]
+    return [{feature: groups}, rows, columns], runs

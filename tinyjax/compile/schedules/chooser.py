@@ -161,7 +161,9 @@ class Chooser(ScheduleBuilder):
                     self.apply_if_possible(UnrollAndJam(axis, ACCUMULATORS, why=why))
 
     def _loops_by_axis(self) -> dict[str, list[For]]:
-        """All loops. An axis has several if the loop around it was cut: a directive changes them together."""
+        """All loops. An axis has several if a loop around it was unrolled, and iterations remained: a
+        directive changes them together.
+        """
         found: dict[str, list[For]] = {}
         for loop in loops_of(self.kernel.body):
             found.setdefault(axis_of(loop), []).append(loop)

@@ -210,6 +210,12 @@ def iterations(loop: ir.For) -> int:
     return min(max(0, (end - loop.start).hi) for end in ends(loop.stop))
 
 
+def inner_iterations(body: Sequence[ir.Statement]) -> int:
+    """The largest number of iterations of the loops in a body, inner ones included; one without loops."""
+    loops = [s for s in body if isinstance(s, ir.For)]
+    return max(1, sum(iterations(loop) * inner_iterations(loop.body) for loop in loops))
+
+
 def ends(stop: Index) -> list[Index]:
     """Where a loop stops, whichever comes first."""
     return [end for arg in stop.args for end in ends(arg)] if stop.op == "min" else [stop]

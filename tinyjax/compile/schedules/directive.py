@@ -12,12 +12,14 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.substitution import (
     allocated,
     every_statement,
     loaded_memory,
     replaced,
     stored_memory,
+    substituted,
 )
 
 
@@ -161,6 +163,14 @@ def in_loops(loops: Sequence[ir.For], body: list[ir.Statement]) -> list[ir.State
     for loop in reversed(loops):
         body = [replace(loop, body=body)]
     return body
+
+
+def every_nth(loop: ir.For, first: Index, step: int) -> list[ir.Statement]:
+    """The iterations of one of `step` that share a loop; a single one needs no loop."""
+    start = loop.start + first
+    if (loop.stop - loop.start).is_const(step):
+        return substituted(loop.body, {axis_of(loop): start})
+    return [replace(loop, start=start, step=step)]
 
 
 # ---- changes ----

@@ -16,13 +16,13 @@ sum are vectors, and its rows are shared out.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Statement
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.chooser import INSIDE, Chooser
+from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.directive import axis_of, loop_over, loops_of, perfect_nest
 from tinyjax.compile.schedules.lanes import MAX_STRIDE
 from tinyjax.compile.schedules.parallelize import split_work
@@ -43,7 +43,7 @@ def map_schedule(naive: Kernel, target: Target) -> Chooser:
     if not nest:
         return Chooser(naive, target)
     axes = [axis_of(loop) for loop in nest]
-    grain = max(1, target.grain // iterations(nest[-1].body))
+    grain = max(1, target.grain // inner_iterations(nest[-1].body))
     chooser = Chooser(naive, replace(target, grain=grain))
     if target.width == 1:  # a GPU, where neighbouring work-items load neighbouring elements
         axis = chooser.fuse_axes(axes, "neighbouring work-items have neighbouring elements")
@@ -53,12 +53,6 @@ def map_schedule(naive: Kernel, target: Target) -> Chooser:
     else:
         _in_vectors(chooser, axes)
     return chooser
-
-
-def iterations(body: Sequence[Statement]) -> int:
-    """The number of inner loop iterations for an element; one without inner loops."""
-    loops = [s for s in body if isinstance(s, For)]
-    return max(1, sum((s.stop - s.start).lo * iterations(s.body) for s in loops))
 
 
 def _in_vectors(chooser: Chooser, axes: list[str]) -> None:
@@ -147,7 +141,7 @@ def order_schedule(
         else:
             width = 1
     if axis := chooser.fuse_axes(outer, "elements that never meet"):
-        work = width * iterations(loop_over(chooser.kernel, axis).body)
+        work = width * inner_iterations(loop_over(chooser.kernel, axis).body)
         chooser.share_out(axis, target.grain // work)
     return chooser
 

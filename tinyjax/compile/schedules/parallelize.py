@@ -28,6 +28,7 @@ from tinyjax.compile.schedules.dependences import why_in_order
 from tinyjax.compile.schedules.directive import (
     LoopDirective,
     axis_of,
+    every_nth,
     loop_over,
     path_to,
 )
@@ -69,19 +70,16 @@ class Parallelize(LoopDirective):
         def shared_out(loop: ir.Statement) -> list[ir.Statement]:
             if not isinstance(loop, ir.For) or axis_of(loop) not in axes:
                 return [loop]
-            whole = loop.stop - loop.start
             number = item if kernel.items == 1 else item % self.items
             if self.cyclic:
-                start, stop, step = loop.start + number, loop.stop, total // kernel.items
-                is_one = whole.is_const(step)
-            else:
-                run = math.ceil(whole.lo / self.items / self.multiple) * self.multiple
-                start, step = loop.start + number * run, 1
-                stop = (start + run).min(loop.stop)
-                is_one = (stop - start).is_const(1)
-            if is_one:  # no iterations
+                return every_nth(loop, number, total // kernel.items)
+            count = (loop.stop - loop.start).lo
+            run = math.ceil(count / self.items / self.multiple) * self.multiple
+            start = loop.start + number * run
+            stop = (start + run).min(loop.stop)
+            if (stop - start).is_const(1):  # it needs no loop
                 return substituted(loop.body, {axis_of(loop): start})
-            return [replace(loop, start=start, stop=stop, step=step)]
+            return [replace(loop, start=start, stop=stop)]
 
         main, body = loop_over(kernel, self.axis), kernel.body
         apart = [s for s in _beside(body, self.axis) if _is_apart(s, main)]

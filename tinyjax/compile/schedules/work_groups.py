@@ -42,7 +42,7 @@ from tinyjax.compile.kernel.substitution import (
     substituted,
 )
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
-from tinyjax.compile.schedules.directive import Directive, axis_of, loops_of
+from tinyjax.compile.schedules.directive import Directive, axis_of, every_nth, loops_of
 from tinyjax.compile.schedules.nests import Fresh
 
 BOOL = np.dtype(bool)
@@ -112,12 +112,10 @@ class _GroupWork:
             self.written.insert(0, ir.Let(self.is_first, "eq", (local_id, index(0))))
 
     def _place(self, allocate: ir.Allocate, accesses: Sequence[_Access]) -> None:
-        array = allocate.array
-        if not _is_shared_array(accesses):
-            return
-        if _is_own(accesses, self.size):
+        array, kind = allocate.array, _kind(accesses, self.size)
+        if kind == "own":
             self.arrays[array] = replace(array, size=1)
-        else:
+        elif kind == "shared":
             self.arrays[array] = replace(array, is_local=True)
             self.local.append(replace(allocate, array=self.arrays[array]))
 
@@ -183,23 +181,13 @@ class _GroupWork:
         return [statement]
 
     def _iterations(self, loop: Any, loops: int) -> list[ir.Statement]:
-        """The iterations of one work-item: every n-th if n work-items share the loop. With one iteration
-        each, the loop disappears.
-        """
+        """The iterations of one work-item: every n-th if n work-items share the loop."""
         if loops == 1:
-            return self._every(loop, self.local_id, self.size, loop.body)
+            return every_nth(loop, self.local_id, self.size)
         (inner,) = loop.body
         width = _room([inner])
-        body = self._every(inner, self.local_id % width, width, inner.body)
-        return self._every(loop, self.local_id // width, self.size // width, body)
-
-    def _every(
-        self, loop: ir.For, first: Index, step: int, body: list[ir.Statement]
-    ) -> list[ir.Statement]:
-        start = loop.start + first
-        if not (loop.stop - loop.start).is_const(step):
-            return [replace(loop, start=start, step=step, body=body)]
-        return substituted(body, {axis_of(loop): start})
+        body = every_nth(inner, self.local_id % width, width)
+        return every_nth(replace(loop, body=body), self.local_id // width, self.size // width)
 
 
 # ---- which loops and arrays are shared ----
@@ -267,12 +255,18 @@ def _by_all(body: Sequence[ir.Statement], size: int) -> list[ir.Statement]:
     return [s for s, shared in _walk(body, size) if not shared]
 
 
-def _is_own(accesses: Sequence[_Access], size: int) -> bool:
-    """Whether each work-item accesses only one element, which then becomes a variable: all its loops have
-    equal bounds and at most one iteration per work-item, which accesses the element of that iteration.
+def _kind(accesses: Sequence[_Access], size: int) -> str:
+    """How work-items use an array: "alike" if all store the same; "shared" if others may load what one
+    stores; or "own" if each accesses only one element: all its loops have equal bounds and at most one
+    iteration per work-item, which accesses the element of that iteration.
     """
-    return len(set(map(_place, accesses))) == 1 and all(
-        access.shared and _room(access.shared) <= size for access in accesses
+    if not any(a.is_store and a.shared for a in accesses):
+        return "alike"
+    is_one = len(set(map(_place, accesses))) == 1
+    return (
+        "own"
+        if is_one and all(a.shared and _room(a.shared) <= size for a in accesses)
+        else "shared"
     )
 
 
@@ -291,11 +285,6 @@ def _room(nest: Sequence[ir.For]) -> int:
     return count
 
 
-def _is_shared_array(accesses: Sequence[_Access]) -> bool:
-    """Whether work-items store to elements that others may load."""
-    return any(a.is_store and a.shared for a in accesses)
-
-
 def _why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
     """Why a group of `size` work-items can't run the statements; empty if it can."""
     accesses = list(_accesses_of(body, size))
@@ -305,7 +294,7 @@ def _why_not_in_group(body: Sequence[ir.Statement], size: int) -> str:
         of_it = [a for a in accesses if a.memory == memory]
         if isinstance(memory, ir.Buffer) and not all(a.is_store for a in of_it):
             return f"some work-items would store what others load from {memory.name}"
-        if memory not in made or _is_own(of_it, size) or not _is_shared_array(of_it):
+        if memory not in made or _kind(of_it, size) != "shared":
             continue
         if made[memory].initial is not None:
             return f"{memory.name}, which work-items share, would be set by all of them"

@@ -13,6 +13,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import (
+    ArgReduction,
     Cumulative,
     Elementwise,
     Lowering,
@@ -27,17 +28,8 @@ from tinyjax.compile.kernel.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.compile.kernel.scalar_ops import (
-    CHEAP,
-    DIVISION,
-    FUNCTION,
-    HALVES,
-    KERNEL_DTYPES,
-    define,
-    scalar_ops,
-)
+from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define, scalar_ops
 from tinyjax.compile.kernel.writer import BOOL, Number
-from tinyjax.compile.passes.expand import expansions
 from tinyjax.core import dtypes
 from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn, Literal
@@ -233,28 +225,8 @@ lowering_rules[lax.pmin_p] = Reduction("min", greatest)
 lowering_rules[lax.reduce_and_p] = Reduction("and", _all_ones)
 lowering_rules[lax.reduce_or_p] = Reduction("or", zero_of)
 lowering_rules[lax.reduce_xor_p] = Reduction("xor", zero_of)
-
-
-def _first_extreme(reduce: Callable[..., Any], eqn: JaxprEqn) -> Callable[[Any], list[Any]] | None:
-    """The place of the first element that equals the extreme one, or of the first NaN: two reductions."""
-    axis, index_dtype = eqn.params["axes"][0], eqn.params["index_dtype"]
-
-    def place(x: Any) -> list[Any]:
-        others = [n for n in range(x.ndim) if n != axis]
-        is_found = lax.eq(x, lax.broadcast_in_dim(reduce(x, (axis,)), x.shape, others))
-        if dtypes.kind(x.dtype) == "f":
-            is_found = lax.bitwise_or(is_found, lax.ne(x, x))
-        places = lax.broadcasted_iota(np.int32, x.shape, axis)
-        last = lax.full(x.shape, x.shape[axis] - 1, np.int32)
-        first = lax.reduce_min(lax.select(is_found, places, last), (axis,))
-        return [lax.convert_element_type(first, index_dtype)]
-
-    return place if eqn.invars[0].aval.dtype in KERNEL_DTYPES else None
-
-
-for _primitive, _reduce in ((lax.argmax_p, lax.reduce_max), (lax.argmin_p, lax.reduce_min)):
-    lowering_rules[_primitive] = OnHost("kernels do not compute with its dtype")
-    expansions[_primitive] = functools.partial(_first_extreme, _reduce)
+lowering_rules[lax.argmax_p] = ArgReduction("gt", least)
+lowering_rules[lax.argmin_p] = ArgReduction("lt", greatest)
 
 # ---- one element after the other ----
 

@@ -1,5 +1,6 @@
 """What an equation takes: elements, arithmetic, bytes and work."""
 
+import numpy as np
 from lowering import aval, total
 
 import tinyjax.numpy as jnp

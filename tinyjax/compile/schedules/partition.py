@@ -194,7 +194,7 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
             case ir.Let(target):
                 if (found := _answer(statement, known)) is None:
                     result.append(statement)
-                elif getattr(found, "width", 1) == target.width or _is_only_asked(target, body):
+                elif getattr(found, "width", 1) == target.width or _is_condition(target, body):
                     known[target.name] = found
                 else:
                     result.append(replace(statement, op="copy", args=(found,)))
@@ -215,8 +215,8 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
     return result
 
 
-def _is_only_asked(target: ir.Value, body: Sequence[ir.Statement]) -> bool:
-    """Whether it is a condition, which one bool can replace for all lanes: a store needs as many as it has."""
+def _is_condition(target: ir.Value, body: Sequence[ir.Statement]) -> bool:
+    """Whether it is a bool that nothing stores. One bool then serves all lanes; a store needs each lane's."""
     stores = (s for s in every_statement(body) if isinstance(s, ir.Store | ir.Combine))
     return target.dtype == bool and all(s.value != target for s in stores)
 

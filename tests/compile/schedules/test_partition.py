@@ -161,3 +161,12 @@ def test_borders_of_one_row_and_of_one_column_within_a_loop(stencil, shape):
     u = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     for f in (loop, jax.grad(lambda u: jnp.sum(loop(u) ** 2))):
         np.testing.assert_allclose(jax.jit(f)(u), f(u), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("edge", [False, True])
+def test_a_known_bool_is_stored_in_all_lanes(edge):
+    def framed(x):
+        return jnp.pad(x, ((3, 2), (0, 0)), constant_values=edge)
+
+    x = np.random.default_rng(0).integers(0, 2, (64, 64)).astype(bool)
+    np.testing.assert_array_equal(jax.jit(framed)(x), framed(x))

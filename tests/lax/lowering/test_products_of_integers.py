@@ -1,4 +1,4 @@
-"""Products of small integers in floats: exact, also of the largest ones."""
+"""Products of small integers and of halves in floats: the integers are exact, also the largest ones."""
 
 import numpy as np
 import pytest
@@ -30,3 +30,12 @@ def test_convolutions_of_small_integers_are_exact(padding: str) -> None:
     simplified = jax.jit(f).lower(images, kernels).as_text("simplified")
     assert "f32[1,4," in simplified and "padding=((0, 0), (0, 0))" in simplified
     np.testing.assert_array_equal(jax.jit(f)(images, kernels), f(images, kernels))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_kernels_convert_the_halves_of_products_that_blas_computes(dtype: str) -> None:
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(512, 512)), dtype)
+    assert "matmul  e:f32[512,512] from" in jax.jit(jnp.dot).lower(x, x).as_text("groups")
+    result = jax.jit(jnp.dot)(x, x)
+    assert result.dtype == x.dtype
+    np.testing.assert_array_equal(np.asarray(result), np.asarray(jnp.dot(x, x)))

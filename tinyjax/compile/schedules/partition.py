@@ -201,7 +201,7 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
             case ir.Let(target):
                 if (found := _answer(statement, known)) is None:
                     result.append(statement)
-                elif getattr(found, "width", 1) == target.width or target.dtype == bool:
+                elif getattr(found, "width", 1) == target.width or _is_condition(target, body):
                     known[target.name] = found
                 else:
                     result.append(replace(statement, op="copy", args=(found,)))
@@ -220,6 +220,12 @@ def _with_answers(body: Sequence[ir.Statement], known: Known) -> list[ir.Stateme
             case _:
                 result.append(statement)
     return result
+
+
+def _is_condition(target: ir.Value, body: Sequence[ir.Statement]) -> bool:
+    """Whether it is a bool that nothing stores. One bool then serves all lanes; a store needs each lane's."""
+    stores = (s for s in every_statement(body) if isinstance(s, ir.Store | ir.Combine))
+    return target.dtype == bool and all(s.value != target for s in stores)
 
 
 def _answer(let: ir.Let, known: Known) -> ir.Scalar | None:

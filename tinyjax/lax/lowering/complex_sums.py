@@ -1,5 +1,5 @@
-"""Sums and products of complex arrays as those of their real and imaginary parts, and products of small
-integers as those of floats, in kernels.
+"""Sums and products of complex arrays as those of their real and imaginary parts, products of small integers
+as those of floats, and large products of halves as those of float32, in kernels.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.compile.kernel.rules import sum_dtype
 from tinyjax.compile.passes.expand import expansions
 from tinyjax.compile.passes.products import sides_of
 from tinyjax.core.jaxpr import JaxprEqn
@@ -19,6 +20,7 @@ from tinyjax.core.primitives import reduce_sum_p
 from tinyjax.lax.cumulative import cumsum_p
 from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.lax.dynamic_slicing import dynamic_update_slice_p
+from tinyjax.lax.lowering.products import is_large
 from tinyjax.lax.scattering import scatter_add_p, scatter_p, scatter_sub_p
 
 FEW = 4  # terms of a sum of complex products
@@ -26,7 +28,9 @@ FEW = 4  # terms of a sum of complex products
 
 def _product(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     dtype = eqn.outvars[0].aval.dtype
-    return _product_of_pairs(eqn, dtype) if dtype.kind == "c" else product_of_integers(eqn)
+    if dtype.kind == "c":
+        return _product_of_pairs(eqn, dtype)
+    return product_of_integers(eqn) or _product_of_halves(eqn)
 
 
 def product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
@@ -45,9 +49,22 @@ def product_of_integers(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
     exact = next((to for to in floats if largest < 2 ** (np.finfo(to).nmant + 1)), None)
     if exact is None or largest > np.iinfo(dtype).max:  # integers wrap around
         return None
+    return _product_in(eqn, exact)
+
+
+def _product_of_halves(eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+    """A product that BLAS computes, of operands that kernels convert: NumPy does that one by one."""
+    exact = sum_dtype(eqn.outvars[0].aval.dtype)
+    is_exact = all(v.aval.dtype == exact for v in (*eqn.invars, *eqn.outvars))
+    return None if is_exact or not is_large(eqn) else _product_in(eqn, exact)
+
+
+def _product_in(eqn: JaxprEqn, exact: np.dtype) -> Callable[..., list[Any]]:
+    """The product of the operands as `exact`, converted to the dtype of the result."""
     product = functools.partial(
         eqn.primitive.bind, **eqn.params | {"preferred_element_type": exact}
     )
+    dtype = eqn.outvars[0].aval.dtype
     return lambda x, y: [_converted(product(_converted(x, exact), _converted(y, exact)), dtype)]
 
 

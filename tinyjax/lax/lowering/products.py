@@ -44,12 +44,18 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> rules.Lowering:
     total = multiplications(eqn)
     if total <= SMALL or (target.name == "gpu" and target.group == 1):
         return REDUCTION
-    is_large = dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch))
-    if target.name == "cpu" and is_large:
+    if target.name == "cpu" and is_large(eqn):
         return rules.Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
     few = FEW_LONG if target.group > 1 and depth >= LONG else FEW
     return PRODUCT if has_product(out.dtype) and columns > 1 and out.size > few else REDUCTION
+
+
+def is_large(eqn: JaxprEqn) -> bool:
+    """Whether BLAS computes a dot_general faster than a kernel."""
+    left, _ = sides_of(eqn)
+    is_float = dtypes.kind(eqn.outvars[0].aval.dtype) == "f"
+    return is_float and multiplications(eqn) > LARGE * max(1, left.size(left.batch))
 
 
 def has_product(dtype: np.dtype) -> bool:

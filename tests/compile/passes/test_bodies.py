@@ -35,3 +35,21 @@ def test_constants_of_bodies_become_operands():
     assert not any(sub.constvars for eqn in closed.eqns for sub in subjaxprs(eqn.params))
     found = eval_jaxpr(closed.jaxpr, closed.consts, True, table)
     np.testing.assert_array_equal(found[0], f(True, table)[0])
+
+
+def test_arrays_of_numbers_are_made_in_the_body():
+    def f(x, v):
+        row, zeros = np.int32([1]), lax.broadcast(0.0, (3,))
+        index = lax.concatenate([lax.broadcast(row[0], (1,)), lax.broadcast(0, (1,))], 0)
+
+        def body(c, _):
+            return lax.dynamic_update_slice(c, zeros * v, index[:1]), None
+
+        return lax.scan(body, x, None, length=2)[0]
+
+    args = np.arange(5, dtype=np.float32), np.float32(2)
+    closed = simplify(make_jaxpr(f)(*args))
+    loop = closed.eqns[-1]
+    assert loop.primitive.name == "scan" and len(loop.invars) == 2
+    found = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    np.testing.assert_array_equal(found[0], f(*args))

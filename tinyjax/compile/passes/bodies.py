@@ -1,23 +1,35 @@
 """The bodies of loops and branches: made simpler by the same passes, and without constants of their own.
 
 A table that the body of a loop reads is a constant of the program and an operand of the loop, as kernels have
-no constants but numbers.
+no constants but numbers. A small array of numbers that the program makes before a loop is made in its body
+instead: a kernel that knows an index needs no test of it.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tinyjax.compile.passes.fold import MAX_FOLDED
 from tinyjax.compile.passes.inline import is_rematerialised
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import event, subject_of_pass
 from tinyjax.core.inlining import called_jaxpr
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var, constvars_as_invars
+from tinyjax.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    constvars_as_invars,
+    substitute,
+)
 
+REPEATED = ("broadcast_in_dim", "concatenate", "reshape")  # what makes arrays of numbers
 Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, for a body of that name
 
 
@@ -33,13 +45,66 @@ def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
         if not is_control_flow(eqn):
             return None
         place = _place(eqn, numbers)
-        return [_with_bodies(control_flow(eqn), place, constants, simplify).equation()]
+        found = _with_numbers_inside(control_flow(eqn), producer)
+        return [_with_bodies(found, place, constants, simplify).equation()]
 
     after = walk(closed, change)
     if after is closed:
         return closed
     jaxpr = after.jaxpr.replace(constvars=list(constants))
     return closed.replace(jaxpr, list(constants.values()))
+
+
+def _with_numbers_inside(found: Loop | Branches, producer: Producer) -> Loop | Branches:
+    """A loop whose bodies make the constant operands that are made of numbers alone."""
+    if isinstance(found, Branches):
+        return found
+    body, consts = _made_inside(found.body, found.consts, producer)
+    if len(consts) < len(found.consts):
+        event(found.eqn, "its body makes arrays of numbers", "the kernels know them", found.eqn)
+    found = replace(found, body=body, consts=consts)
+    if found.condition is None:
+        return found
+    condition, consts = _made_inside(found.condition, found.condition_consts, producer)
+    return replace(found, condition=condition, condition_consts=consts)
+
+
+def _made_inside(
+    body: ClosedJaxpr, operands: Sequence[Atom], producer: Producer
+) -> tuple[ClosedJaxpr, list[Atom]]:
+    """A jaxpr whose first operands are `operands`, with those made of numbers computed in it; and the
+    operands that are left.
+    """
+    jaxpr = body.jaxpr
+    numbers = [_made_of_numbers(v, producer) for v in operands]
+    if all(eqns is None for eqns in numbers):
+        return body, list(operands)
+    inside: dict[Var, Atom] = {}
+    before: dict[JaxprEqn, JaxprEqn] = {}
+    for eqn in itertools.chain.from_iterable(filter(None, numbers)):
+        if eqn not in before:
+            outvars = [Var(v.aval) for v in eqn.outvars]
+            before[eqn] = eqn.replace(invars=substitute(eqn.invars, inside), outvars=outvars)
+            inside.update(zip(eqn.outvars, outvars))
+    made = zip(jaxpr.invars, substitute(operands, inside), numbers)
+    replaced = {v: new for v, new, eqns in made if eqns is not None}
+    eqns = [eqn.replace(invars=substitute(eqn.invars, replaced)) for eqn in jaxpr.eqns]
+    invars = [v for v in jaxpr.invars if v not in replaced]
+    changed = jaxpr.replace(
+        invars=invars, eqns=[*before.values(), *eqns], outvars=substitute(jaxpr.outvars, replaced)
+    )
+    return body.replace(changed), [v for v, eqns in zip(operands, numbers) if eqns is None]
+
+
+def _made_of_numbers(v: Atom, producer: Producer) -> list[JaxprEqn] | None:
+    """The equations that make a small array of numbers by repeating and joining them; None for others."""
+    if isinstance(v, Literal):
+        return []
+    eqn = producer.get(v)
+    if eqn is None or eqn.primitive.name not in REPEATED or v.aval.size > MAX_FOLDED:
+        return None
+    parts = [_made_of_numbers(operand, producer) for operand in eqn.invars]
+    return None if None in parts else [*itertools.chain.from_iterable(parts), eqn]  # type: ignore
 
 
 def _with_bodies(

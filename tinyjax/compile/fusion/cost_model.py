@@ -15,6 +15,10 @@ further array that it reads 0.46 ms, and each further operation, from the eighth
 # recomputed wherever it is read; one that takes more is stored, if it would be computed twice.
 CHEAP_WORK = 6
 
+# Readers at other places of a value joined from several arrays, such as a padded image, that are enough to
+# store it: each would choose among these arrays, and a kernel that chooses so often has no vectors.
+MANY_READERS = 9
+
 # ---- the limits of a kernel ----
 
 # Arrays that one kernel reads and writes: devices allow few more than a hundred parameters.

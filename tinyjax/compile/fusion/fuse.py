@@ -7,6 +7,7 @@ So fusion only chooses where to stop: at the values that are *stored* in memory.
 - it is costly, and would be computed again: because a reader repeats it (a broadcast, an argmax), because two
   readers read it at different places, or because two kernels read it. A sum always counts as costly: computed
   again, its terms may be added in another order;
+- it is joined from several arrays (a pad, a concatenation), and read at many places;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product (of matrices, or a convolution) reads it, and it is computed or joined from several arrays; or it
   is a product itself, and a reader of it is not elementwise;
@@ -27,6 +28,7 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.backward_slice import BackwardSlice, backward_slice
 from tinyjax.compile.fusion.cost_model import (
     CHEAP_WORK,
+    MANY_READERS,
     MAX_ARRAYS,
     MAX_BUFFERS,
     MAX_DEPTH,
@@ -300,11 +302,14 @@ class _Plan:
         return any(eqn.primitive.name in ("pad", "concatenate", "stack") for eqn in eqns)
 
     def _reason_to_store(self, v: Var) -> str:
-        """Why `v` has to be stored, or an empty text: a host step needs it in memory, or recomputing it is
-        too much work.
+        """Why `v` has to be stored, or an empty text: a host step needs it in memory, many readers
+        would each choose among the arrays that it is joined from, or recomputing it is too much work.
         """
         if any(isinstance(self.lowerings[eqn], OnHost) for eqn in self.readers[v]):
             return "the host reads it"
+        moved = [e for e in self.readers[v] if not isinstance(self.lowerings[e], Elementwise)]
+        if len(moved) >= MANY_READERS and self._is_joined(v):
+            return "it is joined from several arrays, and read at many places"
         return self._why_not_recompute(v)
 
     def _why_not_recompute(self, v: Var) -> str:

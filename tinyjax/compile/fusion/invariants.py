@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.rules import OnHost, lowering_of
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects, substitute
 
 

@@ -23,7 +23,7 @@ from tinyjax.lax.lowering.indexing import element_or
 from tinyjax.lax.lowering.products import has_product, product_of
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
 
 
 def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:

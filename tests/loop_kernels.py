@@ -4,12 +4,12 @@ import numpy as np
 from definite_assignment import check_assignment
 
 import tinyjax as jax
-from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.groups import LoopGroup
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
+from tinyjax.compile.target import CPU, GPU
 from tinyjax.core.jaxpr import Literal
 from tinyjax.core.tracing import make_jaxpr
 

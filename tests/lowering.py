@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.schedules.lower import lower_group
+from tinyjax.compile.target import CPU
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.primitives import broadcast_in_dim, mul, reduce_sum, sin

@@ -19,9 +19,10 @@ import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.compile.codegen.codegen import CPU, kernel_text
+from tinyjax.compile.codegen.codegen import kernel_text
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
+from tinyjax.compile.target import CPU
 
 
 def f(x):

@@ -30,7 +30,6 @@ from practice.schedules import cycles, scaled_rows
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.cost import cost_lines, plan_cost
 from tinyjax.compile.fusion import cost_model
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
@@ -38,6 +37,7 @@ from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.target import CPU
 
 # %% [markdown]
 # ## Memory is slow

@@ -24,11 +24,11 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
+from tinyjax.compile.target import CPU, GPU
 from tinyjax.runtime.memory import Pool
 from tinyjax.runtime.queues import queue_of
 

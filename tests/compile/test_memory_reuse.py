@@ -8,9 +8,9 @@ from drawn import drawn, shown
 from lowering import aval
 
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.memory_plan import _dying, _take_free, with_memory
 from tinyjax.compile.plan import MemoryPlan, make_plan
+from tinyjax.compile.target import CPU
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.tracing import make_jaxpr

@@ -3,12 +3,12 @@ import pytest
 from drawn import draws
 from practice.schedules import cycles, own_schedule, scaled_rows
 
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import scheduled
+from tinyjax.compile.target import CPU
 from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
 
 F32 = np.dtype("float32")

@@ -18,7 +18,7 @@ from random_programs.compare import Disagreement, disagreements
 from random_programs.contenders import MAX_INTERPRETED, Coverage
 from random_programs.program import Program
 from tinyjax.compile import lowered
-from tinyjax.compile.codegen.codegen import CPU, GPU
+from tinyjax.compile.target import CPU, GPU
 
 #: What the simulator does not know, such as rotations: nothing is wrong with a kernel that needs it.
 LACKING = re.compile(r"OCLGRIND FATAL ERROR.*\n(.*)")

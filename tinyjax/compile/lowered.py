@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.compile.codegen.codegen import CPU, GPU, Target
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
@@ -28,6 +27,7 @@ from tinyjax.compile.plan import (
 from tinyjax.compile.record import PassRecord, recording
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
+from tinyjax.compile.target import CPU, GPU, Target
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.missing_names import feature

@@ -21,7 +21,6 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import bytes_of, bytes_of_all
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
@@ -46,6 +45,7 @@ from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import MemoryPlan, Plan
 from tinyjax.compile.schedules.dependences import inner_iterations
 from tinyjax.compile.schedules.nests import without_unused
+from tinyjax.compile.target import CPU
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
 # ---- the plan ----

@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.codegen.program import OtherKernel
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup, host_group
@@ -24,6 +23,7 @@ from tinyjax.compile.passes.patterns import Producer, walk
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.core.pretty_printer import variable_names
 

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
 from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.compile.target import CPU
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import impl_rules
@@ -40,7 +40,7 @@ from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.queues import is_listened
+from tinyjax.runtime.numpy_queue import is_listened
 from tinyjax.transform.jit.primitive import build
 
 if TYPE_CHECKING:

@@ -58,3 +58,8 @@ class NumpyQueue:
 
     def drain(self) -> None:
         pass
+
+
+def is_listened() -> bool:
+    """Whether a profiler is attached."""
+    return NumpyQueue.on_step is not None

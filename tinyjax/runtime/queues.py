@@ -155,11 +155,6 @@ def _new_queue(device: Device) -> Any:
     return SharedMemoryQueue(device) if shares_host_memory(device) else Queue(device)
 
 
-def is_listened() -> bool:
-    """Whether a profiler is attached."""
-    return NumpyQueue.on_step is not None
-
-
 def listen(on_launch: Any, on_step: Any) -> None:
     """Attaches a profiler's hooks to all queues: they get each launch with its times, and run the steps. None
     detaches them. Waits for all launches so far.

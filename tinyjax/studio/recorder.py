@@ -18,7 +18,8 @@ from typing import Any
 from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
 from tinyjax.lax.transfer import block_until_ready
 from tinyjax.runtime.devices import Device
-from tinyjax.runtime.queues import is_listened, listen
+from tinyjax.runtime.numpy_queue import is_listened
+from tinyjax.runtime.queues import listen
 from tinyjax.runtime.step_program import StepProgram
 
 MOST_CALLS = 100  # calls of step_times if one is too short for the clock

@@ -168,6 +168,7 @@ CHAPTERS = (
             "compile.fusion.fuse": "equations into groups, one kernel each",
         },
         {
+            "compile.target": "what differs between devices",
             "compile.fusion.cost_model": "the cost model of fusion",
             "compile.fusion.decisions": "the reasons of each decision",
         },

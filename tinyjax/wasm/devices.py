@@ -28,7 +28,7 @@ def target() -> Any:
     CPU's nevertheless: four such vectors at a time hide the time that each takes (exp of 2**20 elements took
     1.2 ms; with one vector at a time 2.0, with two 1.7), and work-items that follow each other cost
     nothing."""
-    from tinyjax.compile.codegen.codegen import CPU  # imported with the first jit
+    from tinyjax.compile.target import CPU  # imported with the first jit
 
     return replace(CPU, name="wasm")
 

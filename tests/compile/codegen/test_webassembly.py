@@ -13,7 +13,6 @@ from webassembly import Machine, assert_same_bits, run_kernel, wasmtime
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.kernel.functions.table import definitions
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -33,6 +32,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 from tinyjax.compile.kernel.scalar_ops import FUNCTION, scalar_ops
 from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import make_plan
+from tinyjax.compile.target import CPU, GPU
 from tinyjax.core.dtypes import bfloat16, kind
 from tinyjax.core.tracing import make_jaxpr
 from tinyjax.wasm.webassembly import webassembly

@@ -5,9 +5,9 @@ from lowering import aval, total
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.cost_record import Cost, eqn_cost, jaxpr_cost, reduction_size
 from tinyjax.compile.kernel.rules import lowering_of
+from tinyjax.compile.target import CPU
 from tinyjax.core.primitives import add, sin, transpose
 from tinyjax.core.tracing import make_jaxpr
 

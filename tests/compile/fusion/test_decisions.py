@@ -5,10 +5,10 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.record import recording
+from tinyjax.compile.target import CPU
 from tinyjax.core.primitives import sin
 
 X = np.ones((6, 6), np.float32)

@@ -7,7 +7,6 @@ from lowering import aval, softmax_like, stages, total
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion import fuse as fuse_module
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK, MAX_TRIED
@@ -15,6 +14,7 @@ from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.fusion.reduction_groups import variables
 from tinyjax.compile.kernel.naive_loop import for_one_item
+from tinyjax.compile.target import CPU
 from tinyjax.core.primitives import (
     add,
     broadcast_in_dim,

@@ -9,7 +9,6 @@ from judged import SMALL_FLOAT
 from lowering import aval
 
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.check_kernel import KernelError, _check_access
 from tinyjax.compile.kernel.indices import index, index_var
@@ -17,6 +16,7 @@ from tinyjax.compile.kernel.interpret import _load, _store, apply_op, interpret_
 from tinyjax.compile.kernel.kernel_ir import Buffer, PrivateArray
 from tinyjax.compile.kernel.loop_nest import loop_nest
 from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.compile.target import CPU
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.tracing import make_jaxpr
 

@@ -5,7 +5,6 @@ import pytest
 from lowering import aval, data, total
 
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -13,6 +12,7 @@ from tinyjax.compile.kernel.kernel_ir import For
 from tinyjax.compile.kernel.loop_nest import loop_nest
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.compile.target import CPU, GPU
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.primitives import (

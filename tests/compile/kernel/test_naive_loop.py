@@ -5,12 +5,12 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.naive_loop import naive_loop
 from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import all_names
+from tinyjax.compile.target import CPU
 from tinyjax.core.tracing import make_jaxpr
 
 X = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3)

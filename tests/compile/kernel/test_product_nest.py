@@ -6,11 +6,11 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.passes.pipeline import run_passes
+from tinyjax.compile.target import CPU
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.tracing import make_jaxpr
 

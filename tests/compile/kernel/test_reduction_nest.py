@@ -6,8 +6,8 @@ from lowering import aval, data, interpreted, stages
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.compile.codegen.codegen import GPU
 from tinyjax.compile.kernel import reduction_nest
+from tinyjax.compile.target import GPU
 
 
 def naive(f, *shape):

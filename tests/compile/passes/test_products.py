@@ -4,7 +4,6 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -12,6 +11,7 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.compile.schedules.product_schedule import rows_at_once
+from tinyjax.compile.target import CPU
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.core.tracing import make_jaxpr

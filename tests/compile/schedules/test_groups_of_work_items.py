@@ -10,10 +10,10 @@ from lowering import aval, data, interpreted, stages
 
 import tinyjax as jax
 from tinyjax.compile import lowered
-from tinyjax.compile.codegen.codegen import GPU
 from tinyjax.compile.schedules import product_schedule
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.compile.schedules.work_groups import WorkGroups
+from tinyjax.compile.target import GPU
 
 FUNCTIONS = {
     "all": lambda x: x.sum(),

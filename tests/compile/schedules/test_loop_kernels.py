@@ -7,9 +7,9 @@ from loop_kernels import agree, assert_close, floats, loop_of, plan_of
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.compile.codegen.codegen import GPU
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.schedules.loop_kernels import LAUNCH_WORK
+from tinyjax.compile.target import GPU
 from tinyjax.core.dtypes import bfloat16
 
 # ---- elementwise loops ----

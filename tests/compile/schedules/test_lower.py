@@ -3,8 +3,8 @@ import pytest
 from lowering import aval, data, interpreted, softmax_like, stages, total
 
 import tinyjax as jax
-from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.cost_model import MAX_EQUATIONS_IN_ALL
+from tinyjax.compile.target import CPU, GPU
 from tinyjax.core.primitives import add, mul, neg, reshape, transpose
 
 # ---- kernels, interpreted ----

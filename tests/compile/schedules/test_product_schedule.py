@@ -8,7 +8,6 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.product_nest import product_nest
@@ -19,6 +18,7 @@ from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.schedule import ScheduleBuilder, scheduled
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.target import CPU
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.core.tracing import make_jaxpr

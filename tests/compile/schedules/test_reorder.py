@@ -12,13 +12,13 @@ from loop_nests import (
     scaled_rows,
 )
 
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.chooser import Chooser
 from tinyjax.compile.schedules.reorder import Reorder, tile
 from tinyjax.compile.schedules.schedule import scheduled
 from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.target import CPU
 
 
 def test_two_loops_change_places():

@@ -6,8 +6,8 @@ from lowering import aval, data, interpreted, stages
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.groups import HostGroup
+from tinyjax.compile.target import CPU, GPU
 
 CONVOLUTIONS = {  # of images (batch, feature, rows, columns) by kernels (out, in, rows, columns)
     "beside each other": (

@@ -7,11 +7,11 @@ from cpu_devices import cpu_devices
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.cost import group_cost
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
+from tinyjax.compile.target import CPU
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.runtime.devices import default_device, devices
 

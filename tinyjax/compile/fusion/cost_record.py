@@ -26,7 +26,6 @@ import operator
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 
-from tinyjax.compile.codegen.codegen import CPU, Target
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
@@ -39,6 +38,7 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.kernel.scalar_ops import DIVISION
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.compile.target import CPU, Target
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.inlining import called_jaxpr, is_call
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn

@@ -24,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.backward_slice import BackwardSlice, backward_slice
 from tinyjax.compile.fusion.cost_model import (
     CHEAP_WORK,
@@ -56,6 +55,7 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.passes.loops import is_control_flow, loop_of
 from tinyjax.compile.record import is_recording
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
 

@@ -22,7 +22,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import (
     FEW_TERMS,
     MAX_OPERANDS,
@@ -37,6 +36,7 @@ from tinyjax.compile.kernel.rules import (
     axes_sizes,
     element_along_axes,
 )
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
 

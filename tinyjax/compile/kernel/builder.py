@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair, pair_operation
 from tinyjax.compile.kernel.functions.notation import StatementWriter, select
@@ -36,6 +35,7 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.writer import Number
+from tinyjax.compile.target import Target
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import Const, Scalar, Value
@@ -28,6 +27,7 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
 )
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 
 MIN_EXAMPLES = 4  # one work-item computes fewer

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.backward_slice import backward_slice
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
@@ -20,6 +19,7 @@ from tinyjax.compile.kernel.rules import lowering_of
 from tinyjax.compile.kernel.scalar_ops import KERNEL_DTYPES
 from tinyjax.compile.kernel.writer import BOOL, Number
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 

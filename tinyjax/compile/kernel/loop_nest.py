@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.complex_pairs import of_parts
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError, example_axes
@@ -35,6 +34,7 @@ from tinyjax.compile.kernel.loop_bodies import BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import Storage
 from tinyjax.compile.passes.loops import Branches, Loop
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Var
 
 # Operations of one example in an iteration: products of larger matrices are faster as one product.

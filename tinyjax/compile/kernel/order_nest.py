@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.builder import Builder
@@ -40,6 +39,7 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.kernel.update_nest import UpdateWriter
 from tinyjax.compile.kernel.writer import BOOL, Number
+from tinyjax.compile.target import Target
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import JaxprEqn, Var
 

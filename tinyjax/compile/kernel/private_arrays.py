@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.example_axes import ExampleAxes, NotByExampleError
@@ -20,6 +19,7 @@ from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar, sta
 from tinyjax.compile.kernel.memref import Example, MemRef
 from tinyjax.compile.kernel.order_nest import write_in_order
 from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 Storage = MemRef | Scalar  # a value's location: in memory, or in a variable

@@ -26,7 +26,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.functions.notation import mul_add
 from tinyjax.compile.kernel.indices import Index, index
@@ -41,6 +40,7 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.passes.products import sides_of, summed_together
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 Sizes = dict[int, int]  # axes of the result, and how many of their places each loop goes over

@@ -29,7 +29,6 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
@@ -45,6 +44,7 @@ from tinyjax.compile.kernel.rules import (
     axes_sizes,
     lowering_of,
 )
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache

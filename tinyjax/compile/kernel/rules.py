@@ -33,7 +33,7 @@ from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
 
 # ---- places in an array ----
 

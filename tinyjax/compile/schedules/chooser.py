@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Let, Load, Store
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.dependences import why_dependent
@@ -39,6 +38,7 @@ from tinyjax.compile.schedules.schedule import MAX_STATEMENTS, ScheduleBuilder
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.target import Target
 
 ACCUMULATORS = 8  # of a sum that is not in vectors
 MAX_REPEATED = 150  # statements of a kernel in which a loop of two iterations is cut into both

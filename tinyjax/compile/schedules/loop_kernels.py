@@ -18,7 +18,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.fusion.invariants import hoist_invariants
@@ -51,6 +50,7 @@ from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.stoppable import Stoppable
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
 # The most elements that one work-item's arrays may have: private memory is on a stack, and should stay in

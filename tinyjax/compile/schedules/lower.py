@@ -6,7 +6,6 @@ schedule for each kind of group defines how.
 
 from __future__ import annotations
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.loop_nest import loop_nest
@@ -17,6 +16,7 @@ from tinyjax.compile.kernel.rules import Fourier, lowering_of
 from tinyjax.compile.schedules.map_schedule import map_schedule, order_schedule
 from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.reduction_schedule import reduction_schedule, sums_in_groups
+from tinyjax.compile.target import Target
 from tinyjax.core.jaxpr import Var
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.chooser import INSIDE, Chooser
@@ -29,6 +28,7 @@ from tinyjax.compile.schedules.parallelize import split_work
 from tinyjax.compile.schedules.partition import borders
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.compile.target import Target
 
 # Transposed arrays are read in tiles of TILE rows and columns, if more than LARGE bytes (what a core's second
 # cache keeps) lie between the first row and the last: shorter loops would cost more than they save.

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import re
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, Kernel, Load, Store
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.chooser import Chooser, power_of_two
@@ -29,6 +28,7 @@ from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.schedules.work_groups import WorkGroups
+from tinyjax.compile.target import Target
 
 VECTOR_BYTES = 64
 PANEL = 256  # rows of the right operand in a panel: it stays in the first cache

@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let, Statement
@@ -38,6 +37,7 @@ from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.compile.schedules.work_groups import WorkGroups
+from tinyjax.compile.target import Target
 
 UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
 LONG_ROW = 512  # elements: four longer rows at once would take up to 1.6 times as long

@@ -29,7 +29,7 @@ from tinyjax.lax.lowering.products import has_product, product_of
 from tinyjax.lax.slicing import pad
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
 
 
 def _convolution(eqn: JaxprEqn, target: Target) -> rules.Lowering:

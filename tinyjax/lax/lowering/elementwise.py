@@ -39,7 +39,7 @@ from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
 from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
 
 FLOAT32 = np.dtype("float32")
 

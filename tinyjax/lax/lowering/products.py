@@ -25,7 +25,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.dot_product import dot_general_p
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
 
 # Multiplications. With fewer, a sum for each element takes less time than another launch;
 SMALL = 2**11

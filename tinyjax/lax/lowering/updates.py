@@ -20,7 +20,7 @@ from tinyjax.lax.scattering import window_sizes
 from tinyjax.lax.windows import index_dtype
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
     from tinyjax.core.jaxpr import JaxprEqn
 
 

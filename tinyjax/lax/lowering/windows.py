@@ -22,7 +22,7 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.lax.lowering.indexing import clip, element_or, every, is_inside
 
 if TYPE_CHECKING:
-    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.target import Target
 
 
 def _window_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import tinyjax as jax
-from tinyjax.compile.codegen.codegen import CPU, GPU, Target
 from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import Plan, make_plan
 from tinyjax.compile.schedules.directive import Directive
+from tinyjax.compile.target import CPU, GPU, Target
 from tinyjax.core.api_util import check_callable, fun_name
 from tinyjax.core.dtypes import short_name
 from tinyjax.core.tree_util.pytrees import tree_leaves

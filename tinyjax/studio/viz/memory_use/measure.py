@@ -7,7 +7,8 @@ from typing import Any
 
 from tinyjax.lax.transfer import block_until_ready
 from tinyjax.runtime.memory import Memory
-from tinyjax.runtime.queues import is_listened, listen
+from tinyjax.runtime.numpy_queue import is_listened
+from tinyjax.runtime.queues import listen
 from tinyjax.runtime.step_program import StepProgram
 
 

@@ -30,6 +30,7 @@ PLACES = {name: place for place, names in enumerate(FOLDERS) for name in names.s
 
 # What is imported by functions, as `import tinyjax` must stay quick and few programs need it. Milliseconds.
 LATE = {
+    "concurrent.futures": "8: with the first function of many elements that SciPy computes",
     "difflib": "2: once a flag is misspelt",
     "mpi4py": "it may not be installed: with jax.distributed.initialize",
     "js": "it is there in a browser",

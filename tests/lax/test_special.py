@@ -160,3 +160,9 @@ def test_special_functions_at_poles():
     np.testing.assert_array_equal(
         lax.erf_inv(f32([-1, 1, 0, 2])), f32([-np.inf, np.inf, 0, np.nan])
     )
+
+
+def test_parts_by_threads_are_put_together_in_order():
+    x = np.linspace(0.1, 30, 90_000).reshape(300, 300)
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(lax.digamma(x)[::299], lax.digamma(x[::299]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -153,6 +154,34 @@ def in_float64(impl: Callable) -> Callable:
         return np.asarray(impl(*[x.astype(np.float64) for x in arrays])).astype(arrays[0].dtype)
 
     return widened
+
+
+MANY = 2**13  # from this number of elements on, threads share the work of SciPy
+
+
+def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The impl rule of an elementwise `function(special, *arrays)`, where `special` is scipy.special. It gets
+    arrays of 64 bits (complex ones of 128)."""
+
+    def impl(*arrays: np.ndarray) -> np.ndarray:
+        # Imported when the first function is computed: it takes longer than importing tinyjax.
+        from scipy import special
+
+        dtype = arrays[0].dtype
+        wide = np.complex128 if dtype.kind == "c" else np.float64
+        with np.errstate(all="ignore"):
+            return np.asarray(function(special, *[x.astype(wide) for x in arrays])).astype(dtype)
+
+    def shared(*arrays: np.ndarray) -> np.ndarray:
+        if arrays[0].size < MANY:
+            return impl(*arrays)
+        from concurrent.futures import ThreadPoolExecutor
+
+        parts = [np.array_split(x.ravel(), os.cpu_count() or 1) for x in arrays]
+        with ThreadPoolExecutor() as threads:
+            return np.concatenate([*threads.map(impl, *parts)]).reshape(arrays[0].shape)
+
+    return shared
 
 
 def wrapping(impl: Callable) -> Callable:

@@ -1,6 +1,6 @@
 """Special functions: the error functions, lgamma, digamma, polygamma. All take floats.
 
-All but polygamma are computed in NumPy alone, in float64. All take floats.
+All are computed in float64: the error functions in NumPy alone, the others by SciPy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from tinyjax.core.facts import FUNCTION
 from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import square
 from tinyjax.lax.conversion import convert_element_type
-from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, of_one, unary
+from tinyjax.lax.elementwise import (
+    FLOAT,
+    constant,
+    from_scipy,
+    in_float32,
+    in_float64,
+    nary,
+    of_one,
+    unary,
+)
 from tinyjax.lax.exponential import exp
 from tinyjax.transform.jvp import defjvp, defjvp2
 
@@ -134,50 +143,28 @@ def _erf_inv_impl(y: np.ndarray) -> np.ndarray:
 # ---- values: the gamma function ----
 
 
-def _lgamma(x: float) -> float:
-    try:
-        return math.lgamma(x)
-    except (ValueError, OverflowError):  # at a pole, and beyond the largest float
-        return math.inf
+@from_scipy
+def _lgamma_impl(special: Any, x: np.ndarray) -> np.ndarray:
+    return np.where(x == -np.inf, np.inf, special.gammaln(x))
 
 
-_lgamma_impl = _each(_lgamma)
-
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2, B4, ...
-
-
-@in_float64
-def _digamma_impl(x: np.ndarray) -> np.ndarray:
-    """By the asymptotic series at x >= 16, reached by psi(x) = psi(x + 1) - 1/x.
-
-    Left of 0 the reflection psi(x) = psi(1 - x) - pi / tan(pi x) is used first. All in long doubles (of more
-    than 64 bits on x86), as the terms are larger than the result near the zeros of psi.
-    Source: https://dlmf.nist.gov/5.11.E2, 5.5.E2, 5.5.E4"""
-    x = x.astype(np.longdouble)
-    pi = 4 * np.arctan(np.longdouble(1))
-    t = np.where(x < 0, 1 - x, x)
-    out = np.zeros_like(t)
-    for _ in range(16):
-        out = out - np.where(t < 16, 1 / t, 0)
-        t = np.where(t < 16, t + 1, t)
-    for n, bernoulli in enumerate(_BERNOULLI, start=1):
-        out = out - bernoulli / (2 * n * t ** (2 * n))
-    out = out + np.log(t) - 0.5 / t
-    fraction = x - np.rint(x)
-    out = np.where(x < 0, out - pi / np.tan(pi * fraction), out)
-    out = np.where((x < 0) & (fraction == 0) | (x == -np.inf), np.nan, out)
-    return np.where(x == 0, -np.inf, out).astype(np.float64)
+@from_scipy
+def _digamma_impl(special: Any, x: np.ndarray) -> np.ndarray:
+    """Left of 0: psi(x) = psi(1 - x) - pi / tan(pi x). Source: https://dlmf.nist.gov/5.5.E4"""
+    out = special.psi(np.where(x < 0, 1 - x, x))
+    fraction = x - np.rint(x)  # exact, as pi x would not be
+    left = np.where(fraction == 0, np.nan, out - np.pi / np.tan(np.pi * fraction))
+    return np.where(x == 0, -np.inf, np.where(x < 0, left, out))
 
 
-@in_float64
-def _polygamma_impl(m: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(-1)**(m + 1) m! zeta(m + 1, x), by SciPy's zeta. Source: https://dlmf.nist.gov/25.11.E12"""
-    from scipy import special
-
+@from_scipy
+def _polygamma_impl(special: Any, m: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(-1)**(m + 1) m! zeta(m + 1, x). Source: https://dlmf.nist.gov/25.11.E12"""
     order = np.where(m >= 1, m, 1)
     sign = np.where(order % 2 == 1, 1.0, -1.0)
     out = sign * special.gamma(order + 1) * special.zeta(order + 1, x)
-    out = np.where(m == 0, _digamma_impl(x + np.zeros_like(m)), out)
+    if (m == 0).any():
+        out = np.where(m == 0, _digamma_impl(x), out)
     return np.where((m < 0) | (m != np.floor(m)) | np.isnan(x), np.nan, out)
 
 

@@ -14,7 +14,7 @@ def values(size, dtype):
     if dtype.kind in "iu":
         return rng.integers(0, 100, size).astype(dtype)
     x = rng.standard_normal(size).astype(dtype)
-    special = np.array([-0.0, np.nan, np.inf, -np.inf, 1e-40, 0.0], dtype)
+    special = np.array([-0.0, np.nan, np.inf, -np.inf, 1e-37, 0.0], dtype)
     x[-len(special) :] = special[:size]
     return x
 

@@ -194,7 +194,7 @@ def atan(x: Number) -> Number:
 
 
 # The angle of the smaller size over the larger, and from there to that of y over x. The scale keeps the
-# sum of two large sizes finite.
+# sum of two large sizes finite, and the difference of two small ones from being 0.
 @definition
 def atan2(y: Number, x: Number) -> Number:
     up = abs(y)
@@ -203,7 +203,7 @@ def atan2(y: Number, x: Number) -> Number:
     most = select(is_steep, up, along)
     least = select(is_steep, along, up)
     is_middle = (least > ATAN_LIMIT * most) | (least == math.inf)
-    scale = select(most > 1.0, 0.25, 1.0)
+    scale = select(most > 1.0, 0.25, 2.0**24)
     difference = select(least == most, 0.0, least * scale - most * scale)
     above = select(is_middle, difference, least)
     far_below = select(most == 0.0, 1.0, most)

@@ -100,3 +100,17 @@ def test_of_a_batch_each_has_a_condition_of_its_own():
     limits = jnp.array([0, 5, 2, 9])
     for left, right in zip(jax.jit(jax.vmap(count))(ROWS, limits), jax.vmap(count)(ROWS, limits)):
         np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize(("columns", "items"), [(3, 1), (64, 4)])
+def test_work_items_do_not_share_short_rows(columns, items):
+    """Two that store to the same cache line wait for each other."""
+
+    def total(x, i):
+        return jax.ops.segment_sum(x, i, 500)
+
+    x = np.random.default_rng(0).integers(-9, 9, (4000, columns)).astype(np.float32)
+    i = np.random.default_rng(1).integers(-2, 502, 4000)
+    head = jax.jit(total).lower(x, i).as_text("kernel").split("\n")[0]
+    assert head.endswith(f"work-items: {items}")
+    np.testing.assert_array_equal(jax.jit(total)(x, i), total(x, i))

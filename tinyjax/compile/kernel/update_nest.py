@@ -38,6 +38,8 @@ from tinyjax.compile.kernel.rules import (
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.core.jaxpr import JaxprEqn
 
+SHORT = 4  # elements of a row that are no vector
+
 
 class UpdateWriter:
     """Writes the loops that make the result at `place`. `outer` are the axes around all."""
@@ -47,9 +49,13 @@ class UpdateWriter:
         self.shape = eqn.outvars[0].aval.shape
         outer = self.update.batch
         if isinstance(place.memory, ir.Buffer):
-            outer |= self.update.whole
+            outer |= self.update.whole - self._short_rows()
         self.outer = sorted(outer)
         self.inner = [axis for axis in range(len(self.shape)) if axis not in outer]
+
+    def _short_rows(self) -> frozenset[int]:
+        """The last axis, if it has few elements: two work-items would store to the same cache line."""
+        return frozenset([len(self.shape) - 1] if self.shape and self.shape[-1] < SHORT else [])
 
     def write(self, is_in_place: bool) -> tuple[str, ...]:
         """Writes the loops; the operand is at the place if that `is_in_place`. Gives the axes of those around

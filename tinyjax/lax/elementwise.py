@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -156,7 +157,8 @@ def in_float64(impl: Callable) -> Callable:
     return widened
 
 
-MANY = 2**13  # from this number of elements on, threads share the work of SciPy
+# From this number of elements on, threads share the work of SciPy; a browser has no threads.
+MANY = 2**13 if sys.platform != "emscripten" else sys.maxsize
 
 
 def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

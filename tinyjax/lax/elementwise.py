@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import operator
 import os
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -157,8 +156,7 @@ def in_float64(impl: Callable) -> Callable:
     return widened
 
 
-# From this number of elements on, threads share the work of SciPy; a browser has no threads.
-MANY = 2**13 if sys.platform != "emscripten" else sys.maxsize
+MANY = 2**13  # from this number of elements on, threads share the work of SciPy
 
 
 def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -180,8 +178,11 @@ def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
         from concurrent.futures import ThreadPoolExecutor
 
         parts = [np.array_split(x.ravel(), os.cpu_count() or 1) for x in arrays]
-        with ThreadPoolExecutor() as threads:
-            return np.concatenate([*threads.map(impl, *parts)]).reshape(arrays[0].shape)
+        try:
+            with ThreadPoolExecutor() as threads:
+                return np.concatenate([*threads.map(impl, *parts)]).reshape(arrays[0].shape)
+        except RuntimeError:  # not every platform can start threads
+            return impl(*arrays)
 
     return shared
 

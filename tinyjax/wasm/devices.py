@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from tinyjax.compile.target import CPU
 from tinyjax.core.config import config
 from tinyjax.runtime.devices import IN_BROWSER, Device
 
@@ -28,8 +29,6 @@ def target() -> Any:
     CPU's nevertheless: four such vectors at a time hide the time that each takes (exp of 2**20 elements took
     1.2 ms; with one vector at a time 2.0, with two 1.7), and work-items that follow each other cost
     nothing."""
-    from tinyjax.compile.target import CPU  # imported with the first jit
-
     return replace(CPU, name="wasm")
 
 

@@ -14,10 +14,9 @@ import tinyjax.numpy
 from tinyjax import lax
 from tinyjax.core import primitives
 from tinyjax.runtime.devices import devices
-from tinyjax.compile import lowered
-from tinyjax.compile.codegen import codegen
+from tinyjax.compile import lowered, target
 print(devices()[0].device_kind)
-lowered.target_of = lambda device: getattr(codegen, "{target}")
+lowered.target_of = lambda device: target.{target}
 rng = np.random.default_rng(0)
 x, y = rng.standard_normal((5, 7)).astype("float32"), rng.standard_normal(7).astype("float32")
 long = rng.standard_normal({size}).astype("float32")

@@ -13,7 +13,9 @@ from tinyjax.compile.fusion.cost_model import CHEAP_WORK, MAX_TRIED
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.fusion.reduction_groups import variables
+from tinyjax.compile.kernel.kernel_ir import Load
 from tinyjax.compile.kernel.naive_loop import for_one_item
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.target import CPU
 from tinyjax.core.primitives import (
     add,
@@ -275,3 +277,27 @@ def test_an_image_with_a_border_is_stored_for_many_readers(width):
 
     _, groups, _ = stages(f, aval(9, 9))
     assert len(groups) == (2 if width == 3 else 1)
+
+
+def _stencil(x):
+    padded = jnp.pad(x, 1)
+    return padded[:-2, 1:-1] + padded[2:, 1:-1] - 2.0 * x + padded[1:-1, :-2] + padded[1:-1, 2:]
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: jnp.sum(x * _stencil(x)),
+    lambda x: jnp.vdot(x, _stencil(x)),
+    lambda x: jnp.max(jnp.abs(_stencil(x)), 1),
+    lambda x: jnp.mean((jnp.roll(x, 1, 1) - x) ** 2),
+])  # fmt: skip
+def test_a_reduction_reads_no_terms_across_borders(f):
+    """Its terms are stored in vectors first; few terms are not worth another kernel."""
+    closed, (first, second), (_, kernel) = stages(f, aval(80, 80))
+    assert first.form is None and second.form is not None
+    assert any(isinstance(s, Load) and s.target.width > 1 for s in every_statement(kernel.body))
+    assert len(stages(f, aval(8, 8))[1]) == 1
+
+
+def test_a_reduction_joins_rows_in_vectors_itself():
+    _, groups, _ = stages(lambda x: jnp.sum(jnp.diff(x, axis=0, prepend=0.0) ** 2), aval(80, 80))
+    assert len(groups) == 1

@@ -166,3 +166,13 @@ def test_parts_by_threads_are_put_together_in_order():
     x = np.linspace(0.1, 30, 90_000).reshape(300, 300)
     with jax.enable_x64(True):
         np.testing.assert_array_equal(lax.digamma(x)[::299], lax.digamma(x[::299]))
+
+
+def test_many_elements_are_computed_without_threads_where_none_can_start(monkeypatch):
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", start)
+    x = jnp.linspace(0.1, 9, 20_000)
+    got = special.gammainc(x, x[::-1])
+    np.testing.assert_array_equal(got[:100], special.gammainc(x[:100], x[::-1][:100]))

@@ -37,18 +37,27 @@ def test_a_loop_that_begins_later_has_no_borders_before():
     assert borders(replace(first, start=index(32))) == []
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 100])
-def test_a_window_is_inside_where_each_of_its_elements_is(count):
-    """A sum over a window tests each element; the loop over windows is cut where none or all are inside."""
+def window_sums(count):
+    """Sums over windows of four elements, from two before an array's first to one after its last: the kernel,
+    its arguments, and what it should give."""
     f = lambda x, w: lax.conv_general_dilated(x, w, (1,), [(2, 1)])  # noqa: E731
-    x, w = jnp.arange(1.0, count + 1)[None, None], jnp.array([[[1.0, 10, 100, 1000]]])
-    (kernel,) = jax.jit(f).lower(x, w).lowered.plan.all_kernels()
+    args = jnp.arange(1.0, count + 1)[None, None], jnp.array([[[1.0, 10, 100, 1000]]])
+    (kernel,) = jax.jit(f).lower(*args).lowered.plan.all_kernels()
+    return kernel, args, f(*args)
+
+
+def test_a_loop_over_windows_is_cut_where_all_elements_are_inside():
+    kernel, _, _ = window_sums(100)
+    (windows,) = kernel.naive.body
+    assert borders(windows) == [2, 99]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 100])
+def test_windows_across_borders_have_zeros_outside(count):
+    kernel, args, expected = window_sums(count)
     out = np.zeros(count, np.float32)
-    interpret_kernel(kernel, [np.ravel(x), np.ravel(w), out])
-    np.testing.assert_array_equal(out, f(x, w).ravel())
-    if count == 100:
-        (windows,) = (s for s in kernel.naive.body)
-        assert borders(windows) == [2, 99]
+    interpret_kernel(kernel, [*map(np.ravel, args), out])
+    np.testing.assert_array_equal(out, np.ravel(expected))
 
 
 @pytest.mark.parametrize("n", [33, 100])

@@ -150,8 +150,10 @@ def is_long(v: Var, target: Target) -> bool:
 
 def flattens(eqn: JaxprEqn) -> bool:
     """Whether the last axis of the operand is only a part of the result's last one."""
-    shapes = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
-    return eqn.primitive.name == "reshape" and all(shapes) and shapes[0][-1] < shapes[1][-1]
+    if eqn.primitive.name != "reshape":
+        return False
+    shape, flat = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    return bool(shape and flat) and shape[-1] < flat[-1]
 
 
 # ---- clusters ----

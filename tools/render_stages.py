@@ -69,7 +69,8 @@ STAGES = (
         shows which line came from which, and prints this with `--text`. Helper functions, such as those for
         sine, and line numbers are left out. A second printer (`wasm/webassembly.py`) writes the same
         kernels as WebAssembly, for browsers: `as_text("webassembly")`, or `compiler_ir("webassembly")` for
-        bytes.""",
+        bytes. OpenCL kernels take numbers below the smallest normal float as 0, as XLA does
+        (`runtime/queue.py`); NumPy, the interpreter and WebAssembly keep them.""",
     ),
     (
         "memory",

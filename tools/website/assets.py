@@ -146,7 +146,7 @@ def tarball(package: str, version: str, digest: str, keep: Path) -> Path:
 
 
 def fetch(versions: Mapping[str, str], keep: Path) -> None:
-    """Put these packages into the folder `keep`, those that are not there: by one call, as npm starts slowly."""
+    """Put packages into the folder `keep`, those that are not there: by one call, as npm starts slowly."""
     keep.mkdir(parents=True, exist_ok=True)
     asked = [f"{p}@{v}" for p, v in versions.items() if not (keep / file_name(p, v)).exists()]
     if asked:

@@ -54,7 +54,7 @@ print(kernel)
 from tinyjax.compile.kernel import kernel_ir
 
 load = kernel.body[0]
-print("target:", load.target, " source:", load.source, " index:", load.index)
+print("target:", load.target, " memory:", load.memory, " index:", load.index)
 print(inspect.getsource(kernel_ir.Load))
 print(inspect.getsource(kernel_ir.Store))
 

@@ -200,12 +200,12 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
     loads = {
         (statement.index, statement.end, statement.stride, statement.target.width): at
         for at, statement in enumerate(body)
-        if isinstance(statement, Load) and statement.source == source
+        if isinstance(statement, Load) and statement.memory == source
     }
     stores = {
         (statement.index, statement.end, statement.stride, getattr(statement.value, "width", 1)): at
         for at, statement in enumerate(body)
-        if isinstance(statement, Store) and statement.destination == destination
+        if isinstance(statement, Store) and statement.memory == destination
     }
     if loads and len(stores) != 1:
         return False
@@ -257,7 +257,7 @@ def _without_copies(body: list[Statement]) -> list[Statement]:
         match s:
             case Store(memory, at, Value() as value, end) if value in loads:
                 load = loads[value]
-                return [] if (load.source, load.index, load.end) == (memory, at, end) else [s]
+                return [] if (load.memory, load.index, load.end) == (memory, at, end) else [s]
             case For():
                 kept = without_unused(s.body)
                 return [dataclasses.replace(s, body=kept)] if kept else []

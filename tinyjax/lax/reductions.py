@@ -164,8 +164,14 @@ _def_bitwise(reduce_xor_p, np.bitwise_xor)
 
 # ---- argmax and argmin ----
 
-argmax_p = Primitive("argmax", axes="reduction", makes_nan=False)
-argmin_p = Primitive("argmin", axes="reduction", makes_nan=False)
+
+def _comparisons(eqn: Any) -> int:
+    """All elements but the first of each row are compared."""
+    return eqn.invars[0].aval.size - eqn.outvars[0].aval.size
+
+
+argmax_p = Primitive("argmax", axes="reduction", cost=_comparisons, makes_nan=False)
+argmin_p = Primitive("argmin", axes="reduction", cost=_comparisons, makes_nan=False)
 
 
 def _def_arg_extreme(primitive: Primitive, find: Callable) -> None:

@@ -148,17 +148,17 @@ class Writer(ValueWriter):
 
     def load_statement(self, load: ir.Load) -> None:
         """16-bit floats are loaded as their bits. Lanes beyond the end are copies of the first."""
-        target, source, at, width = load.target, load.source, load.index, load.target.width
-        if (element := self.element(source, at)) is not None:
+        target, memory, at, width = load.target, load.memory, load.index, load.target.width
+        if (element := self.element(memory, at)) is not None:
             return self.let(target, "copy", (element,))
-        if source.dtype in HALVES:
+        if memory.dtype in HALVES:
             bits = ir.Value(f"{target.name}.bits", INT32, width)
-            self.load_statement(replace(load, target=bits, source=replace(source, dtype=UINT16)))
+            self.load_statement(replace(load, target=bits, memory=replace(memory, dtype=UINT16)))
             return self.let(target, f"load_{target.dtype}", (bits,))
         is_dense = load.end is None and load.stride == 1
-        if width == 1 or (is_dense and is_whole(source, width)):
-            return self.load(target, source, at)
-        source, at = _as_lanes(source, at)
+        if width == 1 or (is_dense and is_whole(memory, width)):
+            return self.load(target, memory, at)
+        memory, at = _as_lanes(memory, at)
         lanes = [ir.Value(f"{target.name}.lane{n}", target.dtype) for n in range(width)]
         part: list[ir.Statement] = []
         for n, lane in enumerate(lanes):
@@ -168,20 +168,19 @@ class Writer(ValueWriter):
                 part.append(ir.Let(is_there, "gt", (load.end - at, index(n))))
                 part.append(ir.Let(step, "select", (is_there, index(n), index(0))))
                 place = at + index_var(step.name, 0, n)
-            part.append(ir.Load(lane, source, place))
+            part.append(ir.Load(lane, memory, place))
         self.whole_or(load, width, [*part, ir.Let(target, "vector", tuple(lanes))])
 
     def store_statement(self, store: ir.Store) -> None:
         """Lanes beyond the end have no place."""
-        memory, at, value = store.destination, store.index, store.value
-        width = getattr(value, "width", 1)
+        memory, at, value, width = store.memory, store.index, store.value, ir.width_of(store)
         if (element := self.element(memory, at)) is not None:
             return self.let(element, "copy", (value,))
         if memory.dtype in HALVES:
             bits = ir.Value(f"{memory.name}.bits", INT32, width)
             self.let(bits, f"store_{memory.dtype}", (value,))
             memory = replace(memory, dtype=UINT16)
-            return self.store_statement(replace(store, destination=memory, value=bits))
+            return self.store_statement(replace(store, memory=memory, value=bits))
         is_dense = store.end is None and store.stride == 1
         if width == 1 or (is_dense and is_whole(memory, width)):
             return self.store(memory, at, value)
@@ -294,9 +293,8 @@ def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:
         match statement:
             case ir.Allocate(ir.PrivateArray(name, _, size)) if size > MOST_LOCALS:
                 yield name
-            case (
-                ir.Load(value, ir.PrivateArray(name, _, _, width), at)
-                | ir.Store(ir.PrivateArray(name, _, _, width), at, value)
-                | ir.Combine(ir.PrivateArray(name, _, _, width), at, _, value)
-            ) if at.op != "const" or getattr(value, "width", 1) > width:
-                yield name
+            case ir.Load() | ir.Store() | ir.Combine() if isinstance(
+                memory := statement.memory, ir.PrivateArray
+            ):
+                if statement.index.op != "const" or ir.width_of(statement) > memory.width:
+                    yield memory.name

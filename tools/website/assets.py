@@ -12,6 +12,7 @@ import hashlib
 import re
 import subprocess
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 # For each package of npm: the version, the tarball's SHA-512, the file that pages load, and its name there.
@@ -117,6 +118,7 @@ NPM = {
 
 def write_scripts(static: Path, keep: Path) -> None:
     """Put what is npm's into the folder `_static`; `keep` keeps what was fetched."""
+    fetch({package: version for package, (version, *_) in NPM.items()}, keep)
     for package, (version, digest, file, name) in NPM.items():
         text = from_npm(package, version, digest, file, keep)
         (static / name).parent.mkdir(parents=True, exist_ok=True)
@@ -135,15 +137,25 @@ def from_npm(package: str, version: str, digest: str, file: str, keep: Path) -> 
 
 def tarball(package: str, version: str, digest: str, keep: Path) -> Path:
     """A package as npm gives it, which must have this digest; it stays in the folder `keep`."""
-    path = keep / f"{package.removeprefix('@').replace('/', '-')}-{version}.tgz"
-    if not path.exists():
-        keep.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "pack", "--silent", f"{package}@{version}"]
-        subprocess.run(command, cwd=keep, check=True, stdout=subprocess.DEVNULL)
+    fetch({package: version}, keep)
+    path = keep / file_name(package, version)
     found = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
     if found != digest:
         raise SystemExit(f"{path.name} is not the file that was looked at: its SHA-512 is {found}")
     return path
+
+
+def fetch(versions: Mapping[str, str], keep: Path) -> None:
+    """Put packages into the folder `keep`, those that are not there: by one call, as npm starts slowly."""
+    keep.mkdir(parents=True, exist_ok=True)
+    asked = [f"{p}@{v}" for p, v in versions.items() if not (keep / file_name(p, v)).exists()]
+    if asked:
+        command = ["npm", "pack", "--silent", *asked]
+        subprocess.run(command, cwd=keep, check=True, stdout=subprocess.DEVNULL)
+
+
+def file_name(package: str, version: str) -> str:
+    return f"{package.removeprefix('@').replace('/', '-')}-{version}.tgz"
 
 
 def with_files_for_names(text: str) -> str:

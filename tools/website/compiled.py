@@ -18,7 +18,6 @@ from website.pages import ROOT, text_of
 
 SCRIPT = ROOT / "tools" / "website" / "compile.mjs"
 WORKER = "tools/website/static/in_worker.py"
-KEEPS = "import sys\nsys.dont_write_bytecode = False"  # which Pyodide sets
 
 
 def compiled(pyodide: Path, stdlib: Path) -> dict[str, bytes]:
@@ -27,7 +26,7 @@ def compiled(pyodide: Path, stdlib: Path) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as temporary:
         pack, program, out = (Path(temporary, name) for name in ("pack", "program.py", "out"))
         write_pack(pack, lesson_files())
-        program.write_text(f"{KEEPS}\n{text_of(WORKER)}\n{first_cell()}", encoding="utf-8")
+        program.write_text(f"{text_of(WORKER)}\n{first_cell()}", encoding="utf-8")
         out.mkdir()
         command = ["node", *map(str, (SCRIPT, pyodide.resolve(), pack, program, out))]
         try:

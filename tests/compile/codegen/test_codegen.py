@@ -199,7 +199,7 @@ def test_strided_stores_wait_for_each_other_past_what_does_not_read_them():
         return [line.strip() for line, _ in lines_of(body, Scope(), "")]
 
     together = "tj_interleave16_by2_float(a, b, y_out + i * 32);"
-    for between in (Load(b, x, at), replace(first, destination=x)):
+    for between in (Load(b, x, at), replace(first, memory=x)):
         assert text(first, between, second)[-1] == together
     for between in (Load(b, y, at), Store(y, at, b), For(at, index(0), index(2), [])):
         assert together not in text(first, between, second)

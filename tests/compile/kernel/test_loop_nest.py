@@ -148,7 +148,7 @@ def test_several_axes_are_combined_in_a_loop_each():
     jaxpr, kernel = nest_of_all(lambda x: total(x, (0, 1, 2, 3)), aval(2, 3, 4, 2))
     np.testing.assert_allclose(run(kernel, x)[0], x.sum(), rtol=1e-5, err_msg="over four axes")
     loads = [s for s in every_statement(kernel.body) if type(s).__name__ == "Load"]
-    assert [s.source.name for s in loads].count("a_in") == 1, "each element is loaded once"
+    assert [s.memory.name for s in loads].count("a_in") == 1, "each element is loaded once"
 
 
 def test_how_many_elements_are_combined_is_what_the_primitives_rule_says():

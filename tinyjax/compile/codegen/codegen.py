@@ -117,10 +117,9 @@ def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
     if a statement after one of them may read or write that memory.
     """
     places: list[int] = []
-    width = getattr(last.value, "width", 1)
     for place, s in reversed(list(enumerate(before))):
-        if isinstance(s, ir.Store) and s.destination == last.destination:
-            is_like = s.stride == last.stride and getattr(s.value, "width", 1) == width
+        if isinstance(s, ir.Store) and s.memory == last.memory:
+            is_like = s.stride == last.stride and ir.width_of(s) == ir.width_of(last)
             if not is_like or not (last.index - s.index).is_const(len(places) + 1):
                 return []
             places.append(place)
@@ -128,7 +127,7 @@ def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
                 return places
         elif not isinstance(s, (ir.Let, ir.Load, ir.Store)):
             return []
-        elif isinstance(s, ir.Load) and s.source == last.destination:
+        elif isinstance(s, ir.Load) and s.memory == last.memory:
             return []
     return []
 
@@ -136,9 +135,9 @@ def _companions(last: ir.Store, before: Sequence[Any]) -> list[int]:
 def _interleaved_text(stores: Sequence[ir.Store], calls: Calls) -> str:
     """One call for strided stores that fill all places."""
     first, values = stores[0], [_stored_text(store, calls) for store in stores]
-    t, width = storage_type(first.destination.dtype), first.value.width  # type: ignore[union-attr]
+    t, width = storage_type(first.memory.dtype), ir.width_of(first)
     helper = interleave_helper(t, width, first.stride)
-    return calls.call(helper, *values, f"{first.destination.name} + {first.index}")
+    return calls.call(helper, *values, f"{first.memory.name} + {first.index}")
 
 
 def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
@@ -231,34 +230,33 @@ def _element(memory: Memory, at: Index) -> str:
 
 def _load_text(load: ir.Load, calls: Calls) -> str:
     """An element, or several in a buffer or in a private array of numbers."""
-    source, width = load.source, load.target.width
-    is_vector = width > getattr(source, "width", 1)
-    text = _element(source, load.index)
+    memory, width = load.memory, load.target.width
+    is_vector = width > getattr(memory, "width", 1)
+    text = _element(memory, load.index)
     if is_vector:
         text = vector_access(load, calls)
-    if isinstance(source, ir.Buffer) and source.dtype in HALVES:
+    if isinstance(memory, ir.Buffer) and memory.dtype in HALVES:
         bits = converted_text(text, f"int{width}") if is_vector else text
-        return calls.of_half("load", source.dtype, width, bits)
-    is_bool = is_vector and source.dtype == np.bool_
+        return calls.of_half("load", memory.dtype, width, bits)
+    is_bool = is_vector and memory.dtype == np.bool_
     return converted_text(text, f"int{width}") + " != 0" if is_bool else text
 
 
 def _store_text(store: ir.Store, calls: Calls) -> str:
-    destination, text = store.destination, _stored_text(store, calls)
-    if getattr(store.value, "width", 1) <= getattr(destination, "width", 1):
-        return f"{_element(destination, store.index)} = {text}"
+    text = _stored_text(store, calls)
+    if ir.width_of(store) <= getattr(store.memory, "width", 1):
+        return f"{_element(store.memory, store.index)} = {text}"
     return vector_access(store, calls, text)
 
 
 def _stored_text(store: ir.Store, calls: Calls) -> str:
     """The value as it is in memory."""
-    destination, value = store.destination, store.value
-    width = getattr(value, "width", 1)
-    is_vector = width > getattr(destination, "width", 1)
+    memory, value, width = store.memory, store.value, ir.width_of(store)
+    is_vector = width > getattr(memory, "width", 1)
     text = atom_text(value)
     if is_vector and value.dtype == np.bool_:
         text = converted_text(f"{text} & 1", f"uchar{width}")
-    if isinstance(destination, ir.Buffer) and value.dtype in HALVES:
+    if isinstance(memory, ir.Buffer) and value.dtype in HALVES:
         text = calls.of_half("store", value.dtype, width, text)
         text = converted_text(text, f"ushort{width}") if is_vector else text
     return text

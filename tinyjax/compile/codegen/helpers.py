@@ -14,7 +14,14 @@ from tinyjax.compile.codegen.c_text import storage_type
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Argument, Buffer, Load, PrivateArray, Store
+from tinyjax.compile.kernel.kernel_ir import (
+    Argument,
+    Buffer,
+    Load,
+    PrivateArray,
+    Store,
+    width_of,
+)
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 
@@ -214,10 +221,8 @@ def known_part(load: Load) -> int:
 
 def vector_access(access: Load | Store, calls: Calls, *value: str) -> str:
     """A call that loads several neighbouring elements, or stores those of `value`."""
-    if isinstance(access, Load):
-        kind, memory, width = "load", access.source, access.target.width
-    else:
-        kind, memory, width = "store", access.destination, access.value.width  # type: ignore[union-attr]
+    kind = "load" if isinstance(access, Load) else "store"
+    memory, width = access.memory, width_of(access)
     part = [] if access.end is None else [str(access.end - access.index)]
     t = storage_type(memory.dtype)
     if isinstance(memory, PrivateArray):

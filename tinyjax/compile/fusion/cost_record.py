@@ -27,13 +27,11 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 
 from tinyjax.compile.kernel.rules import (
-    ArgReduction,
     Elementwise,
     IndexMap,
     InOrder,
     Lowering,
     Reduction,
-    axes_sizes,
     lowering_of,
 )
 from tinyjax.compile.kernel.scalar_ops import DIVISION
@@ -101,13 +99,11 @@ def operations(lowering: Lowering) -> int:
 
 
 def reduction_size(eqn: JaxprEqn, lowering: Lowering) -> int:
-    """How many elements make one element of the result: the size of the reduction domain for a reduction, of
-    its axes for an ArgReduction, the number of reads for an IndexMap; else one.
+    """How many elements make one element of the result: the size of the reduction domain for a reduction, the
+    number of reads for an IndexMap; else one.
     """
     if isinstance(lowering, IndexMap):
         return lowering.reads
-    if isinstance(lowering, ArgReduction):
-        return math.prod(axes_sizes(eqn))
     return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1
 
 
@@ -158,7 +154,7 @@ def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
     cost, size = eqn.primitive.facts.cost, eqn.outvars[0].aval.size if eqn.outvars else 0
     if callable(cost):
         return cost(eqn), 0
-    if cost is None and isinstance(lowering, (IndexMap, Reduction, ArgReduction)):
+    if cost is None and isinstance(lowering, (IndexMap, Reduction)):
         cost = reduction_size(eqn, lowering) - 1
     elif cost is None:
         cost = int(isinstance(lowering, Elementwise))

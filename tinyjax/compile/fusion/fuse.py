@@ -49,7 +49,6 @@ from tinyjax.compile.fusion.reduction_groups import (
     variables,
 )  # fmt: skip
 from tinyjax.compile.kernel.rules import (
-    ArgReduction,
     Elementwise,
     InOrder,
     Lowering,
@@ -348,15 +347,11 @@ class _Plan:
         return len(readers) > 1 and (moved or any(eqn in self.cluster for eqn in readers))
 
     def _reads(self, eqn: JaxprEqn) -> int:
-        """How many elements of an operand the equation reads. An argmax along the last axis looks for the
-        greatest one twice.
-        """
+        """How many elements of an operand the equation reads."""
         lowering = self.lowerings[eqn]
         if isinstance(lowering, LoopGroup):
             return 0  # of operands that it does not compute itself
-        last = eqn.invars[0].aval.ndim - 1
-        times = 2 if isinstance(lowering, ArgReduction) and last in eqn.params["axes"] else 1
-        return times * eqn.outvars[0].aval.size * reduction_size(eqn, lowering)
+        return eqn.outvars[0].aval.size * reduction_size(eqn, lowering)
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
         """The costly values that more than one kernel computes."""

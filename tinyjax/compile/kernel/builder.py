@@ -15,12 +15,11 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.complex_pairs import Pair, constant_pair, pair_operation
-from tinyjax.compile.kernel.functions.notation import StatementWriter, select
+from tinyjax.compile.kernel.functions.notation import StatementWriter
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.known import known_result
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
-    ArgReduction,
     Elementwise,
     IndexMap,
     Lowering,
@@ -28,15 +27,12 @@ from tinyjax.compile.kernel.rules import (
     Operand,
     Position,
     Reduction,
-    axes_sizes,
-    element_along_axes,
     lowering_of,
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.writer import Number
 from tinyjax.compile.target import Target
-from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
@@ -227,8 +223,6 @@ class Builder(StatementWriter):
             found = lowering.emit(ctx, *operands, **eqn.params)
             numbers = zip(eqn.outvars, found) if isinstance(found, list) else [(v, found)]
             results = {u: number.value for u, number in numbers}
-        elif isinstance(lowering, ArgReduction):
-            results = {v: self._arg_reduce(ctx, eqn, lowering)}
         else:
             assert isinstance(lowering, Reduction), f"{eqn.primitive} runs on the host"
             results = {v: self._reduce(ctx, eqn, lowering)}
@@ -269,40 +263,6 @@ class Builder(StatementWriter):
         """One of the elements that a reduction combines."""
         operands = (Operand(self, v) for v in eqn.invars)
         return rule.term(ctx, reduced, *operands, **eqn.params).value
-
-    def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
-        """Along the last axis, one sweep finds the best element and one its place; both can be vectorized.
-        Along another axis, one loop finds both, and neighbouring results can be lanes.
-        """
-        (operand,), (axis,), (size,) = eqn.invars, eqn.params["axes"], axes_sizes(eqn)
-        of, to = operand.aval.dtype, eqn.outvars[0].aval.dtype
-        is_last, is_float, none = axis == operand.aval.ndim - 1, kind(of) == "f", np.iinfo(to).max
-        best = self.array("best", of, initial=rule.identity(of))
-        place = self.array("at", to, initial=none if is_last else 0)
-
-        def element(i: Index) -> Number:
-            reduced, x = Position((size,), (i,)), Operand(self, operand)
-            return element_along_axes(ctx, reduced, x, **eqn.params)
-
-        if is_last:
-            with self.loop(size) as i:
-                best.combine("max" if rule.is_better == "gt" else "min", element(i))
-            found = best.now
-            with self.loop(size) as i:
-                x = element(i)
-                is_best = (
-                    (x == found) | (x != x) if is_float else x == found
-                )  # of several NaN, the first
-                place.combine("min", select(is_best, self.number(i, to), none))
-            return place.now.value
-        with self.loop(size) as i:
-            x, so_far = element(i), best.now
-            better = self.op(rule.is_better, x, so_far)
-            better = better | ((x != x) & (so_far == so_far)) if is_float else better
-            here, before = self.number(i, to), place.now
-            best.now = select(better, x, so_far)
-            place.now = select(better, here, before)
-        return place.now.value
 
     def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> MemRef:
         """A variable set to the identity."""

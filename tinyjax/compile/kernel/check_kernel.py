@@ -67,27 +67,26 @@ def _check_statement(statement: ir.Statement, scope: dict[str, Any], same: Same)
             for arg in args:
                 _check_atom(arg, scope)
             _define(scope, target.name, target)
-        case ir.Load(target, source, at, end):
-            _check_access(source, at, ir.reach(statement), end, scope)
-            if target.dtype != source.dtype:
-                raise KernelError(f"{target} has not {source.name}'s dtype")
+        case ir.Load(target, memory, at, end):
+            _check_access(memory, at, ir.reach(statement), end, scope)
+            if target.dtype != memory.dtype:
+                raise KernelError(f"{target} has not {memory.name}'s dtype")
             _define(scope, target.name, target)
-        case ir.Store(destination, at, value, end):
-            width = value.width if isinstance(value, ir.Value) else 1
-            _check_access(destination, at, ir.reach(statement), end, scope)
-            if getattr(destination, "width", 1) not in (1, width):
-                raise KernelError(f"{value} has not the width of {destination.name}'s elements")
+        case ir.Store(memory, at, value, end):
+            _check_access(memory, at, ir.reach(statement), end, scope)
+            if getattr(memory, "width", 1) not in (1, ir.width_of(statement)):
+                raise KernelError(f"{value} has not the width of {memory.name}'s elements")
             _check_atom(value, scope)
-            if value.dtype != destination.dtype:
-                raise KernelError(f"{value} has not {destination.name}'s dtype")
-            if getattr(destination, "role", "out") == "in":
-                raise KernelError(f"{destination.name} is an input and cannot be stored to")
+            if value.dtype != memory.dtype:
+                raise KernelError(f"{value} has not {memory.name}'s dtype")
+            if getattr(memory, "role", "out") == "in":
+                raise KernelError(f"{memory.name} is an input and cannot be stored to")
         case ir.Allocate(array, _):
             _define(scope, array.name, array)
-        case ir.Combine(array, at, _, value):
-            _check_access(array, at, array.width, None, scope)
+        case ir.Combine(memory, at, _, value):
+            _check_access(memory, at, memory.width, None, scope)
             _check_atom(value, scope)
-            _require(value.dtype == array.dtype, f"{value} has not {array.name}'s dtype")
+            _require(value.dtype == memory.dtype, f"{value} has not {memory.name}'s dtype")
         case ir.For(variable, start, stop, body, step):
             _require(step >= 1, f"{variable} has steps of {step}")
             _check_atom(start, scope)

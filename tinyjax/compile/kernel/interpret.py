@@ -63,22 +63,21 @@ def _run(
             case ir.Let(target, op, args):
                 operands = [_value(arg, scope) for arg in args]
                 scope[target.name] = _apply_to_vector(op, target, operands)
-            case ir.Load(target, source, at, end, 1):
-                scope[target.name] = _load(target.width, source, at, end, scope)
-            case ir.Store(destination, at, value, end, 1):
-                _store(_value(value, scope), destination, at, end, scope)
-            case ir.Load(target, source):
-                scope[target.name] = _evenly(statement, source, target.width, scope).copy()
-            case ir.Store(destination, _, value):
-                width = getattr(value, "width", 1)
-                _evenly(statement, destination, width, scope)[...] = _value(value, scope)
+            case ir.Load(target, memory, at, end, 1):
+                scope[target.name] = _load(target.width, memory, at, end, scope)
+            case ir.Store(memory, at, value, end, 1):
+                _store(_value(value, scope), memory, at, end, scope)
+            case ir.Load(target):
+                scope[target.name] = _evenly(statement, scope).copy()
+            case ir.Store(_, _, value):
+                _evenly(statement, scope)[...] = _value(value, scope)
             case ir.Allocate(array):
                 if not array.is_local:
                     _allocate(statement, scope)
-            case ir.Combine(array, at, op, value):
-                memory, position = scope[array.name], _position(array, at, scope)
-                operands = [memory[position], _value(value, scope)]
-                memory[position] = apply_op(op, array.dtype, operands)
+            case ir.Combine(memory, at, op, value):
+                array, position = scope[memory.name], _position(memory, at, scope)
+                operands = [array[position], _value(value, scope)]
+                array[position] = apply_op(op, memory.dtype, operands)
             case ir.For(variable, start, stop, inner, step):
                 for i in range(index_value(start, scope), index_value(stop, scope), step):
                     scope[variable.args[0]] = i
@@ -152,10 +151,9 @@ def _count(width: int, memory: Any, position: int, end: Index | None, scope: dic
     return count
 
 
-def _evenly(
-    access: ir.Load | ir.Store, memory: Any, width: int, scope: dict[str, Any]
-) -> np.ndarray:
-    """`width` elements from the access's index on, `access.stride` apart; IndexError if some are outside."""
+def _evenly(access: ir.Load | ir.Store, scope: dict[str, Any]) -> np.ndarray:
+    """A vector's elements from the access's index on, `stride` apart; IndexError if some are outside."""
+    memory, width = access.memory, ir.width_of(access)
     position = _position(memory, access.index, scope)
     found = scope[memory.name][position :: access.stride][:width]
     if len(found) < width:

@@ -138,12 +138,12 @@ class Let(HasOrigin):
 
 @dataclass(frozen=True)
 class Load(HasOrigin):
-    """target = source[index]; a vector takes the elements from there on, or every `stride`-th of them.
+    """target = memory[index]; a vector takes the elements from there on, or every `stride`-th of them.
 
-    With `end`, the source has elements before `end` only: what lies beyond is a copy of the first."""
+    With `end`, the memory has elements before `end` only: what lies beyond is a copy of the first."""
 
     target: Value
-    source: Buffer | PrivateArray
+    memory: Buffer | PrivateArray
     index: Index
     end: Index | None = None
     stride: int = 1
@@ -151,20 +151,14 @@ class Load(HasOrigin):
 
 @dataclass(frozen=True)
 class Store(HasOrigin):
-    """destination[index] = value; a vector goes to the elements from there on, and before `end`, or to every
+    """memory[index] = value; a vector goes to the elements from there on, and before `end`, or to every
     `stride`-th of them."""
 
-    destination: Buffer | PrivateArray
+    memory: Buffer | PrivateArray
     index: Index
     value: Scalar
     end: Index | None = None
     stride: int = 1
-
-
-def reach(access: Load | Store) -> int:
-    """The number of elements from the first to the last one that a strided access touches."""
-    value = access.target if isinstance(access, Load) else access.value
-    return (getattr(value, "width", 1) - 1) * access.stride + 1
 
 
 @dataclass(frozen=True)
@@ -179,12 +173,26 @@ class Allocate(HasOrigin):
 
 @dataclass(frozen=True)
 class Combine(HasOrigin):
-    """array[index] = op(array[index], value)"""
+    """memory[index] = op(memory[index], value)"""
 
-    array: PrivateArray
+    memory: PrivateArray
     index: Index
     op: str
     value: Scalar
+
+
+Access = Load | Store | Combine
+
+
+def width_of(access: Access) -> int:
+    """The elements of the vector that is loaded, stored or combined; one of a number."""
+    value = access.target if isinstance(access, Load) else access.value
+    return getattr(value, "width", 1)
+
+
+def reach(access: Load | Store) -> int:
+    """The number of elements from the first to the last one that a strided access touches."""
+    return (width_of(access) - 1) * access.stride + 1
 
 
 @dataclass(frozen=True)
@@ -302,10 +310,10 @@ def statement_lines(statement: Statement) -> Iterator[str]:
     match statement:
         case Let(target, op, args):
             yield f"{_typed(target)} = {op} {' '.join(map(_argument, args))}"
-        case Load(target, source, at, end, stride):
-            yield f"{_typed(target)} = {_element(source, at, target, end, stride)}"
-        case Store(destination, at, value, end, stride):
-            yield f"{_element(destination, at, value, end, stride)} = {value}"
+        case Load(target, memory, at, end, stride):
+            yield f"{_typed(target)} = {_element(memory, at, target, end, stride)}"
+        case Store(memory, at, value, end, stride):
+            yield f"{_element(memory, at, value, end, stride)} = {value}"
         case Allocate(array, initial):
             what = "variable" if array.size == 1 else f"{array.size} elements"
             what += "" if initial is None else f" of {initial}"

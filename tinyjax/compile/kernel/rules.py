@@ -190,16 +190,6 @@ class Product(Reduction):
 
 
 @dataclass(frozen=True)
-class ArgReduction:
-    """The place of the first element along params['axes'] that `is_better` than all before it.
-
-    The first NaN is better than all numbers."""
-
-    is_better: str  # a comparison
-    identity: Callable[[np.dtype], Any]
-
-
-@dataclass(frozen=True)
 class InOrder:
     """Results that are made element after element, in separate loops."""
 
@@ -334,7 +324,7 @@ class Collective(OnHost):
     kind = "meet"
 
 
-Lowering = Elementwise | IndexMap | Reduction | ArgReduction | InOrder | OnHost
+Lowering = Elementwise | IndexMap | Reduction | InOrder | OnHost
 # primitive -> its lowering, or a function (eqn, target) -> lowering
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 # primitive -> eqn -> an equation for the same loop that only has to run the bodies

@@ -42,17 +42,12 @@ def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
 
 def stored_memory(body: Sequence[ir.Statement]) -> list[ir.Buffer | ir.PrivateArray]:
     """The memory that statements store to, or combine into: once for each that does."""
-    found = []
-    for statement in every_statement(body):
-        match statement:
-            case ir.Store(memory) | ir.Combine(memory):
-                found.append(memory)
-    return found
+    return [s.memory for s in every_statement(body) if isinstance(s, ir.Store | ir.Combine)]
 
 
 def loaded_memory(body: Sequence[ir.Statement]) -> set[ir.Buffer | ir.PrivateArray]:
     """The memory that statements load from."""
-    return {s.source for s in every_statement(body) if isinstance(s, ir.Load)}
+    return {s.memory for s in every_statement(body) if isinstance(s, ir.Load)}
 
 
 def allocated(body: Sequence[ir.Statement]) -> set[ir.PrivateArray]:
@@ -105,14 +100,9 @@ def relocated(
     or None to keep it."""
 
     def changed(s: ir.Statement) -> ir.Statement:
-        match s:
-            case ir.Load(_, memory, at) if found := change(memory, at):
-                return replace(s, source=found[0], index=found[1])
-            case ir.Store(memory, at) if found := change(memory, at):
-                return replace(s, destination=found[0], index=found[1])
-            case ir.Combine(memory, at) if found := change(memory, at):
-                return replace(s, array=found[0], index=found[1])
-        return s
+        if not isinstance(s, ir.Access) or (found := change(s.memory, s.index)) is None:
+            return s
+        return replace(s, memory=found[0], index=found[1])
 
     return rewritten(body, changed)
 

@@ -147,13 +147,11 @@ def _accesses(
     body: Sequence[ir.Statement], loops: Mapping[Index, ir.For], once: set[str], when: str = ""
 ) -> Iterator[_Access]:
     for statement in body:
-        match statement:
-            case ir.Load(_, memory, at, end) | ir.Store(memory, at, _, end):
-                reach, last = _reach(memory, statement), None if end is None else _sum(end, loops)
-                is_store = isinstance(statement, ir.Store)
-                yield _Access(memory.name, _sum(at, loops), reach, last, is_store, when)
-            case ir.Combine(memory, at):
-                yield _Access(memory.name, _sum(at, loops), 1, None, True, when)
+        if isinstance(statement, ir.Access):
+            reach, end = _reach(statement), getattr(statement, "end", None)
+            at, last = _sum(statement.index, loops), None if end is None else _sum(end, loops)
+            is_store = not isinstance(statement, ir.Load)
+            yield _Access(statement.memory.name, at, reach, last, is_store, when)
         inner = {statement.variable: statement} if isinstance(statement, ir.For) else {}
         condition = getattr(getattr(statement, "condition", None), "name", "")
         for number, part in enumerate(ir.inner_bodies(statement)):
@@ -161,9 +159,11 @@ def _accesses(
             yield from _accesses(part, {**loops, **inner}, once, here)
 
 
-def _reach(memory: object, access: ir.Load | ir.Store) -> int:
+def _reach(access: ir.Access) -> int:
     """How many elements an access takes; of a private array of vectors, one."""
-    return ir.reach(access) if getattr(memory, "width", 1) == 1 else 1
+    if isinstance(access, ir.Combine) or getattr(access.memory, "width", 1) > 1:
+        return 1
+    return ir.reach(access)
 
 
 def _counter(loop: ir.For) -> Index:

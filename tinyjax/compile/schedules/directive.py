@@ -196,7 +196,7 @@ def accumulators_in(body: list[ir.Statement]) -> dict[ir.PrivateArray, str]:
     """The accumulators made before the loop and combined in it, each with its operation."""
     made = allocated(body)
     combines = [s for s in every_statement(body) if isinstance(s, ir.Combine)]
-    return {s.array: s.op for s in combines if s.array not in made}
+    return {s.memory: s.op for s in combines if s.memory not in made}
 
 
 def carried(loop: ir.For) -> str:
@@ -213,7 +213,7 @@ def changed_again(loop: ir.For) -> str:
     minimum), or loaded and stored.
     """
     combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
-    combined = {s.array for s in combines if s.op not in ("max", "min")}
+    combined = {s.memory for s in combines if s.op not in ("max", "min")}
     return _outside(loop, combined | set(stored_memory(loop.body)) & loaded_memory(loop.body))
 
 

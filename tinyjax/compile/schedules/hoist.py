@@ -146,4 +146,4 @@ def _needed_for_places(body: list[ir.Statement], same: Statements, axis: str) ->
 
 
 def _is_input(load: ir.Load) -> bool:
-    return isinstance(load.source, ir.Buffer) and load.source.role == "in"
+    return isinstance(load.memory, ir.Buffer) and load.memory.role == "in"

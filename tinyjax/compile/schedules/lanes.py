@@ -55,7 +55,7 @@ class Lanes:
         "even", by a stride; "apart", each by itself; or "chosen", each one of the few elements of a private
         array."""
         is_load = isinstance(access, ir.Load)
-        memory = access.source if isinstance(access, ir.Load) else access.destination
+        memory = access.memory
         stride = None if self.is_data(access.index) else self.stride(access.index)
         if not self.gather or stride in (0, 1):
             return "together"
@@ -117,14 +117,12 @@ class Lanes:
                     case ir.Let(target, _, args) if any(map(self.differs, args)):
                         if target.name not in self.firsts:
                             self.varying.add(target.name)
-                    case ir.Load(target, source, at) if (
-                        self.differs(at) or source.name in self.varying
-                    ):
-                        self.varying.add(target.name)
-                    case ir.Store(ir.PrivateArray(name), at, value) | ir.Combine(
-                        ir.PrivateArray(name), at, _, value
-                    ) if name in own and (self.differs(at) or self.differs(value)):
-                        self.varying.add(name)
+                    case ir.Load(target, memory, at):
+                        if self.differs(at) or memory.name in self.varying:
+                            self.varying.add(target.name)
+                    case ir.Store(memory, at) | ir.Combine(memory, at) if memory.name in own:
+                        if self.differs(at) or self.differs(statement.value):
+                            self.varying.add(memory.name)
                     case ir.While(_, holds) if self.differs(holds):
                         self.varying |= carry_of(statement)
 
@@ -140,7 +138,7 @@ class Lanes:
 def carry_of(loop: ir.While) -> set[str]:
     """The names of the private arrays from outside that iterations store to."""
     stores = (s for s in every_statement([*loop.head, *loop.body]) if isinstance(s, ir.Store))
-    arrays = {s.destination.name for s in stores if isinstance(s.destination, ir.PrivateArray)}
+    arrays = {s.memory.name for s in stores if isinstance(s.memory, ir.PrivateArray)}
     return arrays - set(defined_names([loop]))
 
 
@@ -167,7 +165,7 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
         value = getattr(s, "target", getattr(s, "value", None))
         if getattr(value, "width", 1) > 1 or getattr(s, "op", "") in MASKS:
             yield f"{value} is made of vectors already"
-    for array, op in {s.array: s.op for s in inside if isinstance(s, ir.Combine)}.items():
+    for array, op in {s.memory: s.op for s in inside if isinstance(s, ir.Combine)}.items():
         if array not in own:
             yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op)
             lanes.sums[array.name] = op, _initial(kernel, array)
@@ -185,12 +183,12 @@ def _why_not_stored(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[s
     statements = every_statement(kernel.body)
     filled = {s.array for s in statements if isinstance(s, ir.Allocate) and s.initial is not None}
     stores = [s for s in statements if isinstance(s, ir.Store)]
-    one_by_one = {s.destination for s in stores if getattr(s.value, "width", 1) == 1}
+    one_by_one = {s.memory for s in stores if ir.width_of(s) == 1}
     for s in every_statement(loop.body):
-        if isinstance(s, ir.Load) and isinstance(s.source, ir.PrivateArray):
-            has_gap = s.source in one_by_one - filled.union(stored_memory(loop.body))
+        if isinstance(s, ir.Load) and isinstance(s.memory, ir.PrivateArray):
+            has_gap = s.memory in one_by_one - filled.union(stored_memory(loop.body))
             if has_gap and lanes.stride(s.index) == 1:
-                yield f"elements of {s.source.name} beyond the end are not stored"
+                yield f"elements of {s.memory.name} beyond the end are not stored"
 
 
 def _obstacles_in(
@@ -224,10 +222,10 @@ def why_no_parts(
     Accumulators that exist in the whole kernel may be vectors, or used by other loops too.
     """
     inside = every_statement(loop.body)
-    sums = [s for s in inside if isinstance(s, ir.Combine) and s.array in accumulators]
+    sums = [s for s in inside if isinstance(s, ir.Combine) and s.memory in accumulators]
     for s in sums:
         within = set(map(id, inside))
-        if reason := next(_why_no_sum(kernel, within, s.array, s.op, in_one_loop), ""):
+        if reason := next(_why_no_sum(kernel, within, s.memory, s.op, in_one_loop), ""):
             return reason
     rest = replace(loop, body=replaced(loop.body, lambda s: [] if s in sums else [s]))
     return why_in_order(rest)
@@ -272,24 +270,24 @@ def _obstacles_of(
             if target.name in lanes.varying:
                 for thing in (target, *args):
                     yield from _why_no_vector(thing, lanes)
-        case ir.Load(target, source, at):
+        case ir.Load(target):
             if lanes.access(s) == "together":
-                yield from _why_no_access(at, source, lanes, own)
+                yield from _why_no_access(s, lanes, own)
             if target.name in lanes.varying:
                 yield from _why_no_vector(target, lanes)
-        case ir.Store(destination, at, value):
+        case ir.Store(memory, at, value):
             if lanes.access(s) == "together":
-                yield from _why_no_access(at, destination, lanes, own)
-            if not lanes.differs(at) and destination not in own:
+                yield from _why_no_access(s, lanes, own)
+            if not lanes.differs(at) and memory not in own:
                 if around != "first" or lanes.differs(value):
-                    yield f"all lanes store to {destination.name}[{at}]"
-            elif around == "masked" and isinstance(destination, ir.Buffer):
-                yield f"lanes that have left a loop would store to {destination.name} in it"
-        case ir.Combine(array, at, _, value):
+                    yield f"all lanes store to {memory.name}[{at}]"
+            elif around == "masked" and isinstance(memory, ir.Buffer):
+                yield f"lanes that have left a loop would store to {memory.name} in it"
+        case ir.Combine(memory, at, _, value):
             if lanes.differs(at):
-                yield f"each lane combines at a different index, {array.name}[{at}]"
+                yield f"each lane combines at a different index, {memory.name}[{at}]"
             if around:
-                yield f"not all lanes combine with {array.name}"
+                yield f"not all lanes combine with {memory.name}"
             yield from _why_no_vector(value, lanes)
         case ir.For(_, start, stop):
             if lanes.differs(start) or lanes.differs(stop):
@@ -315,9 +313,9 @@ def _why_no_vector(thing: ir.Argument, lanes: Lanes) -> Iterator[str]:
 
 
 def _why_no_access(
-    at: Index, memory: ir.Buffer | ir.PrivateArray, lanes: Lanes, own: set[ir.PrivateArray]
+    access: ir.Load | ir.Store, lanes: Lanes, own: set[ir.PrivateArray]
 ) -> Iterator[str]:
-    stride = lanes.stride(at)
+    memory, at, stride = access.memory, access.index, lanes.stride(access.index)
     if lanes.is_data(at):
         yield f"each lane is at a different index, {memory.name}[{at}]"
     elif stride not in (0, 1):

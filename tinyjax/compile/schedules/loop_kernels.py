@@ -375,7 +375,7 @@ def _advance_together(chooser: Chooser, loop: For, main: str) -> None:
 def _reads_apart(kernel: Kernel, axis: str) -> bool:
     """Whether neighbouring iterations read input elements that are not neighbours in memory."""
     loads = (s for s in loop_over(kernel, axis).body if isinstance(s, Load))
-    return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.source, Buffer))
+    return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.memory, Buffer))
 
 
 def _fuse_contiguous(chooser: Chooser, main: str) -> None:

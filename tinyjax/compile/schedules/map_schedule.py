@@ -104,11 +104,11 @@ def transposed_axis(naive: Kernel) -> str | None:
     """The axis along which a large operand's elements are neighbours, if not the last."""
     *others, last = perfect_nest(naive.body)
     for statement in every_statement(last.body):
-        if isinstance(statement, Load) and isinstance(statement.source, Buffer):
+        if isinstance(statement, Load) and isinstance(statement.memory, Buffer):
             stride = statement.index.stride(axis_of(last))
             for loop in others:
                 plane = (loop.stop - loop.start).lo * (last.stop - last.start).lo
-                is_large = plane * statement.source.dtype.itemsize > LARGE
+                is_large = plane * statement.memory.dtype.itemsize > LARGE
                 if stride != 0 and statement.index.stride(axis_of(loop)) == 1 and is_large:
                     return axis_of(loop)
     return None

@@ -234,6 +234,6 @@ def _lies_along(kernel: Kernel, k: str, kept: str) -> bool:
     """Whether the operand's elements for one `kept` are contiguous along k."""
     loads = [s for s in every_statement(loop_over(kernel, k).body) if isinstance(s, Load)]
     return any(
-        isinstance(s.source, Buffer) and s.index.stride(k) == 1 and s.index.stride(kept) != 0
+        isinstance(s.memory, Buffer) and s.index.stride(k) == 1 and s.index.stride(kept) != 0
         for s in loads
     )

@@ -110,7 +110,7 @@ class RFactor(LoopDirective):
         done = blocks * self.multiple
         count = math.ceil(done / run)
         combines = [
-            (s, ir.Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
+            (s, ir.Buffer(fresh("partial"), s.memory.dtype, results * count, "scratch"))
             for s in _combines(loop, _variables(before, loop))
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
@@ -125,7 +125,7 @@ class RFactor(LoopDirective):
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
         names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in around}
-        names |= {s.array.name: fresh(s.array.name) for s, _ in combines}
+        names |= {s.memory.name: fresh(s.memory.name) for s, _ in combines}
         total = substituted(in_loops(around, [*finish, *after]), {}, names)
         buffers = [*kernel.buffers, *(buffer for _, buffer in combines)]
         return replace(kernel, buffers=buffers, body=[pieces, *total])
@@ -134,10 +134,10 @@ class RFactor(LoopDirective):
         loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
         variables = _variables(_beside(kernel, self.axis)[1], loop)
         combines = [
-            (s, ir.PrivateArray(fresh("items"), s.array.dtype, self.pieces))
+            (s, ir.PrivateArray(fresh("items"), s.memory.dtype, self.pieces))
             for s in _combines(loop, variables)
         ]
-        arrays = {s.array: array for s, array in combines}
+        arrays = {s.memory: array for s, array in combines}
         allocated = [ir.Allocate(array, None, origin=s.origin) for s, array in combines]
         lane = index_var(f"{self.axis}_lane", 0, self.pieces - 1)
         every = replace(loop, start=loop.start + lane, step=self.pieces)
@@ -153,7 +153,7 @@ class RFactor(LoopDirective):
                 case ir.Allocate(array) if array in arrays:
                     return []
                 case ir.Load(_, array) if array in arrays:
-                    return [replace(s, source=arrays[array])]
+                    return [replace(s, memory=arrays[array])]
             return [s]
 
         return replace(kernel, body=replaced(kernel.body, change))
@@ -166,7 +166,7 @@ class RFactor(LoopDirective):
         half = self.pieces // 2
         while half:
             lane = index_var(fresh(f"{self.axis}_half"), 0, half - 1)
-            elements = [(replace(s, array=array, index=lane), array) for s, array in combines]
+            elements = [(replace(s, memory=array, index=lane), array) for s, array in combines]
             body = _with_partial(elements, lane + half, fresh)
             loops.append(ir.For(lane, index(0), index(half), body, origin=loop.origin))
             half //= 2
@@ -176,7 +176,7 @@ class RFactor(LoopDirective):
 def _combines(loop: ir.For, accumulators: Container[ir.PrivateArray]) -> list[ir.Combine]:
     """The statements that combine into accumulators: one for each accumulator."""
     combines = (s for s in every_statement(loop.body) if isinstance(s, ir.Combine))
-    return list({s.array: s for s in combines if s.array in accumulators}.values())
+    return list({s.memory: s for s in combines if s.memory in accumulators}.values())
 
 
 def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
@@ -184,7 +184,7 @@ def _left(combines: Combines, at: Index, fresh: Fresh) -> list[ir.Statement]:
     stores: list[ir.Statement] = []
     for combine, memory in combines:
         value = ir.Value(fresh("t"), memory.dtype)
-        stores.append(ir.Load(value, combine.array, index(0), origin=combine.origin))
+        stores.append(ir.Load(value, combine.memory, index(0), origin=combine.origin))
         stores.append(ir.Store(memory, at, value, origin=combine.origin))
     return stores
 

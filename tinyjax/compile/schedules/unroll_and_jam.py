@@ -185,19 +185,19 @@ def _terms_in_pairs(body: Sequence[ir.Statement], fresh: Fresh) -> list[ir.State
     """Combines all terms for the same array element in pairs first, then into the element as one term."""
     terms: dict[tuple, list[ir.Combine]] = {}
     for statement in body:
-        if isinstance(statement, ir.Combine) and statement.array.size > 1:
-            terms.setdefault((statement.array, statement.index), []).append(statement)
+        if isinstance(statement, ir.Combine) and statement.memory.size > 1:
+            terms.setdefault((statement.memory, statement.index), []).append(statement)
     result: list[ir.Statement] = []
     for statement in body:
         if isinstance(statement, ir.For):
             statement = replace(statement, body=_terms_in_pairs(statement.body, fresh))
         same = []
         if isinstance(statement, ir.Combine):
-            same = terms.get((statement.array, statement.index), [])
+            same = terms.get((statement.memory, statement.index), [])
         if len(same) < 2:
             result.append(statement)
         elif statement is (last := same[-1]):
-            op, value = last.op, ir.Value(fresh("t"), last.array.dtype, last.array.width)
+            op, value = last.op, ir.Value(fresh("t"), last.memory.dtype, last.memory.width)
             with ir.statements_of(last.origin):
                 result += in_pairs(op, [s.value for s in same], value, fresh)
             result.append(replace(last, value=value))

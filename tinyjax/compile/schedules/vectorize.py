@@ -128,7 +128,7 @@ class _Vectors:
         """
         target, width = load.target, self.lanes.width
         value = replace(target, name=f"{target}_v{width}", width=width)
-        body: list[ir.Statement] = [replace(load, target=value, source=self._array(load.source))]
+        body: list[ir.Statement] = [replace(load, target=value, memory=self._array(load.memory))]
         while width > 1:
             width //= 2
             low, high = (
@@ -148,7 +148,7 @@ class _Vectors:
     def _loop(self, loop: ir.For) -> list[ir.Statement]:
         lanes, inside = self.lanes, every_statement(loop.body)
         self.numbers = {s.target.name: s.target for s in inside if isinstance(s, ir.Let | ir.Load)}
-        stored = (s.destination for s in inside if isinstance(s, ir.Store))
+        stored = (s.memory for s in inside if isinstance(s, ir.Store))
         self.copies = all(isinstance(s, ir.PrivateArray) for s in stored) and not lanes.sums
         whiles = [s for s in inside if isinstance(s, ir.While)]
         body: list[ir.Statement] = []
@@ -179,25 +179,23 @@ class _Vectors:
                 return self._gathered(statement)
             case ir.Load() if lanes.access(statement) == "chosen":
                 return self._chosen(statement)
-            case ir.Load(target, source):
-                parts = {"target": self.value(target), "source": self._array(source)}
-                return [replace(statement, **self._places(statement, source), **parts)]
+            case ir.Load(target):
+                return [replace(statement, target=self.value(target), **self._places(statement))]
             case ir.Store() if lanes.access(statement) == "apart":
                 return self._scattered(statement)
-            case ir.Store(destination, at, value):
-                if lanes.stride(at) or destination.name in lanes.varying:
+            case ir.Store(memory, at, value):
+                if lanes.stride(at) or memory.name in lanes.varying:
                     value = self._repeated(value)
-                parts = {"destination": self._array(destination), "value": value}
-                return [replace(statement, **self._places(statement, destination), **parts)]
+                return [replace(statement, value=value, **self._places(statement))]
             case ir.Allocate(array):
                 return [replace(statement, array=self._array(array))]
-            case ir.Combine(array, at, _, value):
-                if self._array(array).width > 1:
+            case ir.Combine(memory, at, _, value):
+                if self._array(memory).width > 1:
                     value = self._repeated(value)
-                if array.name in lanes.sums and lanes.end is not None:
-                    initial = lanes.sums[array.name][1]  # beyond the end, its initial value
+                if memory.name in lanes.sums and lanes.end is not None:
+                    initial = lanes.sums[memory.name][1]  # beyond the end, its initial value
                     value = self._let("masked", value.dtype, "select", self.inside, value, initial)
-                parts = {"array": self._array(array), "index": self._at(at, lanes.first)}
+                parts = {"memory": self._array(memory), "index": self._at(at, lanes.first)}
                 return [replace(statement, value=value, **parts)]
             case ir.For(_, start, stop):
                 start, stop = (self._at(end, lanes.first) for end in (start, stop))
@@ -224,14 +222,14 @@ class _Vectors:
 
     def _chosen(self, load: ir.Load) -> list[ir.Statement]:
         """For each lane, the element at the lane's number, chosen among all candidates."""
-        source, (number,) = self._array(load.source), self.lanes.data_in(load.index)
+        memory, (number,) = self._array(load.memory), self.lanes.data_in(load.index)
         asked, dtype = self.value(self.numbers[number.args[0]]), load.target.dtype
 
         def element(value: int) -> ir.Value:
             at = load.index.with_variables(lambda v: index(value) if v == number else v)
-            part = replace(self.fresh("part", dtype), width=source.width)
-            self.before.append(replace(load, target=part, source=source, index=at))
-            return part if source.width > 1 else self._let("all", dtype, "copy", part)
+            part = replace(self.fresh("part", dtype), width=memory.width)
+            self.before.append(replace(load, target=part, memory=memory, index=at))
+            return part if memory.width > 1 else self._let("all", dtype, "copy", part)
 
         def choice(value: int) -> tuple[ir.Value, ir.Value, ir.Value]:
             part = element(value)
@@ -263,11 +261,11 @@ class _Vectors:
         head, self.before = [*loop.head, *self.before], []
 
         def blended(s: ir.Statement) -> list[ir.Statement]:
-            if not isinstance(s, ir.Store) or s.destination.name not in carry:
+            if not isinstance(s, ir.Store) or s.memory.name not in carry:
                 return [s]
             old, new = (self.fresh(what, s.value.dtype) for what in ("old", "new"))
             return [
-                ir.Load(old, s.destination, s.index, origin=s.origin),
+                ir.Load(old, s.memory, s.index, origin=s.origin),
                 ir.Let(new, "select", (mask, s.value, old), origin=s.origin),
                 replace(s, value=new),
             ]
@@ -306,14 +304,13 @@ class _Vectors:
             return replace(memory, width=self.lanes.width)
         return memory
 
-    def _places(
-        self, access: ir.Load | ir.Store, memory: ir.Buffer | ir.PrivateArray
-    ) -> dict[str, Any]:
+    def _places(self, access: ir.Load | ir.Store) -> dict[str, Any]:
         """Where the lanes' elements begin, and where they end, or how far apart they are."""
         first = self._at(access.index, self.lanes.first)
+        places = {"memory": self._array(access.memory), "index": first}
         if self.lanes.access(access) == "even":
-            return {"index": first, "stride": self.lanes.stride(access.index)}
-        return {"index": first, "end": self._end(memory, access.index, first)}
+            return places | {"stride": self.lanes.stride(access.index)}
+        return places | {"end": self._end(access.memory, access.index, first)}
 
     def _end(self, memory: ir.Buffer | ir.PrivateArray, at: Index, first: Index) -> Index | None:
         """Where the elements of vectors from `first` on end, if lanes may be beyond the end. If only private

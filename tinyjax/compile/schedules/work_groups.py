@@ -176,7 +176,7 @@ class _GroupWork:
             iterations = self._iterations(statement, loops)
             names = self.repeated.intersection(defined_names(iterations))
             return substituted(iterations, {}, {name: self.fresh(name) for name in names})
-        if isinstance(statement, ir.Store) and isinstance(statement.destination, ir.Buffer):
+        if isinstance(statement, ir.Store) and isinstance(statement.memory, ir.Buffer):
             return [ir.If(self.is_first, [statement], origin=statement.origin)]
         return [statement]
 
@@ -243,11 +243,8 @@ def _walk(
 
 def _accesses_of(body: Sequence[ir.Statement], size: int) -> Iterator[_Access]:
     for s, shared in _walk(body, size):
-        match s:
-            case ir.Load(_, memory, at):
-                yield _Access(memory, at, False, shared)
-            case ir.Store(memory, at) | ir.Combine(memory, at):
-                yield _Access(memory, at, True, shared)
+        if isinstance(s, ir.Access):
+            yield _Access(s.memory, s.index, not isinstance(s, ir.Load), shared)
 
 
 def _by_all(body: Sequence[ir.Statement], size: int) -> list[ir.Statement]:
@@ -309,7 +306,7 @@ def _why_not_by_all(statement: ir.Statement) -> str:
     has_shared = any(map(_is_shared, loops_of([statement])))
     if isinstance(statement, ir.If | ir.While | ir.IfLast) and has_shared:
         return "a loop that could be shared out is in a branch or a loop of unknown length"
-    stores = [s for s in inside if isinstance(s, ir.Store) and isinstance(s.destination, ir.Buffer)]
+    stores = [s for s in inside if isinstance(s, ir.Store) and isinstance(s.memory, ir.Buffer)]
     if ir.inner_bodies(statement) and stores and not has_shared:
-        return f"the loop that stores {stores[0].destination.name} can't be shared out"
+        return f"the loop that stores {stores[0].memory.name} can't be shared out"
     return ""

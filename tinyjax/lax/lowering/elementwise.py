@@ -13,7 +13,6 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import (
-    ArgReduction,
     Cumulative,
     Elementwise,
     Lowering,
@@ -225,8 +224,6 @@ lowering_rules[lax.pmin_p] = Reduction("min", greatest)
 lowering_rules[lax.reduce_and_p] = Reduction("and", _all_ones)
 lowering_rules[lax.reduce_or_p] = Reduction("or", zero_of)
 lowering_rules[lax.reduce_xor_p] = Reduction("xor", zero_of)
-lowering_rules[lax.argmax_p] = ArgReduction("gt", least)
-lowering_rules[lax.argmin_p] = ArgReduction("lt", greatest)
 
 # ---- one element after the other ----
 

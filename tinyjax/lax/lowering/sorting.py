@@ -2,10 +2,13 @@
 
 That number is its place. A row of n elements takes n * n comparisons, but no branches: so a loop that sorts
 in each of its examples can be in vectors.
+
+An argmax is two reductions: the maximum, and the least of the places where it is.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -67,4 +70,29 @@ def _chosen(is_there: Any, x: Any, axes: tuple[int, ...], axis: int) -> Any:
     return lax.reduce_max(lax.select(is_there, whole, nothing), (axis,))
 
 
+# ---- the first of the greatest ----
+
+
+def _place_of(extreme: Callable[..., Any], eqn: JaxprEqn) -> Callable[..., list[Any]] | None:
+    """The least of the places along an axis that have the extreme, or NaN."""
+    (x,), (out,), (axis,) = eqn.invars, eqn.outvars, eqn.params["axes"]
+    shape, dtype = x.aval.shape, out.aval.dtype
+    if x.aval.dtype not in KERNEL_DTYPES:
+        return None
+    others = [other for other in range(len(shape)) if other != axis]
+
+    def place(x: Any) -> list[Any]:
+        best = lax.broadcast_in_dim(extreme(x, (axis,)), shape, others)
+        is_best = lax.eq(x, best)
+        if kind(x.dtype) == "f":
+            is_best = lax.bitwise_or(is_best, lax.ne(x, x))
+        places = lax.broadcasted_iota(dtype, shape, axis)
+        none = lax.full(shape, np.iinfo(dtype).max, dtype)
+        return [lax.reduce_min(lax.select(is_best, places, none), (axis,))]
+
+    return place
+
+
 expansions[sort_p] = _expansion
+expansions[lax.argmax_p] = functools.partial(_place_of, lax.reduce_max)
+expansions[lax.argmin_p] = functools.partial(_place_of, lax.reduce_min)

@@ -94,10 +94,8 @@ class _Recorder:
         group, size = scope["group_id"], self.kernel.local_size
         item = group * size + scope["local_id"]
         match statement:
-            case ir.Load(target, source):
-                self._note(statement, item, source, target, scope)
-            case ir.Store(destination, _, value) | ir.Combine(destination, _, _, value):
-                self._note(statement, item, destination, value, scope)
+            case ir.Load() | ir.Store() | ir.Combine():
+                self._note(statement, item, scope)
             case ir.Barrier():
                 self.arrived[group] += 1
                 if self.arrived[group] == size:
@@ -113,14 +111,8 @@ class _Recorder:
         latest = max((self.times[other] for other in others), default=0)
         self.times.update((item, max(latest, self.times[item])) for item in items)
 
-    def _note(
-        self,
-        statement: ir.Load | ir.Store | ir.Combine,
-        item: int,
-        memory: ir.Buffer | ir.PrivateArray,
-        value: Any,
-        scope: dict[str, Any],
-    ) -> None:
+    def _note(self, statement: ir.Access, item: int, scope: dict[str, Any]) -> None:
+        memory = statement.memory
         if isinstance(memory, ir.PrivateArray) and not memory.is_local:
             return
         if len(self.accesses) == self.limit:
@@ -136,7 +128,7 @@ class _Recorder:
                 group=scope["group_id"],
                 line=self.lines[number],
                 array=memory.name,
-                elements=_elements(statement, getattr(value, "width", 1), scope),
+                elements=_elements(statement, scope),
                 is_load=not isinstance(statement, ir.Store),
                 is_store=not isinstance(statement, ir.Load),
                 loops={name: scope[name] for name in self.loops[number]},
@@ -145,11 +137,9 @@ class _Recorder:
         self.times[item] += 1
 
 
-def _elements(
-    statement: ir.Load | ir.Store | ir.Combine, width: int, scope: dict[str, Any]
-) -> range:
+def _elements(statement: ir.Access, scope: dict[str, Any]) -> range:
     """The positions that an access touches: up to its end, if it has one."""
-    first = index_value(statement.index, scope)
+    first, width = index_value(statement.index, scope), ir.width_of(statement)
     if isinstance(statement, ir.Combine):
         return range(first, first + 1)
     if statement.end is not None:

@@ -25,6 +25,9 @@ from typing import TextIO
 
 CLONE, CELLS, PLAYGROUND = Path("/clone"), Path("/cells"), Path("/playground.py")
 sys.path[:0] = [str(CLONE), "/packages"]
+sys.dont_write_bytecode = (
+    False  # Pyodide sets it; the judge imports a lesson's copy again and again
+)
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # there are no threads
 os.environ["JAX_TRACEBACK_FILTERING"] = (
     "off"  # told() chooses the frames, and the page has all of them

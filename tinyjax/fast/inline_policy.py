@@ -58,9 +58,31 @@ def lends_cores(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
 
 def is_inline(plan: Plan, stretch: Sequence[int], cores: int) -> bool:
     """Whether the calling thread runs the groups of a stretch itself, on a device of `cores` cores. Their
-    work counts together, as they run one after the other."""
-    seconds, saved, kernels = sum(_work(plan, number, cores) for number in stretch)
-    return seconds < math.inf and is_small(seconds, saved - KERNEL_SECONDS * (kernels - 1))
+    work counts together, as they run one after the other. One iteration counts of a loop of unknown length:
+    that many can be worth it."""
+    seconds, saved = _once(plan, stretch, cores)
+    return is_small(seconds, saved)
+
+
+def inline_operations(plan: Plan, numbers: Sequence[int], cores: int) -> int:
+    """How many operations the loops of unknown length among these groups may take inline: until threads would
+    have saved what it takes to wake them."""
+    seconds, saved = _once(plan, numbers, cores)
+    worth_waking = WAKING_SECONDS * seconds / saved if saved > 0 else math.inf
+    return int(min(MAX_INLINE_SECONDS, worth_waking) / SECONDS_PER_LOOP_WORK)
+
+
+def iteration_operations(plan: Plan, number: int) -> int:
+    """The operations of an iteration of a loop: as many as a thread does in its time."""
+    seconds, _ = _once(plan, [number], 1)
+    return 1 + int(min(seconds, LONG_SECONDS) / SECONDS_PER_LOOP_WORK)
+
+
+def _once(plan: Plan, numbers: Sequence[int], cores: int) -> tuple[float, float]:
+    """About how long one thread takes for these groups, with one iteration of each loop of unknown length,
+    and how much of that several threads would save."""
+    seconds, saved, kernels = sum(_work(plan, number, cores, 1) for number in numbers)
+    return seconds, saved - KERNEL_SECONDS * (kernels - 1)
 
 
 def patience(plan: Plan, number: int, cores: int) -> int:
@@ -97,21 +119,22 @@ SECONDS_PER_BYTE = 0.03e-9  # from a cache and to it
 SECONDS_PER_LOOP_WORK = 0.1e-9
 
 
-def _work(plan: Plan, number: int, cores: int) -> Any:
+def _work(plan: Plan, number: int, cores: int, unknown: float = math.inf) -> Any:
     """An array: about how long one thread takes for a group, how much of that several threads would save, and
-    how many kernels run. A loop of unknown length counts as infinite.
+    how many kernels run. A loop of unknown length has `unknown` iterations.
     """
     if number in plan.kernels:
-        seconds = _seconds(plan, number)
+        seconds = _seconds(plan, number, unknown)
         return np.array([seconds, _saved(seconds, plan.kernels[number].items, cores), 1])
     found = control_flow(plan.groups[number].eqn)
-    if isinstance(found, Loop) and found.length is None:
-        return np.array([math.inf, 0, 1])
     inside = [
-        sum(_work(body, n, cores) for n in range(len(body.groups))) + np.zeros(3)
+        sum(_work(body, n, cores, unknown) for n in range(len(body.groups))) + np.zeros(3)
         for body in plan.bodies[number].values()
     ]
-    return inside[0] * found.length if isinstance(found, Loop) else max(inside, key=tuple)
+    if not isinstance(found, Loop):
+        return max(inside, key=tuple)
+    length = unknown if found.length is None else found.length
+    return sum(inside) * length if length < math.inf else np.array([math.inf, 0, 1])
 
 
 def _saved(seconds: float, items: int, cores: int) -> float:
@@ -119,10 +142,8 @@ def _saved(seconds: float, items: int, cores: int) -> float:
     return seconds * (1 - math.ceil(items / cores) / items)
 
 
-def _seconds(plan: Plan, number: int) -> float:
-    """About how long one thread takes for a kernel. A loop of unknown length counts as infinite, as it can be
-    interrupted only while other threads run it.
-    """
+def _seconds(plan: Plan, number: int, unknown: float = math.inf) -> float:
+    """About how long one thread takes for a kernel. A loop of unknown length has `unknown` iterations."""
     group, cost = plan.groups[number], group_cost(plan, number)
     if isinstance(group, KernelGroup):
         in_order = eqn_cost(group.in_order).work if group.in_order is not None else 0
@@ -132,7 +153,8 @@ def _seconds(plan: Plan, number: int) -> float:
             + SECONDS_PER_FUNCTION * cost.transcendentals
             + SECONDS_PER_BYTE * (cost.bytes - _untouched(plan, number))
         )
-    return math.inf if has_unknown_length(group.eqn) else SECONDS_PER_LOOP_WORK * cost.work
+    times = unknown if has_unknown_length(group.eqn) else 1
+    return SECONDS_PER_LOOP_WORK * (1 + cost.work) * times
 
 
 def _untouched(plan: Plan, number: int) -> int:

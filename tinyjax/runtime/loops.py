@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tinyjax.compile.passes.loops import Loop
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.step_program import KernelStep, Output, Step, StepProgram
@@ -167,9 +169,9 @@ class StoppableStep(Step):
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         with self.lock:
-            if self.operations and self._ends_inline(queue, slots):
-                return
             flag = slots[self.stop].host
+            if self.operations and self.ends_inline(flag, lambda: self.step.run(queue, slots)):
+                return
             try:
                 self.by_threads.run(queue, slots)
                 queue.finish_or_interrupt()
@@ -186,15 +188,14 @@ class StoppableStep(Step):
     def by_threads(self) -> KernelStep:
         return self.make_by_threads()
 
-    def _ends_inline(self, queue: Any, slots: list[Memory]) -> bool:
-        """Whether an inline launch came to the end of all loops."""
+    def ends_inline(self, flag: np.ndarray, launch: Callable[[], Any]) -> bool:
+        """Whether an inline launch comes to the end of all loops. The caller must hold the lock."""
         if self.rest:
             self.rest -= 1
             return False
-        flag = slots[self.stop].host
         flag[0] = self.operations
         try:
-            self.step.run(queue, slots)
+            launch()
             has_ended = flag[0] > 0
         finally:
             flag[0] = 0

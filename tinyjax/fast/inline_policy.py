@@ -8,6 +8,10 @@ In the calling thread, a kernel takes one or two microseconds besides its work. 
 program is built, by an estimate of the time that threads would save, and for a whole stretch of kernels:
 switching between the two would wait. The bits of results do not depend on it, as the kernels are the same.
 
+A loop of unknown length begins in the calling thread if one iteration is small. Once it has taken so many
+operations that threads would have been worth waking, it ends, and they run it from its start: solving 300
+equations by conjugate gradients takes 70 us instead of 185, a while_loop of a few numbers 12 instead of 110.
+
 The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """
 
@@ -58,8 +62,8 @@ def lends_cores(plan: Plan, numbers: Sequence[int], cores: int) -> bool:
 
 def is_inline(plan: Plan, stretch: Sequence[int], cores: int) -> bool:
     """Whether the calling thread runs the groups of a stretch itself, on a device of `cores` cores. Their
-    work counts together, as they run one after the other. One iteration counts of a loop of unknown length:
-    that many can be worth it."""
+    work counts together, as they run one after the other; one iteration counts of loops of unknown length.
+    """
     seconds, saved = _once(plan, stretch, cores)
     return is_small(seconds, saved)
 

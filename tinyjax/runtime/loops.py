@@ -154,9 +154,9 @@ MAX_REST = 63  # calls
 class StoppableStep(Step):
     """Launches a kernel that may run long, and waits for its end. An interrupt stops it early.
 
-    With `operations`, an inline launch comes first, which ends once it has taken so many; if loops are left
-    then, the device's threads begin anew. After that, the next few calls go to them directly: one call more
-    each time."""
+    With `operations`, an inline launch comes first. If its loops take more than so many, it ends, and the
+    device's threads run the kernel from its start. They then run it at once in the next call, or in twice as
+    many calls and one more than after the time before."""
 
     step: KernelStep
     stop: int  # the slot of the flag

@@ -1,5 +1,5 @@
-"""Loops of unknown length in the calling thread: one that takes too long begins anew on the device's threads,
-and gives the same."""
+"""Loops of unknown length in the calling thread: one that takes too long runs again on the device's
+threads, and gives the same."""
 
 import numpy as np
 import pytest

@@ -49,6 +49,26 @@ def _is_small(aval: ShapedArray) -> bool:
     return 0 < aval.size * aval.dtype.itemsize < MIN_BYTES and aval.dtype.isbuiltin == 1
 
 
+def _arguments(
+    program: Executable, step: KernelStep
+) -> tuple[list[tuple[int, int]], list[tuple[int, Memory]]]:
+    """The kernel's arguments that are the call's, as (number, number of the call's), and those that nothing
+    reads, with memory for them. Those that are the same in every call are set here."""
+    queue, step_program = program.queue, program.step_program
+    first, count = step_program.first_arg, len(program.lowered.closed.in_avals)
+    unread = {o.slot: o for o in step.outputs if o.slot not in step_program.results}
+    inputs, unused = [], []
+    for number, slot in enumerate(step.arguments):
+        if first <= slot < first + count:
+            inputs.append((number, slot - first))
+        elif slot in unread:
+            unused.append((number, queue.allocate(unread[slot].shape, unread[slot].dtype)))
+        elif slot not in step_program.results:
+            with queue.lock:
+                step.kernel.set_arg(number, step_program.template[slot].cl)
+    return inputs, unused
+
+
 def prepared(program: Executable) -> Call:
     """A faster function with the program's results if it is one launch; else the program itself."""
     if not is_one_launch(program):
@@ -64,19 +84,7 @@ def prepared(program: Executable) -> Call:
     new_buffer, context, access = queue.cl.Buffer, queue.context, queue.read_write
     results_of = zip(step_program.results, program.out_avals)
     outputs = [(step.arguments.index(slot), a, a.shape, a.dtype) for slot, a in results_of]
-    args = range(
-        step_program.first_arg, step_program.first_arg + len(program.lowered.closed.in_avals)
-    )
-    unread = {o.slot: o for o in step.outputs if o.slot not in step_program.results}
-    inputs, unused = [], []  # results that nothing reads have one memory for all calls
-    for number, slot in enumerate(step.arguments):
-        if slot in args:
-            inputs.append((number, args.index(slot)))
-        elif slot in unread:
-            unused.append((number, queue.allocate(unread[slot].shape, unread[slot].dtype)))
-        elif slot not in step_program.results:  # the same memory in every call
-            with queue.lock:
-                set_arg(number, step_program.template[slot].cl)
+    inputs, unused = _arguments(program, step)
 
     def call(arrays: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         if queue.is_fork or queue.on_step is not None:  # to be refused, or listened to
